@@ -11,25 +11,26 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// An application may create its tables itself, after it has connected. A configured table
-// that is not there is no counter table yet: statements that name it run as they are, and
-// the log says so. It becomes one as any other change is noticed: at once in the process
-// whose DDL makes it (concern.go), in others by the watch, which keeps marks also of names
-// that mean nothing. Its slot table is made then, where auto_migrate says so.
+// An application may create its tables itself, after it has connected. A configured table that
+// does not exist is no counter table yet: statements that name it run as they are, and the log
+// says so. It becomes a counter table as any other change is noticed: at once in the process whose
+// DDL creates it (concern.go), in others by the watch, which also keeps marks for names that mean
+// nothing. Its slot table is created then, if auto_migrate says so.
 //
-// Between the two another process may count in slots already, which a statement that runs as
-// it is would not add up. So a statement that names a table whose slots are still to come is
-// preceded by a look that begins after the statement has (RefreshFor), and is planned anew if that
-// finds anything. If it finds nothing there was no slot table at that moment, which lies
-// within the statement's own call: whatever is counted in slots from then on is counted by
-// statements that overlap with this one, which may come after it. Only such statements pay for the look,
-// and nearly all of them fail, or are the DDL that makes the table.
+// In between, another process may already count in slots, which a statement that runs as it is
+// would not add up. So a statement that names a table whose slots are still to come has the
+// catalog looked at first (RefreshFor), and is planned again if that finds anything. If it finds
+// nothing, there was no slot table at that moment, which is within the statement's own call.
+// Whatever is counted in slots from then on is counted by statements that overlap with this one,
+// which may come after it. Only such statements pay for the look, and nearly all of them fail, or
+// are the DDL that creates the table.
 
-// awaited are configured tables that are not there, or that are to have slots and have
-// none yet, by a piece of their names.
+// awaited are the configured tables that do not exist, or that are to have slots and have none
+// yet: a part of each name.
 type awaited []string
 
-// await notes that statements on a table run as they are until something has been made.
+// await notes that statements on a table run as they are until it, or its slot table, has been
+// created.
 func (sc *Schema) await(cfg *config.TableConfig) {
 	sc.awaited = append(sc.awaited, strings.ToLower(rewrite.Spelled(cfg.Table)))
 }
@@ -55,8 +56,9 @@ func (sc *Schema) awaits(query string) bool {
 	return len(sc.awaited) > 0 && sc.awaited.names(sc.Planner.Dialect.Lexis(), query)
 }
 
-// RefreshFor is Refresh for a statement. It looks whether tables that are still to come have come
-// if the statement names one; where no look can be had, that runs on the facts that there are.
+// RefreshFor is Refresh for a statement. If the statement names tables that are still to come, it
+// looks whether they have been created; if no look is possible, the statement runs on the facts
+// that there are.
 func (v *View) RefreshFor(ctx context.Context, query string) error {
 	if err := v.Refresh(ctx); err != nil || !v.Schema.awaits(query) {
 		return err
@@ -75,10 +77,10 @@ func (v *View) look(ctx context.Context) error {
 	c := v.Catalog
 	switch {
 	case c.Traits.OneWriter && !v.Tx.None() && !v.Facts.HasTemporary():
-		// The schema is part of the transaction's snapshot. One that has none yet is not
-		// to get it from this.
+		// The schema is part of the transaction's snapshot. If the transaction has none yet, this
+		// must not take it.
 		return v.Aside(ctx, func(on *View) error { return c.compare(ctx, on, func() { c.Expire() }) })
-	case c.Traits.OneWriter || !c.aside():
+	case c.Traits.OneWriter || !c.mayLookAside():
 		v.lookHere(ctx)
 		return ctx.Err()
 	}
@@ -95,26 +97,34 @@ func (v *View) look(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// make creates the slot table of a table, and reports whether it is there. Its
-// foreign key needs a lock on the base table, and others queue behind a statement that
-// waits for one: in a running program it is asked for briefly, and again soon.
-func (sc *Schema) make(ctx context.Context, v *View, c CheckedTable, first bool) (bool, error) {
+// createSlots creates the slot table of a table, and reports whether it is there. Its foreign key
+// needs a lock on the base table, and other sessions queue behind a statement that waits for one: in
+// a running program the lock is asked for briefly, and again soon.
+func (sc *Schema) createSlots(ctx context.Context, v *View, c CheckedTable, first bool) (created bool, err error) {
 	ddl := sc.Catalog.Dialect.CreateSlots(c.Table)
 	if first {
-		err := v.Migrate(ctx, ddl)
-		return err == nil, err
+		err = v.Migrate(ctx, ddl)
+	} else {
+		err = v.MigrateBriefly(ctx, ddl)
 	}
-	err := v.MigrateBriefly(ctx, ddl)
-	if err != nil && v.Engine.Retryable(err) && !v.Broken && ctx.Err() == nil {
+	if !first && err != nil && v.Engine.Retryable(err) && !v.Broken && ctx.Err() == nil {
 		sc.await(c.Config)
 		sc.fresh.review = time.Now().Add(lookAgain)
 		return false, nil
 	}
-	return err == nil, err
+	if err != nil {
+		return false, err
+	}
+	v.prefetched.forget(dialect.WrittenName{Schema: c.Table.Schema, Name: c.Table.Name})
+	v.prefetched.forget(dialect.WrittenName{Schema: c.Table.Counter.SlotTable.Schema, Name: c.Table.Counter.SlotTable.Name})
+	sc.Catalog.Expire() // other namespaces may know the table as one without slots
+	sc.fresh.changes = sc.Catalog.Noticed.Changes.Load()
+	return true, nil
 }
 
-// missing are the configured tables that are not there, rather than out of the user's sight.
-func (sc *Schema) missing(
+// findMissing returns the configured tables that do not exist, rather than being hidden from the
+// user.
+func (sc *Schema) findMissing(
 	ctx context.Context,
 	v *View,
 	how loading,
@@ -137,7 +147,7 @@ func (sc *Schema) missing(
 	return missing, nil
 }
 
-// missingProblems are the problems of tables that are not there, for a list of all that there are.
+// missingProblems returns the problems of tables that do not exist.
 func (c *Catalog) missingProblems(missing []*config.TableConfig) (problems []config.Problem) {
 	for _, cfg := range missing {
 		if config.Demanded(cfg) {
@@ -148,7 +158,7 @@ func (c *Catalog) missingProblems(missing []*config.TableConfig) (problems []con
 	return problems
 }
 
-// complete reports whether a table has all columns that it is configured to count in.
+// complete reports whether a table has a column for each of its configured counters.
 func complete(c CheckedTable) bool { return len(c.Table.Counter.Counters) == len(c.Config.Counters) }
 
 // reportSlotless warns of a table that is to have slots and has no slot table yet.
@@ -160,7 +170,7 @@ func (c *Catalog) reportSlotless(ctx context.Context, t CheckedTable) {
 	c.reportOnce(ctx, t.Table, t.Config.Locate(CheckSlotTable(t.Table, nil)))
 }
 
-// absences remember since when which tables are not there.
+// absences remember which tables do not exist, and since when.
 type absences struct {
 	mu      sync.Mutex
 	after   time.Duration // between the first report and the second
@@ -174,8 +184,8 @@ type absence struct {
 
 const reportAgain = time.Minute
 
-// note reports tables that are not there: at once, then after a minute, and each time after twice
-// as long, so that a name that is mistyped does not go unnoticed. All others are there.
+// note reports tables that do not exist: at once, after a minute, and then after twice as long
+// each time, so that a mistyped name does not go unnoticed. All others exist.
 func (a *absences) note(ctx context.Context, c *Catalog, missing []*config.TableConfig) {
 	a.mu.Lock()
 	before := a.missing
@@ -193,7 +203,7 @@ func (a *absences) note(ctx context.Context, c *Catalog, missing []*config.Table
 	a.remind(ctx, c)
 }
 
-// remind reports tables for which it is time.
+// remind reports tables that are due to be reported again.
 func (a *absences) remind(ctx context.Context, c *Catalog) {
 	a.mu.Lock()
 	var due []*config.TableConfig

@@ -13,8 +13,8 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// Catalog is what is known of the configured tables of a database: the
-// configuration, and the facts of each namespace that sessions have used.
+// Catalog is what is known about the configured tables of a database: the configuration, and the
+// facts of each namespace that sessions have used.
 type Catalog struct {
 	link.Database
 	Config *config.Config
@@ -34,11 +34,11 @@ type Catalog struct {
 	far     map[dialect.WrittenName][]string // views over tables from other databases; nil: not known
 }
 
-// Role is what a catalog is for where a connector has more than one.
+// Role is what a catalog is for, if a connector has more than one.
 type Role struct {
 	Beside bool       // the connector has another one, which runs the application's statements
 	Dry    bool       // it only plans: see package shadow
-	Kin    []*Catalog // those of the same connector, which go out of date with this one
+	Kin    []*Catalog // the others of the connector, which go out of date together with this one
 }
 
 // Hooks are called when a catalog learns something that others depend on.
@@ -53,25 +53,25 @@ type Noticed struct {
 	DDL     atomic.Int64 // statements that may have changed the schema of any table
 }
 
-// home is the namespace that connections open with. Its facts are what sessions use that
-// have changed nothing. The catalog's mu guards it.
+// home is the namespace that connections open with. Its facts are used by sessions that have
+// changed nothing. The catalog's mu guards it.
 type home struct {
 	namespace string
 	Facts     *Schema  // nil until they have been read
-	reading   *reading // that is under way
+	reading   *reading // in progress; nil: none
 	started   bool     // Hooks.FirstRead has been called
 }
 
-// tableNotes are what is remembered of tables that do not fit, so that each problem is
-// reported once, and acted on in time.
+// tableNotes remember tables that do not fit, so that each problem is reported once, and acted on
+// in time.
 type tableNotes struct {
 	reported map[string]bool
 	absent   absences
 	retired  retirements
 }
 
-// NewCatalog returns a catalog of tables, some or all of the configuration's, of
-// which nothing is known yet.
+// NewCatalog returns a catalog of some or all of the configured tables, about which nothing is
+// known yet.
 func NewCatalog(d dialect.Dialect, cfg *config.Config, tables []config.TableConfig) *Catalog {
 	s := &Catalog{
 		Database: link.Database{Dialect: d, Traits: d.Traits(), Patience: link.EndPatience, Sharing: true},
@@ -121,7 +121,7 @@ func (c *Catalog) load(ctx context.Context, v *View, how loading) (*Schema, erro
 
 // read reads the facts of a namespace.
 func (c *Catalog) read(ctx context.Context, v *View, how loading, namespace string) (*Schema, error) {
-	sc, err := c.marked(ctx, v, how, func() (*Schema, error) { return loadSchema(ctx, c, v, namespace, how) })
+	sc, err := c.readWithMarks(ctx, v, how, func() (*Schema, error) { return loadSchema(ctx, c, v, namespace, how) })
 	if err == nil {
 		sc.namespace = namespace
 	}
@@ -161,23 +161,23 @@ type loading struct {
 	home    bool // in the namespace that the connector opens with, where marks are noted and absent tables reported
 }
 
-// purpose is who is to use facts.
+// purpose is who is to use the facts.
 type purpose byte
 
 const (
-	// forNamespace: the sessions of one namespace. A configured table that is missing
-	// there is simply not a counter table.
+	// forNamespace: the sessions of one namespace. A configured table that does not exist there is
+	// simply not a counter table.
 	forNamespace purpose = iota
 	// forSession: one session, and no other. It may see tables that others do not.
 	forSession
-	// forStart: the connector, which has none yet. Every configured table that is there
-	// must fit.
+	// forStart: the connector, which has no facts yet. Every configured table that exists must
+	// fit.
 	forStart
 	// forRenewal: the connector, whose facts are known to be out of date.
 	forRenewal
 )
 
-// homeLoading is how the facts of the home namespace are read, on a session as the connector
+// homeLoading returns how the facts of the home namespace are read, on a session as the connector
 // opens it. First reports whether there are none yet.
 func homeLoading(first bool) loading {
 	if first {
@@ -186,8 +186,8 @@ func homeLoading(first bool) loading {
 	return loading{forNamespace, true}
 }
 
-// closest returns the configured tables, those first that are named with their schema: where
-// two may mean one table of the database, such a one does.
+// closest returns the configured tables, with those first that are configured with their schema:
+// these win if two may mean the same table of the database.
 func (c *Catalog) closest() []*config.TableConfig {
 	var named, bare []*config.TableConfig
 	for i := range c.Tables {

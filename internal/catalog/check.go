@@ -10,28 +10,27 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// This file holds the configuration against what the database says of its
-// tables. It asks the database nothing itself.
+// This file checks the configuration against what the database says about its tables. It does not
+// query the database.
 
-// CheckTable holds one configured table against the facts of its base table,
-// which is nil when there is none. Without problems it returns the counter
-// configuration with names as the database stores them; with problems, nil.
-// Names in the configuration match a column exactly, or else the only one that
-// differs in letter case.
+// CheckTable checks one configured table against the facts of its base table, nil if it does not
+// exist. Without problems it returns the counter configuration, with names as the database stores
+// them; with problems, nil. A configured name means the column with exactly that name, or else the
+// only one that differs in letter case.
 func CheckTable(cfg *config.TableConfig, t *rewrite.Table, names dialect.NameRules) (problems []config.Problem, counter *rewrite.Counter) {
 	return checkTableAs(cfg, t, names, everything)
 }
 
-// severity is what is a problem of a table.
+// severity is what counts as a problem of a table.
 type severity int
 
 const (
 	everything severity = iota
-	// starting: a program begins to use the table. A counter that could be counted,
-	// but for what else in the table looks at its base value, is noted in Faults.
+	// starting: a program begins to use the table. A counter whose base value something else in
+	// the table depends on is not a problem, but noted in Faults.
 	starting
-	// running: the table may have changed since. A counter that has gone is left
-	// out, too.
+	// running: the table may have changed since. A counter whose column has been dropped is left
+	// out as well.
 	running
 )
 
@@ -64,8 +63,8 @@ func noTransactions(t *rewrite.Table) string {
 // fault is a Problem still without its table.
 type fault struct{ path, message string }
 
-// resolveKey returns the key columns by their stored names, in configured
-// order, or else in that of the primary key.
+// resolveKey returns the key columns by their stored names, in the configured order or else in
+// that of the primary key.
 func resolveKey(cfg *config.TableConfig, t *rewrite.Table) (key []string, faults []fault) {
 	if t.Storage.Inherited {
 		return nil, []fault{
@@ -122,7 +121,7 @@ func resolveKey(cfg *config.TableConfig, t *rewrite.Table) (key []string, faults
 	}
 }
 
-// primaryKey is the key of a table whose configuration names none.
+// primaryKey returns the key of a table whose configuration names none.
 func primaryKey(t *rewrite.Table) (key []string, faults []fault) {
 	for _, u := range t.Uniques {
 		if u.Primary {
@@ -135,9 +134,9 @@ func primaryKey(t *rewrite.Table) (key []string, faults []fault) {
 	return nil, []fault{{"", "has no primary key: name the columns of a unique key with key, here " + listUniques(t)}}
 }
 
-// noKey reports that a table has no unique key that slots can go by. One that holds for some rows
-// only, or at the end of a transaction, or for something else than the columns' values as the
-// columns compare them, fixes no row, and no foreign key can refer to it.
+// noKey says that a table has no unique key that slots can go by. A key that only holds for some
+// rows, or at the end of a transaction, or for something else than the columns' values as the
+// columns compare them, does not identify a row, and no foreign key can refer to it.
 func noKey(t *rewrite.Table) string {
 	if len(t.PartialUniques) == 0 {
 		return "has neither a primary key nor another unique key"
@@ -150,8 +149,8 @@ func noKey(t *rewrite.Table) string {
 		" is DEFERRABLE, partial, on an expression or a prefix, or of another collation than its columns"
 }
 
-// counterFault returns why a column cannot be a counter, or "". Judged reports whether
-// it could be counted, but for what else in the table looks at its base value.
+// counterFault returns why a column cannot be a counter, or "". Judged reports that it could be
+// counted, except that something else in the table depends on its base value.
 func counterFault(t *rewrite.Table, col *rewrite.Column, key []string) (why string, judged bool) {
 	switch {
 	case slices.Contains(key, col.Name):
@@ -255,8 +254,8 @@ type CheckedTable struct {
 	Table  *rewrite.Table
 }
 
-// withoutDoubles leaves out tables without a schema in their configuration that are the same one
-// to the database as one with a schema: a session may have moved to where they are.
+// withoutDoubles leaves out tables configured without a schema that are the same table of the
+// database as one configured with a schema: a session may have moved to that schema.
 func withoutDoubles(tables []CheckedTable) []CheckedTable {
 	named := map[rewrite.TableName]bool{}
 	for _, c := range tables {
@@ -269,8 +268,8 @@ func withoutDoubles(tables []CheckedTable) []CheckedTable {
 	})
 }
 
-// checkTogether reports tables that are the same one to the database, and slot
-// tables that stand where another configured table or its slot table does.
+// checkTogether reports configured tables that are the same table of the database, and slot tables
+// that have the name of another configured table or of its slot table.
 func checkTogether(tables []CheckedTable, names dialect.NameRules) (problems []config.Problem) {
 	id := func(schema, name string) [2]string {
 		if names.Folds {

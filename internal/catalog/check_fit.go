@@ -9,19 +9,19 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// A table may change under its slot table. What slots hold then still counts, as
-// sums of exact numbers under keys that are there; but nothing may be added to
-// slots that cannot take it, or under a key that they cannot have.
+// A base table may change under its slot table. What the slots hold then still counts, as sums of
+// exact numbers under existing keys; but nothing may be added to slots that cannot take it, or
+// under a key that they cannot have.
 
-// Misfit is a respect in which a slot table is not any more what slotsql would
-// create for its base table, and which Migrate puts right.
+// Misfit is a difference between a slot table and the one that slotsql would create for its base
+// table. Migrate removes it.
 type Misfit struct {
 	Counter string // of which; "" for all
 	Why     string
 }
 
-// Misfits holds the columns, the foreign key and the triggers of a slot table
-// against its base table.
+// Misfits checks the columns, the foreign key and the triggers of a slot table against its base
+// table.
 func (c *Catalog) Misfits(t, slots *rewrite.Table) (out []Misfit) {
 	counter := t.Counter
 	if counter.Layout == rewrite.LayoutShared {
@@ -45,7 +45,7 @@ func (c *Catalog) Misfits(t, slots *rewrite.Table) (out []Misfit) {
 			)
 		}
 	}
-	if p := c.strays(t, slots); p != nil {
+	if p := c.strayForeignKey(t, slots); p != nil {
 		out = append(
 			out,
 			Misfit{"", fmt.Sprintf("the foreign key of slot table %s refers to table %s", config.Clip(counter.SlotTable.Name), config.Clip(p.Name))},
@@ -75,7 +75,7 @@ func (c *Catalog) Misfits(t, slots *rewrite.Table) (out []Misfit) {
 	return out
 }
 
-// noteMisfits has counters of a slot table that does not fit not slotted.
+// noteMisfits makes counters that do not fit their slot table unslotted.
 func (c *Catalog) noteMisfits(t, slots *rewrite.Table) {
 	for _, m := range c.Misfits(t, slots) {
 		columns := []string{m.Counter}
@@ -106,14 +106,14 @@ func (c *Catalog) CheckFit(t, slots *rewrite.Table) (problems []config.Problem) 
 	return problems
 }
 
-// keyFits reports whether a slot table's column takes every value of the key
-// column, compared by the same rules.
+// keyFits reports whether a slot table's column takes every value of the key column, and compares
+// them by the same rules.
 func keyFits(key, have *rewrite.Column) bool {
 	return key.Type == have.Type || idFault(key, have) == ""
 }
 
-// counterFits reports whether a slot table's column takes sums of increments of a
-// counter without rounding them.
+// counterFits reports whether a slot table's column takes sums of increments of a counter without
+// rounding them.
 func counterFits(base, have *rewrite.Column) bool {
 	switch {
 	case base.Numeric == rewrite.Integer:
@@ -126,32 +126,32 @@ func counterFits(base, have *rewrite.Column) bool {
 	return have.Scale >= base.Scale && have.Precision-have.Scale >= base.Precision-base.Scale
 }
 
-// strays returns a foreign key of the slot table's key that refers to another
-// table than t: one that t has taken the name of.
-func (c *Catalog) strays(t, slots *rewrite.Table) *rewrite.Parent {
+// strayForeignKey returns a foreign key of the slot table's key that refers to another table than
+// t, whose name t has taken over; nil for none.
+func (c *Catalog) strayForeignKey(t, slots *rewrite.Table) *rewrite.Parent {
 	for i := range slots.ForeignKeys.Parents {
 		p := &slots.ForeignKeys.Parents[i]
 		if c.ties(t, p) || !sameFold(p.Columns, t.Counter.Key) {
 			continue
 		}
-		if !c.named(p, t) {
+		if !c.refersTo(p, t) {
 			return p
 		}
 	}
 	return nil
 }
 
-// named reports whether a foreign key refers to t, by whatever columns.
-func (c *Catalog) named(p *rewrite.Parent, t *rewrite.Table) bool {
+// refersTo reports whether a foreign key refers to t, by whatever columns.
+func (c *Catalog) refersTo(p *rewrite.Parent, t *rewrite.Table) bool {
 	same := func(written, stored string) bool {
 		return c.Dialect.SameTable(rewrite.Ident{Name: written, Quoted: true}, stored)
 	}
 	return same(p.Name, t.Name) && same(p.Schema, t.Schema)
 }
 
-// Outgrown leaves out of a slot table's facts the columns that its base table has
-// none of: what they hold counts for nothing.
-func Outgrown(t, slots *rewrite.Table) *rewrite.Table {
+// WithoutOutgrown returns the facts of a slot table without the columns that its base table no
+// longer has: what they hold counts for nothing.
+func WithoutOutgrown(t, slots *rewrite.Table) *rewrite.Table {
 	if t.Counter.Layout == rewrite.LayoutShared || slots == nil {
 		return slots
 	}

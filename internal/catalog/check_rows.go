@@ -9,13 +9,11 @@ import (
 	"github.com/slotsql/slotsql/internal/link"
 )
 
-// CheckRows holds the keys of tables, and what tables have in them, against what they
-// may be.
+// CheckRows checks the keys of tables, and the rows that they have.
 //
-// A table of the empty key is held against its name: it may have one
-// row, or none yet. With several it would be exact as well, as increments count
-// the rows before they use a slot; but none would ever be slotted, so that a
-// key is certainly missing.
+// A table with an empty key may have one row, or none yet. With several rows it would be exact as
+// well, because increments count the rows before they use a slot; but none would ever be slotted,
+// so a key must be missing.
 func (c *Catalog) CheckRows(ctx context.Context, v *View, t CheckedTable) ([]config.Problem, error) {
 	if !t.Table.Counter.Single() {
 		return c.checkNames(t), nil
@@ -33,7 +31,7 @@ func (c *Catalog) CheckRows(ctx context.Context, v *View, t CheckedTable) ([]con
 	}, nil
 }
 
-// checkNames refuses a key whose values cannot be written where drains name each slot
+// checkNames refuses a key whose values cannot be written as literals, if drains name each slot
 // row by its key.
 func (c *Catalog) checkNames(t CheckedTable) []config.Problem {
 	if n, ok := c.Dialect.(dialect.SlotNamer); !ok || n.Nameable(t.Table) {

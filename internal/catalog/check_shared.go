@@ -11,10 +11,10 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// This file holds tables of layout shared, and the slot tables that they share,
-// against what the layout needs.
+// This file checks tables of layout shared, and the slot tables that they share, against what
+// the layout needs.
 
-// sharedCounter sets what layout shared needs to know of a table.
+// sharedCounter sets what layout shared needs to know about a table.
 func sharedCounter(cfg *config.TableConfig, t *rewrite.Table, c *rewrite.Counter) (faults []fault) {
 	sh := cfg.Shared
 	c.Shared = &rewrite.Shared{Type: sh.Type, ID: sh.ID, Count: sh.Count, Records: map[string]int64{}}
@@ -55,15 +55,14 @@ func sharedCounter(cfg *config.TableConfig, t *rewrite.Table, c *rewrite.Counter
 	return nil
 }
 
-// textKinds are types of strings that come out of another such column as they went
-// in. (CHAR would lose blanks; what is compared by other rules than strings would
-// be compared by those of strings.)
+// textKinds are the types whose strings can be stored in another such column unchanged. (CHAR
+// would lose trailing blanks, and other types have rules of comparison of their own.)
 var textKinds = []string{"varchar", "character varying", "text", "nvarchar"}
 
 var typeParts = regexp.MustCompile(`(?i)^\s*([a-z]+(?: varying)?)\s*(?:\(\s*(\d+)\s*\))?(?:\s+(.*))?$`)
 
-// textType takes a type apart: its kind, its length (0 for none), and what says
-// how its strings are compared.
+// textType splits a type into its kind, its length (0 for none), and the part that says how
+// its strings are compared.
 func textType(c *rewrite.Column) (kind string, length int, comparison string) {
 	m := typeParts.FindStringSubmatch(c.Type)
 	if m == nil {
@@ -73,8 +72,8 @@ func textType(c *rewrite.Column) (kind string, length int, comparison string) {
 	return strings.ToLower(m[1]), length, m[3]
 }
 
-// CheckSlots holds the slot table that the database has, nil for none, against
-// what t needs, and notes facts of it.
+// CheckSlots checks the slot table that the database has, nil for none, against what t needs,
+// and notes its facts in t.Counter.
 func (c *Catalog) CheckSlots(t, slot *rewrite.Table) []config.Problem {
 	if t.Counter.Layout != rewrite.LayoutShared || slot == nil || slot.IsView || slot.Temporary {
 		return CheckSlotTable(t, slot)
@@ -82,91 +81,122 @@ func (c *Catalog) CheckSlots(t, slot *rewrite.Table) []config.Problem {
 	return checkSharedTable(t, slot, c.Traits)
 }
 
-// checkSharedTable holds a shared slot table, which another program may have
-// made, against what the table t needs of it.
-//
-//nolint:funlen // a list of checks, in the order of what they report
+// checkSharedTable checks a shared slot table, which another program may have made, against
+// what the table t needs of it.
 func checkSharedTable(t, slot *rewrite.Table, traits rewrite.Traits) (problems []config.Problem) {
-	c, sh := t.Counter, t.Counter.Shared
-	report := func(format string, args ...any) {
-		problems = append(problems, config.Problem{
-			Message: fmt.Sprintf("table %s: shared slot table %s ", config.Clip(t.Name), config.Clip(c.SlotTable.Name)) +
-				fmt.Sprintf(format, args...),
-		})
+	k := sharedTableCheck{slotTableCheck: slotTableCheck{table: t, slot: slot, kind: "shared slot table"}}
+	if !k.findColumns() {
+		return k.problems
 	}
-	column := func(name, what string) *rewrite.Column {
-		col, _ := FindColumn(slot, name)
-		switch {
-		case col == nil:
-			report(
-				"has no column %s for %s: name the column under shared, or choose another table with slot_table",
-				config.Clip(name),
-				what,
-			)
-		case col.Generated:
-			report("has a generated column %s for %s: choose another table with slot_table", config.Clip(name), what)
-			col = nil
-		}
-		return col
+	k.checkCounts()
+	k.checkNumber()
+	k.checkID()
+	k.checkOtherColumns(traits)
+	k.checkUniqueKeys()
+	if slot.Numbers && t.Counter.Shared.Numbered == "" {
+		k.report("has rowids, so that an increment would change last_insert_rowid(): create it WITHOUT ROWID")
 	}
-	record, id := column(sh.Type, "record types"), column(sh.ID, "ids")
-	number, count := column(c.SlotTable.Column, "slots"), column(sh.Count, "counts")
-	if len(problems) > 0 {
-		return problems
+	if slot.Triggers.Insert || slot.Triggers.Update || slot.Triggers.Delete || slot.Triggers.Ruled {
+		k.report("has triggers or rules: choose another table with slot_table")
 	}
-	sh.Type, sh.ID, sh.Count, c.SlotTable.Column = record.Name, id.Name, count.Name, number.Name
+	return k.problems
+}
 
-	for _, name := range c.Counters {
-		if n := sh.Records[name]; !holds(record, 0, n) {
-			report("has a column %s of type %s, which cannot hold record_type %d", config.Clip(record.Name), typeName(record), n)
+// sharedTableCheck collects what is wrong with a shared slot table.
+type sharedTableCheck struct {
+	slotTableCheck
+	record, id, number, count *rewrite.Column
+}
+
+// findColumns finds the columns that the layout needs, and notes their names as stored. It
+// reports whether all of them are there.
+func (k *sharedTableCheck) findColumns() bool {
+	c, sh := k.table.Counter, k.table.Counter.Shared
+	k.record, k.id = k.find(sh.Type, "record types"), k.find(sh.ID, "ids")
+	k.number, k.count = k.find(c.SlotTable.Column, "slots"), k.find(sh.Count, "counts")
+	if len(k.problems) > 0 {
+		return false
+	}
+	sh.Type, sh.ID, sh.Count, c.SlotTable.Column = k.record.Name, k.id.Name, k.count.Name, k.number.Name
+	return true
+}
+
+func (k *sharedTableCheck) find(name, what string) *rewrite.Column {
+	col, _ := FindColumn(k.slot, name)
+	switch {
+	case col == nil:
+		k.report("has no column %s for %s: name the column under shared, or choose another table with slot_table", config.Clip(name), what)
+		return nil
+	case col.Generated:
+		k.report("has a generated column %s for %s: choose another table with slot_table", config.Clip(name), what)
+		return nil
+	}
+	return col
+}
+
+// checkCounts checks that the table can hold the record types and the counts.
+func (k *sharedTableCheck) checkCounts() {
+	for _, name := range k.table.Counter.Counters {
+		if n := k.table.Counter.Shared.Records[name]; !holds(k.record, 0, n) {
+			k.report("has a column %s of type %s, which cannot hold record_type %d", config.Clip(k.record.Name), typeName(k.record), n)
 		}
-		if base := t.Column(name); base.Numeric == rewrite.Integer &&
-			(count.Numeric != rewrite.Integer || count.Unsigned || count.Bits < base.Bits) {
-			report(
+		if base := k.table.Column(name); base.Numeric == rewrite.Integer &&
+			(k.count.Numeric != rewrite.Integer || k.count.Unsigned || k.count.Bits < base.Bits) {
+			k.report(
 				"has a column %s of type %s, which is too narrow for counter %s of type %s: a signed integer as wide as the counter is needed",
-				config.Clip(count.Name),
-				typeName(count),
-				config.Clip(name),
-				typeName(base),
+				config.Clip(k.count.Name), typeName(k.count), config.Clip(name), typeName(base),
 			)
 		}
 	}
-	c.SlotTable.Wide = number.Bits > 16 // other programs may use numbers that slotsql does not
-	const most = int64(config.MaxSlots)
-	if !holds(number, 0, most) {
-		report("has a column %s of type %s, which cannot hold slot %d", config.Clip(number.Name), typeName(number), most)
-	}
-	if why := idFault(t.Column(c.Key[0]), id); why != "" {
-		report(
-			"has a column %s of type %s, and key column %s of the table has type %s: %s",
-			config.Clip(id.Name),
-			typeName(id),
-			config.Clip(c.Key[0]),
-			typeName(t.Column(c.Key[0])),
-			why,
-		)
-	}
+}
 
-	key := []string{record.Name, id.Name, number.Name}
-	found := false
-	for i := range slot.Columns {
-		switch col := &slot.Columns[i]; {
-		case col == record || col == id || col == number || col == count || col.Generated:
+// checkNumber checks that the table can hold the slot numbers.
+func (k *sharedTableCheck) checkNumber() {
+	k.table.Counter.SlotTable.Wide = k.number.Bits > 16 // other programs may use numbers that slotsql does not
+	const most = int64(config.MaxSlots)
+	if !holds(k.number, 0, most) {
+		k.report("has a column %s of type %s, which cannot hold slot %d", config.Clip(k.number.Name), typeName(k.number), most)
+	}
+}
+
+// checkID checks that the table can hold the base table's keys.
+func (k *sharedTableCheck) checkID() {
+	key := k.table.Column(k.table.Counter.Key[0])
+	if why := idFault(key, k.id); why != "" {
+		k.report("has a column %s of type %s, and key column %s of the table has type %s: %s",
+			config.Clip(k.id.Name), typeName(k.id), config.Clip(k.table.Counter.Key[0]), typeName(key), why)
+	}
+}
+
+// key returns the columns of the unique key that the layout needs.
+func (k *sharedTableCheck) key() []string { return []string{k.record.Name, k.id.Name, k.number.Name} }
+
+// checkOtherColumns checks that a slot row can be inserted without a value for the other columns,
+// and notes an AUTO_INCREMENT column that may stay.
+func (k *sharedTableCheck) checkOtherColumns(traits rewrite.Traits) {
+	for i := range k.slot.Columns {
+		switch col := &k.slot.Columns[i]; {
+		case col == k.record || col == k.id || col == k.number || col == k.count || col.Generated:
 		case col.Identity && (!traits.UpsertSetsInsertID || col.Numeric != rewrite.Integer || col.Unsigned || col.Bits < 32):
-			report(
+			k.report(
 				"has an auto-increment or identity column %s: drop it, and make [%s] the primary key (a signed AUTO_INCREMENT column of 32 or 64 bits may stay, on MySQL and MariaDB)",
-				config.Clip(col.Name),
-				strings.Join(key, ", "),
+				config.Clip(col.Name), strings.Join(k.key(), ", "),
 			)
 		case col.Identity:
-			sh.Numbered, sh.NumberedBits = col.Name, col.Bits
+			k.table.Counter.Shared.Numbered, k.table.Counter.Shared.NumberedBits = col.Name, col.Bits
 		case !col.Nullable && !col.HasDefault:
-			report("has a column %s without a default, for which slotsql has no value: add a default", config.Clip(col.Name))
+			k.report("has a column %s without a default, for which slotsql has no value: add a default", config.Clip(col.Name))
 		}
 	}
-	for _, u := range slot.Uniques {
+}
+
+// checkUniqueKeys checks that a row may have several slots, each of them once, and notes the key
+// that upserts go by.
+func (k *sharedTableCheck) checkUniqueKeys() {
+	sh, found := k.table.Counter.Shared, false
+	for _, u := range k.slot.Uniques {
 		switch {
-		case sameSet(u.Columns, key):
+		case sameSet(u.Columns, k.key()):
 			if u.Primary {
 				found, sh.Index = true, ""
 			} else if !found {
@@ -174,26 +204,15 @@ func checkSharedTable(t, slot *rewrite.Table, traits rewrite.Traits) (problems [
 			}
 		case len(u.Columns) == 1 && u.Columns[0] == sh.Numbered && sh.Numbered != "":
 		default:
-			report(
-				"has a unique key %s [%s], which allows a row only one slot: drop it",
-				config.Clip(u.Name),
-				strings.Join(u.Columns, ", "),
-			)
+			k.report("has a unique key %s [%s], which allows a row only one slot: drop it", config.Clip(u.Name), strings.Join(u.Columns, ", "))
 		}
 	}
 	if !found {
-		report("has no unique key on [%s]: add one", strings.Join(key, ", "))
+		k.report("has no unique key on [%s]: add one", strings.Join(k.key(), ", "))
 	}
-	if slot.OtherUniques {
-		report("has a unique key on an expression, on part of a column or on some rows: drop it")
+	if k.slot.OtherUniques {
+		k.report("has a unique key on an expression, on part of a column or on some rows: drop it")
 	}
-	if slot.Numbers && sh.Numbered == "" {
-		report("has rowids, so that an increment would change last_insert_rowid(): create it WITHOUT ROWID")
-	}
-	if slot.Triggers.Insert || slot.Triggers.Update || slot.Triggers.Delete || slot.Triggers.Ruled {
-		report("has triggers or rules: choose another table with slot_table")
-	}
-	return problems
 }
 
 // holds reports whether an integer column holds the numbers of a range.
@@ -211,8 +230,8 @@ func holds(c *rewrite.Column, low, high int64) bool {
 	return bits >= 63 || low >= 0 && high < 1<<bits
 }
 
-// idFault says why a column cannot hold the values of a key column such that they
-// compare there as in the key, or "".
+// idFault returns why a column cannot hold the values of a key column and compare them as the key
+// does, or "".
 func idFault(key, id *rewrite.Column) string {
 	switch {
 	case key.Numeric == rewrite.Integer:

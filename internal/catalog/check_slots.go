@@ -9,124 +9,149 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// This file names slot tables and holds the ones that exist against what their
-// base tables need.
+// This file checks existing slot tables against what their base tables need.
 
-// MigrateCommand is the command that messages tell to run.
+// MigrateCommand is the command that error messages tell the reader to run.
 const MigrateCommand = "slotsql migrate --driver DRIVER --dsn DSN --config FILE"
 
-// CheckSlotTable holds the slot table that the database has, nil for none,
-// against what t, a base table with its Counter set, needs. The problems have
-// no place in a file; TableConfig.locate gives them the table's.
-//
-//nolint:funlen // a list of checks, in the order of what they report
+const repairSlotTable = "drain the table, drop its slot table and run `" + MigrateCommand + "`"
+
+// CheckSlotTable checks the slot table that the database has, nil for none, against what t, a
+// base table with its Counter set, needs. The problems have no place in a file;
+// TableConfig.Locate gives them the table's.
 func CheckSlotTable(t, slot *rewrite.Table) (problems []config.Problem) {
-	c := t.Counter
-	report := func(format string, args ...any) {
-		problems = append(problems, config.Problem{
-			Message: fmt.Sprintf("table %s: slot table %s ", config.Clip(t.Name), config.Clip(c.SlotTable.Name)) + fmt.Sprintf(format, args...),
-		})
-	}
+	k := slotTableCheck{table: t, slot: slot, kind: "slot table"}
 	switch {
 	case slot == nil:
-		report("is missing: run `%s`, or set auto_migrate: true", MigrateCommand)
-		return problems
+		k.report("is missing: run `%s`, or set auto_migrate: true", MigrateCommand)
 	case slot.IsView || slot.Temporary:
-		report("is a view or a temporary table: choose another name with slot_table")
-		return problems
+		k.report("is a view or a temporary table: choose another name with slot_table")
+	case k.columns():
+		k.uniqueKeys()
 	}
-	const repair = "drain the table, drop its slot table and run `" + MigrateCommand + "`"
-	counters := len(c.Key) + 1 + len(c.Counters)
-	wanted := SlotColumns(c)
-	primary := slices.Concat(c.Key, []string{c.SlotTable.Column})
+	return k.problems
+}
+
+// slotTableCheck collects what is wrong with a slot table.
+type slotTableCheck struct {
+	table, slot *rewrite.Table
+	kind        string
+	problems    []config.Problem
+}
+
+func (k *slotTableCheck) report(format string, args ...any) {
+	k.problems = append(k.problems, config.Problem{
+		Message: fmt.Sprintf("table %s: %s %s ", config.Clip(k.table.Name), k.kind, config.Clip(k.table.Counter.SlotTable.Name)) +
+			fmt.Sprintf(format, args...),
+	})
+}
+
+// columns checks the columns, and reports whether those that are needed are there.
+func (k *slotTableCheck) columns() (complete bool) {
 	known := map[string]bool{}
-	missing := false
-	for i, name := range wanted {
-		col, _ := FindColumn(slot, name)
-		if col == nil {
-			if base := t.Column(name); i > len(c.Key) && i < counters && base != nil && base.Numeric == rewrite.Float {
-				continue // never slotted, so it need not be there
-			}
-			missing = true
-			if i > len(c.Key) && i < counters {
-				report(
-					"has no column %s: run `%s` to add it (docs/operations.md has the steps before and after)",
-					config.Clip(name),
-					MigrateCommand,
-				)
-			} else {
-				report("has no column %s: %s; if another program owns it, choose another name with slot_table", config.Clip(name), repair)
-			}
-			continue
-		}
-		known[col.Name] = true
-		switch {
-		case i < len(c.Key) && otherKind(t.Column(name), col):
-			report("has a key column %s of type %s, not %s: %s", config.Clip(col.Name), typeName(col), typeName(t.Column(name)), repair)
-		case i == len(c.Key) && col.Numeric != rewrite.Integer:
-			report("has a slot column %s of type %s, which is not an integer: %s", config.Clip(col.Name), typeName(col), repair)
-		case i == len(c.Key) && c.Layout == rewrite.LayoutJournal && col.Bits < 64:
-			report(
-				"has a slot column %s of type %s, too narrow for a journal: run `%s`, which widens it",
-				config.Clip(col.Name),
-				typeName(col),
-				MigrateCommand,
-			)
-		case i > len(c.Key) && i < counters && col.Numeric == rewrite.NotNumeric:
-			report("has a column %s of type %s, which cannot be summed: %s", config.Clip(col.Name), typeName(col), repair)
-		case col.Generated:
-			report("has a generated column %s: %s", config.Clip(col.Name), repair)
-		}
+	complete = true
+	for i, name := range SlotColumns(k.table.Counter) {
+		role := roleOf(k.table.Counter, i)
+		if col, _ := FindColumn(k.slot, name); col != nil {
+			known[col.Name] = true
+			k.column(role, k.table.Column(name), col)
+		} else if base := k.table.Column(name); role != counterColumn || base == nil || base.Numeric != rewrite.Float {
+			complete = false
+			k.missingColumn(role, name)
+		} // else it is never slotted, so it need not be there
 	}
-	for i := range slot.Columns {
+	for i := range k.slot.Columns {
 		// A counter that left the configuration may still have counts there.
-		if name := slot.Columns[i].Name; !known[name] {
-			report(
-				"has a column %s that is neither a configured counter nor a companion and may hold counts: configure it, or %s",
-				config.Clip(name),
-				repair,
-			)
+		if name := k.slot.Columns[i].Name; !known[name] {
+			k.report("has a column %s that is neither a configured counter nor a companion and may hold counts: configure it, or %s",
+				config.Clip(name), repairSlotTable)
 		}
 	}
-	if missing {
-		return problems // the primary key cannot be right either
+	return complete
+}
+
+// columnRole is what a column of a slot table is for.
+type columnRole int
+
+const (
+	keyColumn columnRole = iota
+	numberColumn
+	counterColumn
+	companionColumn
+)
+
+// roleOf returns the role of a column by its index in SlotColumns.
+func roleOf(c *rewrite.Counter, i int) columnRole {
+	switch n := len(c.Key); {
+	case i < n:
+		return keyColumn
+	case i == n:
+		return numberColumn
+	case i <= n+len(c.Counters):
+		return counterColumn
 	}
+	return companionColumn
+}
+
+func (k *slotTableCheck) missingColumn(role columnRole, name string) {
+	if role == counterColumn {
+		k.report("has no column %s: run `%s` to add it (docs/operations.md has the steps before and after)",
+			config.Clip(name), MigrateCommand)
+		return
+	}
+	k.report("has no column %s: %s; if another program owns it, choose another name with slot_table",
+		config.Clip(name), repairSlotTable)
+}
+
+// column checks one column; base is that of the base table, nil for none.
+func (k *slotTableCheck) column(role columnRole, base, col *rewrite.Column) {
+	name := config.Clip(col.Name)
+	switch {
+	case role == keyColumn && otherKind(base, col):
+		k.report("has a key column %s of type %s, not %s: %s", name, typeName(col), typeName(base), repairSlotTable)
+	case role == numberColumn && col.Numeric != rewrite.Integer:
+		k.report("has a slot column %s of type %s, which is not an integer: %s", name, typeName(col), repairSlotTable)
+	case role == numberColumn && k.table.Counter.Layout == rewrite.LayoutJournal && col.Bits < 64:
+		k.report("has a slot column %s of type %s, too narrow for a journal: run `%s`, which widens it", name, typeName(col), MigrateCommand)
+	case role == counterColumn && col.Numeric == rewrite.NotNumeric:
+		k.report("has a column %s of type %s, which cannot be summed: %s", name, typeName(col), repairSlotTable)
+	case col.Generated:
+		k.report("has a generated column %s: %s", name, repairSlotTable)
+	}
+}
+
+// uniqueKeys checks that the primary key is that of the slots, and that no other unique key
+// limits how many slots a row may have.
+func (k *slotTableCheck) uniqueKeys() {
+	primary := slices.Concat(k.table.Counter.Key, []string{k.table.Counter.SlotTable.Column})
+	list := strings.Join(primary, ", ")
 	hasPrimary := false
-	for _, u := range slot.Uniques {
-		same := sameFold(u.Columns, primary)
-		hasPrimary = hasPrimary || u.Primary && same
-		switch {
-		case u.Primary && !same:
-			report("has the primary key [%s], which must be [%s]: %s", strings.Join(u.Columns, ", "), strings.Join(primary, ", "), repair)
-			hasPrimary = true
-		case !u.Primary && !same:
-			report(
-				"has a further unique key %s [%s], which allows a row only one slot: drop it",
-				config.Clip(u.Name),
-				strings.Join(u.Columns, ", "),
-			)
+	for _, u := range k.slot.Uniques {
+		hasPrimary = hasPrimary || u.Primary
+		switch columns := strings.Join(u.Columns, ", "); {
+		case sameFold(u.Columns, primary):
+		case u.Primary:
+			k.report("has the primary key [%s], which must be [%s]: %s", columns, list, repairSlotTable)
+		default:
+			k.report("has a further unique key %s [%s], which allows a row only one slot: drop it", config.Clip(u.Name), columns)
 		}
 	}
 	if !hasPrimary {
-		report("has no primary key, which must be [%s]: %s", strings.Join(primary, ", "), repair)
+		k.report("has no primary key, which must be [%s]: %s", list, repairSlotTable)
 	}
-	return problems
 }
 
 // otherKind reports whether one of two key columns is a number and the other is not: an engine
-// may not compare them, so that slots find no row.
+// may not match them, and no slot would find its base row.
 func otherKind(base, slot *rewrite.Column) bool {
 	return base != nil && (base.Numeric == rewrite.NotNumeric) != (slot.Numeric == rewrite.NotNumeric)
 }
 
-// Narrow reports whether a slot table lacks nothing but the type of its numbers, which
-// a journal needs wider.
-func Narrow(t, slot *rewrite.Table) bool {
-	if col, _ := FindColumn(
-		slot,
-		t.Counter.SlotTable.Column,
-	); t.Counter.Layout != rewrite.LayoutJournal || col == nil || col.Numeric != rewrite.Integer ||
-		col.Bits >= 64 {
+// OnlyTooNarrow reports whether a slot table's only fault is that its slot column is too narrow for a
+// journal.
+func OnlyTooNarrow(t, slot *rewrite.Table) bool {
+	col, _ := FindColumn(slot, t.Counter.SlotTable.Column)
+	if t.Counter.Layout != rewrite.LayoutJournal || col == nil || col.Numeric != rewrite.Integer || col.Bits >= 64 {
 		return false
 	}
 	other, counter := *t, *t.Counter

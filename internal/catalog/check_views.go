@@ -10,19 +10,19 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// This file holds a table's views, as configured, against those that the
-// database has over it. What the configuration says of views changes nothing
-// about what they show: each is drained for, named or not.
+// This file checks the configured views of a table against those that the database has over it.
+// Naming a view changes nothing about what it shows: statements that name any view over the table
+// drain.
 
-// ViewStatus is one view over a configured table, and whether the
-// configuration names it. Statements that name the view are drained for.
+// ViewStatus is one view over a configured table, and whether the configuration names it.
+// Statements that name the view drain.
 type ViewStatus struct {
 	View  string `json:"view"`
 	Named bool   `json:"named"`
 }
 
-// CheckViews reports configured views that are none over the table, and
-// returns the views that the database has.
+// CheckViews reports configured views that do not read the table, and returns the views that the
+// database has over it.
 func (c *Catalog) CheckViews(ctx context.Context, v *View, t CheckedTable) ([]config.Problem, []ViewStatus, error) {
 	over, err := v.viewsOver(ctx, t.Table)
 	if err != nil {

@@ -6,19 +6,18 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// concern is what DDL that an application sends through slotsql has to do with the
-// facts in use.
+// concern is how DDL that an application sends through slotsql concerns the facts in use.
 type concern int
 
-// What DDL may have to do with the facts in use.
+// The concerns, from the least to the greatest.
 const (
 	NoFacts     concern = iota // it changes no definition
-	NewNames                   // it makes what nothing in use knows of
-	OtherTables                // it changes a table that is not in use: one that is may hang on it
-	factsInUse                 // it names something in use, or may reach anything
+	NewNames                   // it creates something that no fact in use is about
+	OtherTables                // it changes a table that is not in use, but that one in use may depend on
+	factsInUse                 // it names something in use, or may change anything
 )
 
-// Concerns judges a statement by the words that it begins with and the names in it.
+// Concerns judges a statement by its first words and the names in it.
 func (c *Catalog) Concerns(lx *rewrite.Lexis, sql string) concern {
 	if len(sql) > MaxCachedSQL {
 		return factsInUse
@@ -68,10 +67,10 @@ func (c *Catalog) Concerns(lx *rewrite.Lexis, sql string) concern {
 	return out
 }
 
-// isModifier are words between CREATE, ALTER or DROP and what is created.
+// isModifier has the words that may come between CREATE, ALTER or DROP and the kind of object.
 var isModifier = map[string]bool{"TEMP": true, "TEMPORARY": true, "UNIQUE": true, "UNLOGGED": true, "FULLTEXT": true, "SPATIAL": true}
 
-// inUse reports whether a statement may name anything that facts are known of.
+// inUse reports whether a statement may name anything about which facts are known.
 func (c *Catalog) inUse(sql string) bool {
 	if c.Mentions(sql) {
 		return true
@@ -113,8 +112,7 @@ func (sc *Schema) knows(sql string) bool {
 	return false
 }
 
-// forgetOthers drops what is known of tables that are no counter tables, and the
-// plans.
+// forgetOthers drops what is known about tables that are not counter tables, and the plans.
 func (sc *Schema) forgetOthers() {
 	sc.mu.Lock()
 	for key, t := range sc.Known {

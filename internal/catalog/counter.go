@@ -10,10 +10,9 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// This file is the only place where a rewrite.Counter is made: for a program that
-// uses the database, for the golden cases, and for what slotsql init tries out. What
-// the slot table in the database says beside the configuration is learned later:
-// see learnSlots.
+// This file is the only place where a rewrite.Counter is made: for programs that use the database,
+// for the golden cases, and for what slotsql init tries out. What the existing slot table adds is
+// learned later: see learnSlots.
 
 // Counter returns what the configuration makes of a table, whether or not it fits:
 // a counter that the table does not have is left out, and Faults notes why others
@@ -23,7 +22,8 @@ func Counter(cfg *config.TableConfig, t *rewrite.Table, names dialect.NameRules)
 	return m.make()
 }
 
-// heldCounter is that of a table that only has a slot table: nothing of it is slotted.
+// heldCounter returns the Counter of a table that only has a slot table: none of its columns is
+// slotted.
 func heldCounter(slotSchema, slotTable string) *rewrite.Counter {
 	return &rewrite.Counter{Layout: rewrite.LayoutDedicated, SlotTable: rewrite.SlotTable{Schema: slotSchema, Name: slotTable, Column: "slot"}}
 }
@@ -254,7 +254,7 @@ func slotColumn(c *rewrite.Counter) string {
 	}
 }
 
-// SlotColumns are the columns of a slot table of the table's own.
+// SlotColumns returns the columns of a table's own slot table: key, slot, counters, companions.
 func SlotColumns(c *rewrite.Counter) []string {
 	columns := slices.Concat(c.Key, []string{c.SlotTable.Column}, c.Counters)
 	for _, co := range c.Companions {

@@ -11,10 +11,9 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// This file keeps what a connection knows of the database up to date: it finds
-// the plan of a statement, and notes what a statement that has run may have changed.
+// This file keeps the facts that a session uses up to date.
 
-// Refresh makes v.Schema the facts of the session's namespace as it is now.
+// Refresh makes v.Schema the facts of the session's namespace as they are now.
 func (v *View) Refresh(ctx context.Context) error {
 	// What has been read in a transaction lacks the slot tables that could not be made there.
 	ended := v.Schema != nil && v.Schema.fresh.partial && v.Tx.None()
@@ -52,7 +51,7 @@ func (v *View) Refresh(ctx context.Context) error {
 	})
 }
 
-// loading is how the facts are read that the session is to use.
+// loading returns how the facts are read that the session is to use.
 func (v *View) loading() loading {
 	if v.Facts.Private() {
 		return loading{purpose: forSession}
@@ -60,13 +59,12 @@ func (v *View) loading() loading {
 	return loading{purpose: forNamespace}
 }
 
-// Aside has facts read on a session of its own where reading them on this one
-// would show: SQLite's deferred transaction begins to see the database with its
-// first read, and cannot write when another connection has since then. If that
-// read is slotsql's, the application's first UPDATE would get
-// SQLITE_BUSY_SNAPSHOT, where plain waits for its turn. What cannot be read aside,
-// because this transaction keeps all others out, is read here; a database where
-// that happens is one where even opening a connection may wait, so it is tried once.
+// Aside reads facts on a connection of its own, if reading them on this one would have an effect:
+// SQLite's deferred transaction sees the database as of its first read, and cannot write if
+// another connection has written since then. If that read is slotsql's, the application's first
+// UPDATE would fail with SQLITE_BUSY_SNAPSHOT, where the plain one waits for its turn. If another
+// connection cannot read, because this transaction keeps out all others, the facts are read here.
+// In such a database even opening a connection may wait, so that is tried only once.
 func (v *View) Aside(ctx context.Context, read func(*View) error) error {
 	d, ok := v.Catalog.Dialect.(dialect.SnapshotAware)
 	beside := ok && v.Tx.Unused() && v.readsAsOthers() && v.Catalog.OpensAside && !v.Catalog.Watch.Side.shutOut.Load()
@@ -97,8 +95,8 @@ func (v *View) readAside(ctx context.Context, d dialect.SnapshotAware, read func
 
 var errShutOut = errors.New("slotsql: another connection cannot read the catalog while this transaction has the database locked")
 
-// dialSoon opens a connection, unless that takes longer than ownPatience: the parent
-// may wait for the very transaction that the connection is opened for.
+// dialSoon opens a connection, unless that takes longer than ownPatience: the parent may be
+// waiting for the very transaction that needs the connection.
 func (v *View) dialSoon(ctx context.Context) (driver.Conn, error) {
 	type dialed struct {
 		conn driver.Conn
@@ -176,14 +174,13 @@ func (v *View) SettleFacts(ended bool) {
 	}
 }
 
-// LearnFrom has the facts read again when an error may mean that they are wrong;
-// it may also be the application's own mistake, again and again. So the configured
-// tables are looked at, and read if they have changed, and what is known of other
-// tables is looked up anew.
+// LearnFrom has facts read again if an error may mean that they are wrong. The error may also be a
+// mistake of the application that comes again and again. So the configured tables are looked at,
+// and only read if they have changed; what is known about other tables is looked up again.
 func (v *View) LearnFrom(err error) {
 	switch {
 	case !v.Engine.SchemaChanged(err):
-	case v.Schema == nil || v.Catalog.Traits.OneWriter || !v.Catalog.aside():
+	case v.Schema == nil || v.Catalog.Traits.OneWriter || !v.Catalog.mayLookAside():
 		v.Catalog.Expire()
 	default:
 		v.Catalog.Watch.Due()

@@ -8,14 +8,13 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// Whether the database deletes the slots of a row that is deleted is a fact of
-// the slot table, whatever the configuration says: a foreign key to the base
-// table may have been left out when it was created, or have been dropped since.
-// The planner drains for more statements where there is none.
+// Whether the database deletes the slots of a deleted row is a fact about the slot table, whatever
+// the configuration says: its foreign key to the base table may have been left out when it was
+// created, or dropped since. Without one, more statements drain.
 
-// learnSlots notes of t, a table with its Counter set, what the slot table that
-// the database has says of it: whether it refers to the table, how wide its
-// numbers are, and which counters it has that the configuration does not name.
+// learnSlots notes in t, a table with its Counter set, what the existing slot table shows: whether
+// it refers to the table, how wide its slot numbers are, and which counters it has that the
+// configuration does not name.
 func (c *Catalog) learnSlots(t, slots *rewrite.Table) {
 	if slots == nil {
 		return
@@ -39,8 +38,8 @@ func (c *Catalog) learnSlots(t, slots *rewrite.Table) {
 	t.Counter.SlotTable.NoForeignKey = !slices.ContainsFunc(slots.ForeignKeys.Parents, func(p rewrite.Parent) bool { return c.ties(t, &p) })
 }
 
-// ties reports whether a foreign key of a slot table deletes the slots of
-// a row of t with it.
+// ties reports whether a foreign key of a slot table makes the database delete the slots of a row
+// of t together with the row.
 func (c *Catalog) ties(t *rewrite.Table, p *rewrite.Parent) bool {
 	d := c.Dialect
 	name := func(written, stored string) bool {
@@ -65,9 +64,9 @@ func (c *Catalog) ties(t *rewrite.Table, p *rewrite.Parent) bool {
 	return true
 }
 
-// DeletedInside says how rows of a table whose slots nothing deletes may go, or
-// change their keys, without slotsql: through a foreign key of the table, which
-// the database follows by itself. One sentence each.
+// DeletedInside returns how rows of a table whose slots nothing deletes may be deleted, or get
+// other keys, without slotsql: through a foreign key of the table, which the database follows by
+// itself. One sentence each.
 func DeletedInside(t *rewrite.Table) (out []string) {
 	for _, p := range t.ForeignKeys.Parents {
 		switch {

@@ -8,9 +8,10 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// A function of the database may set the search path of the session that calls it. A statement
-// that names one may so do to the session what SET search_path does: which tables it means is
-// looked at again before the next one. The names are read with the facts, and only added to.
+// A function in the database may set the search path of the session that calls it. So a statement
+// that names such a function may do what SET search_path does, and the tables that names mean are
+// looked up again before the next statement. The functions' names are read with the facts, and
+// only added to.
 
 // movers are the names of such functions.
 type movers struct {
@@ -18,7 +19,7 @@ type movers struct {
 	index *rewrite.NameIndex
 }
 
-// learnMovers adds the functions that there are.
+// learnMovers adds the functions that the database has.
 func (v *View) learnMovers(ctx context.Context) error {
 	d, ok := v.Catalog.Dialect.(dialect.NamespaceMover)
 	if !ok {
@@ -51,7 +52,8 @@ func (n *Names) Moves(sql string) bool {
 	return m != nil && m.index.In(sql)
 }
 
-// MayMove reports whether a statement that creates a function may create such a one.
+// MayMove reports whether a statement that creates a function may create one that sets the search
+// path.
 func (n *Names) MayMove(sql string) bool {
 	return rewrite.SetsPath(sql) || n.Moves(sql)
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// Names are those by which a statement may concern a configured table: the table's own,
-// and those of the views, partitions and routines that reach it.
+// Names are the names by which a statement may concern a configured table: its own, and those of
+// the views, partitions and routines that reach it.
 type Names struct {
 	index   atomic.Pointer[rewrite.NameIndex]
 	wide    atomic.Bool              // one of them has characters beyond ASCII

@@ -8,20 +8,18 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// A slot table may have the column of a counter that the configuration at hand
-// does not name: one that joins or leaves the table while processes with either
-// configuration run. To a process that does not name it such a counter is
-// passive: totals have what the others count in slots, drains and roll-ups move
-// it, and its own increments run on the base row. So it does not matter when
-// which process gets which configuration, once all know the column.
-// docs/design/passive.md says what a process that does not may do wrong.
+// A slot table may have the column of a counter that this process's configuration does not name:
+// the counter is being added to the table, or removed from it, while processes with either
+// configuration run. To a process that does not name it the counter is passive: totals include
+// what others count in slots, drains and roll-ups move that, and its own increments run on the
+// base row. So it does not matter when which process gets which configuration, as long as all of
+// them know the column. docs/design/passive.md says what a process that does not may do wrong.
 //
-// With mode: passive all counters of a table are. While a fleet changes its mode
-// one process after another, those that are passive see what those that have the
-// table on count, and set counters as they do.
+// With mode: passive all counters of a table are passive. While processes change the mode one
+// after another, the passive ones see what those with mode on count, and set counters as they do.
 
-// learnPassive adds the passive counters of t, a table with its Counter set. A column that
-// may be NULL is a companion's, whose values do not add up.
+// learnPassive adds the passive counters of t, a table with its Counter set. A nullable column
+// belongs to a companion, whose values do not add up.
 func learnPassive(t, slots *rewrite.Table) {
 	c := t.Counter
 	if slots == nil || c.Layout == rewrite.LayoutShared {
@@ -64,8 +62,8 @@ func Summable(c *rewrite.Column) bool {
 	return c.Numeric == rewrite.Integer || c.Numeric == rewrite.Decimal
 }
 
-// Lacking returns the counters that a slot table has no columns of, if there is
-// nothing else that it lacks.
+// Lacking returns the counters for which a slot table has no column, if nothing else is wrong with
+// it.
 func Lacking(t, slot *rewrite.Table) []string {
 	if t.Counter.Layout == rewrite.LayoutShared {
 		return nil
@@ -73,19 +71,19 @@ func Lacking(t, slot *rewrite.Table) []string {
 	other, counter := *t, *t.Counter
 	other.Counter = &counter
 	if counter.Layout == rewrite.LayoutJournal {
-		counter.Layout = rewrite.LayoutDedicated // see Narrow
+		counter.Layout = rewrite.LayoutDedicated // see OnlyTooNarrow
 	}
 	counter.Counters = slices.DeleteFunc(slices.Clone(counter.Counters), func(name string) bool {
 		col, _ := FindColumn(slot, name)
 		return col == nil && t.Column(name).Numeric != rewrite.Float
 	})
-	if len(counter.Counters) == len(t.Counter.Counters) || len(CheckSlotTable(&other, Outgrown(&other, slot))) > 0 {
+	if len(counter.Counters) == len(t.Counter.Counters) || len(CheckSlotTable(&other, WithoutOutgrown(&other, slot))) > 0 {
 		return nil
 	}
 	return slices.DeleteFunc(slices.Clone(t.Counter.Counters), func(name string) bool { return slices.Contains(counter.Counters, name) })
 }
 
-// PassiveReason says why increments of a passive counter run on the base row.
+// PassiveReason returns why increments of a passive counter run on the base row.
 func PassiveReason(cfg *config.TableConfig, slotTable string) string {
 	if cfg.Mode == config.ModePassive {
 		return "the table has mode passive: its totals include what other processes count in slots, and its increments run on the base row"

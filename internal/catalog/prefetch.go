@@ -12,9 +12,9 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// prefetched are facts of tables that were read together, by a number of queries
-// that does not depend on how many there are. A session has them while it makes a
-// schema; what is not among them it looks up by itself.
+// prefetched are facts of tables that were read together, in a number of queries that does not
+// depend on the number of tables. A session has them while it loads a schema, and looks up
+// anything else by itself.
 type prefetched struct {
 	tables map[dialect.WrittenName]*rewrite.Table // nil where a name means nothing
 	views  map[dialect.WrittenName][]string       // over a table
@@ -103,8 +103,8 @@ func (v *View) prefetch(ctx context.Context) (err error) {
 // maxTogether bounds the parts of one query.
 const maxTogether = 200
 
-// prefetchHeld finds out together of which counters that cannot be slotted slots hold
-// something.
+// prefetchHeld finds out, for all tables together, for which of the counters that cannot be
+// slotted the slots still hold something.
 func (v *View) prefetchHeld(ctx context.Context, tables []CheckedTable) error {
 	if v.prefetched == nil {
 		return nil
@@ -146,7 +146,7 @@ func (v *View) prefetchHeld(ctx context.Context, tables []CheckedTable) error {
 	return nil
 }
 
-// read takes tables up by the names that were asked for, and by their own.
+// read reads tables, and keeps them by the names that were asked for and by their own.
 func (p *prefetched) read(ctx context.Context, d dialect.Describer, c *View, names []dialect.WrittenName) error {
 	if len(names) == 0 {
 		return nil
@@ -172,7 +172,7 @@ func (v *View) temporary() dialect.Temporary {
 	return dialect.NoneHides
 }
 
-// Look returns what looks tables up for the session.
+// Look returns a function that looks tables up as the session sees them.
 func (v *View) Look(ctx context.Context) func(schema, name string) (*rewrite.Table, error) {
 	return func(schema, name string) (*rewrite.Table, error) {
 		n := dialect.WrittenName{Schema: schema, Name: name}
@@ -192,9 +192,9 @@ func (v *View) Look(ctx context.Context) func(schema, name string) (*rewrite.Tab
 	}
 }
 
-// viewsOver finds the views over tables: once in all databases, from then on in those
-// of the tables. Where views are found by reading all of them, that another client
-// makes one elsewhere is not noticed (docs/divergences.md).
+// viewsOver finds the views over tables: the first time in all databases, from then on in those of
+// the tables. So a view that another client creates in another database is not noticed
+// (docs/divergences.md).
 func (c *Catalog) viewsOver(
 	ctx context.Context,
 	d dialect.Describer,
@@ -246,7 +246,7 @@ func (v *View) viewsOver(ctx context.Context, t *rewrite.Table) ([]string, error
 	return dialect.Views(ctx, v.Catalog.Dialect, v.Session(), viewed(t))
 }
 
-// viewName reads the name of a view as the configuration has it.
+// viewName parses the name of a view in the configuration.
 func viewName(written string) dialect.WrittenName {
 	parts, _ := config.SplitName(written)
 	n := dialect.WrittenName{Name: parts[len(parts)-1]}

@@ -8,14 +8,12 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// A statement may name a counter table of another namespace than its
-// session's: after USE, in another schema, behind a temporary table. A table
-// like a configured one whose slot table exists is a counter table wherever it
-// is.
+// A statement may name a counter table of another namespace than its session's: after USE, in
+// another schema, behind a temporary table. A table that matches a configured one, and has a slot
+// table, is a counter table wherever it is.
 
-// reachHome takes the counter tables of the namespace that connections open
-// with into the facts of another one. The planner so looks every qualified
-// use of such a name up, too.
+// reachHome takes the counter tables of the namespace that connections open with into the facts of
+// another one, so that the planner looks up every qualified use of such a name.
 func (sc *Schema) reachHome(ctx context.Context, v *View) error {
 	sc.Catalog.mu.Lock()
 	home := sc.Catalog.Home.Facts
@@ -31,7 +29,7 @@ func (sc *Schema) reachHome(ctx context.Context, v *View) error {
 	return nil
 }
 
-// reach takes the table of that name into the facts if it is a counter table.
+// reach takes the table with that name into the facts if it is a counter table.
 func (sc *Schema) reach(ctx context.Context, v *View, schema, name string) error {
 	look := v.Look(ctx)
 	t, err := look(schema, name)
@@ -53,13 +51,13 @@ func (sc *Schema) reach(ctx context.Context, v *View, schema, name string) error
 			t.Counter = counter
 			counter.Counted = slices.Clone(counter.Counters)
 			makePassive(cfg, t)
-			if !leftOver(t, slots) {
+			if !isLeftOver(t, slots) {
 				return nil
 			}
-			problems = cfg.Locate(sc.lenient(CheckedTable{cfg, t}, slots))
+			problems = cfg.Locate(sc.checkRunning(CheckedTable{cfg, t}, slots))
 		}
 		if len(problems) > 0 {
-			return sc.unfit(ctx, v, cfg, t, problems)
+			return sc.addUnfit(ctx, v, cfg, t, problems)
 		}
 		return sc.add(ctx, v, t)
 	}

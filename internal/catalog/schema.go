@@ -7,14 +7,13 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/internal/config"
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// Schema is what is known of the tables of one namespace, and the plans made
-// with it. It implements rewrite.Catalog. Facts are only added; when one turns
-// out to be wrong the whole schema is marked stale and read again.
+// Schema is what is known about the tables of one namespace, and the plans made from that. It
+// implements rewrite.Catalog. Facts are only added; if one turns out to be wrong, the whole schema
+// is marked stale and read again.
 type Schema struct {
 	Catalog   *Catalog
 	namespace string
@@ -44,7 +43,7 @@ type unslottedTables struct {
 	Missing   []*config.TableConfig // that do not exist
 }
 
-// freshness is how long the facts hold.
+// freshness is how long the facts may be used.
 type freshness struct {
 	changes int64     // Noticed.Changes before the facts were read
 	review  time.Time // when the facts are to be read again in any case; zero: never
@@ -58,154 +57,18 @@ func newSchema(s *Catalog) *Schema {
 	return sc
 }
 
-// Stale reports whether the facts are older than a change of the schema, or are to
-// be looked at again.
+// Stale reports whether the facts are older than a change of the schema, or are due to be looked
+// at again.
 func (sc *Schema) Stale() bool { return sc.fresh.over(sc.Catalog.Noticed.Changes.Load()) }
 
-// over reports whether the facts no longer hold, when so many changes have been noticed.
+// over reports whether the facts no longer hold, given the number of changes that have been
+// noticed.
 func (f *freshness) over(changes int64) bool {
 	return f.changes != changes || !f.review.IsZero() && time.Now().After(f.review)
 }
 
-//nolint:funlen // the steps of a reading, in their order
-func loadSchema(ctx context.Context, s *Catalog, v *View, namespace string, how loading) (*Schema, error) {
-	sc, strict := newSchema(s), how.purpose == forStart
-	sc.Planner.Dialect = s.dialectIn(namespace)
-	if err := v.prefetch(ctx); err != nil {
-		return nil, err
-	}
-	defer func() { v.prefetched = nil }()
-	if err := v.learnMovers(ctx); err != nil {
-		return nil, err
-	}
-	unseen, err := v.unseenBases(ctx)
-	if err != nil {
-		return nil, err
-	}
-	missing, err := sc.missing(ctx, v, how, unseen)
-	if err != nil {
-		return nil, err
-	}
-	sc.Unslotted.Missing = missing
-	checked, unfit, problems, err := s.sortTables(func(t *config.TableConfig) bool {
-		base, hidden := unseen[dialect.WrittenName{Schema: t.Schema, Name: t.Table}]
-		return strict && config.Demanded(t) && !slices.Contains(missing, t) && (!hidden || base.table != nil)
-	}, starting, v.beneath(ctx, unseen))
-	if err != nil {
-		return nil, err
-	}
-	if !strict {
-		checked = withoutDoubles(checked)
-	}
-	problems = append(problems, checkTogether(checked, s.Dialect.NameRules())...)
-	if more, err := sc.leftOut(ctx, v, unseen); err != nil {
-		return nil, err
-	} else if strict {
-		problems = append(problems, more...)
-	}
-	if len(problems) > 0 {
-		return nil, AsConfigError(append(problems, s.missingProblems(missing)...))
-	}
-	configured := len(s.Tables) - len(checked)
-	checked, more, err := sc.withoutSlots(ctx, v, checked, strict)
-	if err != nil {
-		return nil, err
-	}
-	configured, problems = configured+len(checked), append(problems, more...)
-	if s.Role.Dry {
-		for _, c := range checked {
-			if _, err := v.SlotTable(ctx, c); err != nil {
-				return nil, err
-			}
-			if err := sc.add(ctx, v, c.Table); err != nil {
-				return nil, err
-			}
-		}
-		return sc, sc.reachHome(ctx, v)
-	}
-	if checked, sc.Lacking, err = v.withSlots(ctx, checked, configured); err != nil {
-		return nil, err
-	}
-	rights, err := v.slotRights(ctx, checked)
-	if err != nil {
-		return nil, err
-	}
-	if err := sc.makeSlots(ctx, v, checked, rights, strict); err != nil {
-		return nil, err
-	}
-	fitting := checked[:0]
-	for _, c := range checked {
-		found, more, err := sc.slotTable(ctx, v, c, rights, strict)
-		if err != nil {
-			return nil, err
-		}
-		if !strict || !config.Demanded(c.Config) {
-			switch { // a view may have gone since
-			case len(more) > 0:
-				unfit = append(unfit, unfitTable{c.Config, c.Table, more})
-			case found:
-				fitting = append(fitting, c)
-			}
-			continue
-		}
-		problems, fitting = append(problems, more...), append(fitting, c)
-		if s.Role.Beside {
-			continue
-		}
-		if more, err = s.CheckRows(ctx, v, c); err != nil {
-			return nil, err
-		}
-		problems = append(problems, more...)
-		more, views, err := s.CheckViews(ctx, v, c)
-		if err != nil {
-			return nil, err
-		}
-		problems = append(problems, more...)
-		s.reportViews(ctx, c.Config, c.Table, views)
-	}
-	if len(problems) > 0 {
-		return nil, AsConfigError(append(problems, s.missingProblems(missing)...))
-	}
-	if how.home && !s.Role.Beside {
-		s.notes.absent.note(ctx, s, missing)
-	}
-	for i := range s.Tables {
-		cfg := &s.Tables[i]
-		if t, err := v.Look(ctx)(cfg.Schema, cfg.Table); err != nil {
-			return nil, err
-		} else if t == nil {
-			if err := sc.abandoned(ctx, v, cfg); err != nil {
-				return nil, err
-			}
-		}
-	}
-	for _, u := range unfit {
-		if err := sc.unfit(ctx, v, u.config, u.table, u.problems); err != nil {
-			return nil, err
-		}
-	}
-	if err := v.prefetchHeld(ctx, fitting); err != nil {
-		return nil, err
-	}
-	for _, c := range fitting {
-		if err := sc.add(ctx, v, c.Table); err != nil {
-			return nil, err
-		}
-		sc.know(c)
-	}
-	return sc, sc.reachHome(ctx, v)
-}
-
-// unfitTable is a configured table that does not fit any more.
-type unfitTable struct {
-	config   *config.TableConfig
-	table    *rewrite.Table
-	problems []config.Problem
-}
-
-// CheckTables holds the configured tables against the facts that look finds. A
-// problem of one that is not strict is none. Those that have no slots, and no slot
-// table, have Slots 0.
+// CheckTables checks the configured tables against the facts that look finds. A table that is not
+// strict has no problems. Tables that have neither slots nor a slot table have Slots 0.
 func (c *Catalog) CheckTables(
 	strict func(*config.TableConfig) bool,
 	look func(schema, name string) (*rewrite.Table, error),
@@ -215,12 +78,12 @@ func (c *Catalog) CheckTables(
 		return nil, nil, err
 	}
 	problems = append(problems, checkTogether(checked, c.Dialect.NameRules())...)
-	return checked, problems, leaveOver(checked, look)
+	return checked, problems, findLeftOver(checked, look)
 }
 
-// sortTables sorts the configured tables by the facts that look finds. Where it is
-// not strict a table that is not there is left out, a counter that is not there any
-// more is none, and a table that does not fit is unfit.
+// sortTables sorts the configured tables by the facts that look finds. For those that are not
+// strict, a table that does not exist is left out, so is a counter whose column has been dropped,
+// and a table that does not fit is unfit.
 func (c *Catalog) sortTables(
 	strict func(*config.TableConfig) bool,
 	first severity,
@@ -256,100 +119,9 @@ func (c *Catalog) sortTables(
 	return checked, unfit, problems, nil
 }
 
-// slotTable holds a table's slot table against what it needs, and creates a
-// missing one when the configuration says so. Where the facts are not read for the
-// first time, the table has none as long as its slot table is not there: base values
-// are then totals. It cannot be created in a transaction of the application.
-func (sc *Schema) slotTable(
-	ctx context.Context,
-	v *View,
-	c CheckedTable,
-	rights map[*rewrite.Table]dialect.SlotRights,
-	strict bool,
-) (found bool, problems []config.Problem, err error) {
-	s := sc.Catalog
-	slots, err := v.Look(ctx)(c.Table.Counter.SlotTable.Schema, c.Table.Counter.SlotTable.Name)
-	if err != nil {
-		return false, nil, err
-	}
-	strict = strict && config.Demanded(c.Config)
-	r, known := rights[c.Table]
-	if slots == nil && known {
-		found, problems := sc.unseen(ctx, c, r, strict)
-		return found, problems, nil
-	}
-	if slots == nil && s.Config.AutoMigrate() && (strict || complete(c)) {
-		open := false
-		if !strict {
-			if open, err = v.MayBeInTransaction(ctx); err != nil {
-				return false, nil, err
-			}
-		}
-		if sc.fresh.partial = sc.fresh.partial || open; !open {
-			if made, err := sc.make(ctx, v, c, strict); err != nil || !made {
-				return false, nil, err
-			}
-			v.prefetched.forget(dialect.WrittenName{Schema: c.Table.Schema, Name: c.Table.Name})
-			v.prefetched.forget(dialect.WrittenName{Schema: c.Table.Counter.SlotTable.Schema, Name: c.Table.Counter.SlotTable.Name})
-			s.Expire() // other namespaces may know the table as one without slots
-			sc.fresh.changes = s.Noticed.Changes.Load()
-			if slots, err = v.MadeSlots(ctx, c); err != nil {
-				return false, nil, err
-			}
-		}
-	}
-	if slots == nil && !strict {
-		sc.await(c.Config) // in a transaction, too: another process may make the slot table meanwhile
-		if !sc.fresh.partial {
-			s.reportSlotless(ctx, c)
-		}
-		return false, nil, nil
-	}
-	defer func() {
-		if len(problems) == 0 {
-			sc.release(c.Table, slots)
-		}
-	}()
-	if !strict {
-		problems = sc.lenient(c, slots)
-	} else {
-		s.learnSlots(c.Table, slots)
-		problems = s.CheckSlots(c.Table, slots)
-		if len(problems) == 0 {
-			problems = lackingRights(c.Config, c.Table.Counter, r.Lacks)
-		}
-	}
-	return true, c.Config.Locate(problems), nil
-}
-
-// lenient holds a slot table that has been found right before against a table that
-// may have changed: a counter that it has no column of is an ordinary column, and a
-// column that the table has not is of no counter.
-func (sc *Schema) lenient(c CheckedTable, slots *rewrite.Table) []config.Problem {
-	s, t := sc.Catalog, c.Table
-	if t.Counter.Layout != rewrite.LayoutShared && !slots.IsView {
-		t.Counter.Counters = slices.DeleteFunc(t.Counter.Counters, func(name string) bool {
-			col, _ := FindColumn(slots, name)
-			if col == nil {
-				sc.Plain = append(
-					sc.Plain,
-					plainCounter{
-						t,
-						name,
-						"slot table " + config.Clip(t.Counter.SlotTable.Name) + " has no column for it: run `" + MigrateCommand + "`",
-					},
-				)
-			}
-			return col == nil
-		})
-	}
-	s.learnSlots(t, slots)
-	return s.CheckSlots(t, Outgrown(t, slots))
-}
-
-// add takes a checked table into the schema. Counters that cannot be slotted
-// are taken off it: they then are ordinary columns, for which every statement
-// is right as it is, once no slot holds anything for them.
+// add takes a checked table into the schema. Counters that cannot be slotted are taken off it:
+// they are ordinary columns, for which every statement is right as it is, once no slot holds
+// anything for them.
 func (sc *Schema) add(ctx context.Context, v *View, t *rewrite.Table) error {
 	if err := sc.retire(ctx, v, t); err != nil {
 		return err

@@ -103,7 +103,7 @@ func TestSideStuck(t *testing.T) {
 				_, err := v.Parent.(*stuck).ExecContext(ctx, "SELECT 1", nil)
 				return err
 			})
-			if took := time.Since(start); !errors.Is(err, link.ErrLeft) || took != time.Second {
+			if took := time.Since(start); !errors.Is(err, link.ErrAbandoned) || took != time.Second {
 				t.Errorf("error %v after %v", err, took)
 			}
 			cancel()

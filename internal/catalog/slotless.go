@@ -8,20 +8,18 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// A table with slots: 0 has no slot table, and nothing of it is added up: to the planner
-// it is an ordinary table, and increments of it that overlap share a statement
-// (rewrite.GroupCatalog).
+// A table with slots: 0 has no slot table, and nothing is added up for it: to the planner it is an
+// ordinary table, and increments of it that overlap share a statement (rewrite.GroupCatalog).
 //
-// Unless a slot table is there all the same: it has been left over from a configuration
-// with slots, or other processes have one. Then all counters of the table are passive, as
-// with mode: passive: totals have what slots hold, drains and roll-ups move it, and this
-// process puts nothing into them. That is exact beside any other process, for the reasons
-// that passive.go has. A slot table that comes or goes is noticed as any change of a
-// table's definition is (watch.go): by its name, for which a mark is kept even while it
-// means nothing. Once it has been dropped no process can count in slots, so base values are
-// the totals from then on.
+// Unless it has a slot table all the same: one left over from a configuration with slots, or used
+// by other processes. Then all counters of the table are passive, as with mode: passive: totals
+// include what slots hold, drains and roll-ups move it, and this process puts nothing into them.
+// That is exact beside any other process, for the reasons in passive.go. A slot table that is
+// created or dropped is noticed like any other change of a definition (watch.go): by its name, for
+// which a mark is kept even while it means nothing. Once it has been dropped no process can count
+// in slots, so base values are the totals from then on.
 
-// engineSlots is the number of slots of tables for which the configuration says nothing.
+// engineSlots returns the number of slots of tables for which the configuration gives none.
 func engineSlots(traits rewrite.Traits) int {
 	if traits.OneWriter {
 		return 0 // an increment in a slot would wait for the others as one on the base row does
@@ -34,10 +32,10 @@ func (c *Catalog) HasSlots() bool {
 	return slices.ContainsFunc(c.Tables, func(t config.TableConfig) bool { return t.Slots > 0 })
 }
 
-// leftOver reports whether the slot table of a table, nil for none, is to be reckoned
-// with. Where the table is to have no slots, that is one that slotsql has made for it;
-// its counters are made passive.
-func leftOver(t, slots *rewrite.Table) bool {
+// isLeftOver reports whether the slot table of a table, nil for none, has to be considered. If the
+// table is to have no slots, that is a slot table that slotsql has created for it; the counters
+// are then made passive.
+func isLeftOver(t, slots *rewrite.Table) bool {
 	if t.Counter.Slots > 0 {
 		return true
 	}
@@ -53,8 +51,8 @@ func leftOver(t, slots *rewrite.Table) bool {
 	return true
 }
 
-// madeFor reports whether a table is a slot table of t, by what another program's would
-// not have: the primary key of t's key and a slot.
+// madeFor reports whether a table is a slot table of t, judged by what another program's table
+// would not have: a primary key of t's key and a slot.
 func madeFor(t, slots *rewrite.Table) bool {
 	if slots.IsView || slots.Temporary {
 		return false
@@ -65,8 +63,8 @@ func madeFor(t, slots *rewrite.Table) bool {
 		slices.ContainsFunc(slots.Uniques, func(u rewrite.Unique) bool { return u.Primary && sameFold(u.Columns, primary) })
 }
 
-// leaveOver looks for the slot tables of tables that are to have no slots.
-func leaveOver(checked []CheckedTable, look func(schema, name string) (*rewrite.Table, error)) error {
+// findLeftOver looks for the slot tables of tables that are to have no slots.
+func findLeftOver(checked []CheckedTable, look func(schema, name string) (*rewrite.Table, error)) error {
 	for _, c := range checked {
 		if c.Table.Counter.Slots > 0 {
 			continue
@@ -75,20 +73,20 @@ func leaveOver(checked []CheckedTable, look func(schema, name string) (*rewrite.
 		if err != nil {
 			return err
 		}
-		leftOver(c.Table, slots)
+		isLeftOver(c.Table, slots)
 	}
 	return nil
 }
 
-// withoutSlots takes the tables that have no slots, and no slot table, into the schema,
-// and returns the others.
+// withoutSlots takes the tables without slots and slot table into the schema, and returns the
+// others.
 func (sc *Schema) withoutSlots(
 	ctx context.Context,
 	v *View,
 	checked []CheckedTable,
 	strict bool,
 ) (others []CheckedTable, problems []config.Problem, err error) {
-	if err := leaveOver(checked, v.Look(ctx)); err != nil {
+	if err := findLeftOver(checked, v.Look(ctx)); err != nil {
 		return nil, nil, err
 	}
 	for _, c := range checked {
@@ -109,8 +107,7 @@ func (sc *Schema) withoutSlots(
 	return others, problems, nil
 }
 
-// CheckSlotless holds what the configuration says of a table without slots against the
-// database.
+// CheckSlotless checks the configuration of a table without slots against the database.
 func (v *View) CheckSlotless(ctx context.Context, c CheckedTable) (problems []config.Problem, err error) {
 	if c.Table.Counter.Single() {
 		if problems, err = v.Catalog.CheckRows(ctx, v, c); err != nil {
@@ -127,8 +124,8 @@ func (v *View) CheckSlotless(ctx context.Context, c CheckedTable) (problems []co
 	return problems, nil
 }
 
-// group notes that increments of t, none of whose counters is slotted, may share
-// statements on the base row.
+// group notes that increments of t, none of whose counters is slotted, may share statements on the
+// base row.
 func (sc *Schema) group(t *rewrite.Table, counters []string) {
 	grouped := Grouped(t, counters)
 	if grouped == nil {
@@ -153,8 +150,8 @@ func Grouped(t *rewrite.Table, counters []string) *rewrite.Table {
 	return &grouped
 }
 
-// groupable reports whether what several executions add to a column may be added by one
-// statement: the sum is exact, and no step on the way to it can fail by itself.
+// groupable reports whether one statement may add to a column what several executions add: the sum
+// is exact, and no intermediate value can fail by itself.
 func groupable(t *rewrite.Table, column string) bool {
 	c := t.Column(column)
 	return c != nil && Summable(c) && !c.Generated && !c.Identity && t.Storage.NoTransactions == ""

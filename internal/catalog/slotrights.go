@@ -10,15 +10,15 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// Who may read a counter has to read its slots, and who may update one has to write
-// them: a role that has rights on the base table alone would meet the engine's refusal
-// of a table that it has never named. So it gets an error when it connects, with the
-// statements that grant what it lacks. A role that may do neither needs nothing.
+// A role that may read a counter has to read its slots, and one that may update it has to write
+// them. With rights on the base table alone it would be refused access to a table that it has
+// never named. So it gets an error when it connects, with the statements that grant what it lacks.
+// A role that may do neither needs nothing.
 //
-// In a running program rights come and go. What a role lacks then the engine tells by
-// itself, statement by statement; a slot table that has become invisible is still one.
+// In a running program rights are granted and revoked. Then the engine itself refuses single
+// statements that lack a right; a slot table that has become invisible is still one.
 
-// slotRights reads what the session's user lacks on the slot tables, by table.
+// slotRights reads what rights the session's user lacks on the slot tables, by table.
 func (v *View) slotRights(ctx context.Context, tables []CheckedTable) (map[*rewrite.Table]dialect.SlotRights, error) {
 	d, ok := v.Catalog.Dialect.(dialect.RightsReader)
 	if !ok || v.Catalog.Role.Beside || len(tables) == 0 {
@@ -59,7 +59,7 @@ func (v *View) slotRights(ctx context.Context, tables []CheckedTable) (map[*rewr
 	return out, nil
 }
 
-// Grants returns the statements that grant what is lacking.
+// Grants returns the statements that grant the missing rights.
 func Grants(lacks []dialect.Lack) (out []string) {
 	for _, l := range lacks {
 		out = append(out, l.Grant)
@@ -67,7 +67,7 @@ func Grants(lacks []dialect.Lack) (out []string) {
 	return out
 }
 
-// lackingRights is the problem of rights that are lacking on a table's slot table.
+// lackingRights returns the problem of missing rights on a table's slot table.
 func lackingRights(t *config.TableConfig, c *rewrite.Counter, lacks []dialect.Lack) []config.Problem {
 	if len(lacks) == 0 {
 		return nil
@@ -78,9 +78,10 @@ func lackingRights(t *config.TableConfig, c *rewrite.Counter, lacks []dialect.La
 	)
 }
 
-// unseen is slotTable for a slot table that the session's user does not see.
-func (sc *Schema) unseen(ctx context.Context, c CheckedTable, r dialect.SlotRights, strict bool) (found bool, problems []config.Problem) {
-	problems = lackingRights(c.Config, c.Table.Counter, r.Lacks)
+// hiddenSlotTable is slotTable for a slot table that the session's user does not see.
+func (l *schemaLoader) hiddenSlotTable(ctx context.Context, c CheckedTable, strict bool) (found bool, problems []config.Problem) {
+	sc := l.sc
+	problems = lackingRights(c.Config, c.Table.Counter, l.rights[c.Table].Lacks)
 	switch {
 	case len(problems) == 0:
 		sc.lookAgain() // nothing reports whether a view over the table has come
@@ -92,8 +93,8 @@ func (sc *Schema) unseen(ctx context.Context, c CheckedTable, r dialect.SlotRigh
 	return true, nil
 }
 
-// MayHaveRole notes that a statement may have given the session another role. Where rights
-// are facts, they are then facts of this session alone.
+// MayHaveRole notes that a statement may have changed the session's role. If rights are facts, the
+// facts are then those of this session alone.
 func (v *View) MayHaveRole(sql string) {
 	if !rewrite.ContainsFold(sql, "role") && !rewrite.ContainsFold(sql, "authorization") {
 		return

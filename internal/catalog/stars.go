@@ -8,10 +8,9 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// Rewritten SQL has * written out, so a column that another program adds
-// would be missing from it without an error. Before such a statement runs, the
-// columns of its tables are therefore compared with the database's, at most
-// once in starsTrusted for each table.
+// Rewritten SQL has * written out, so a column that another program adds would be missing from the
+// result without an error. So before such a statement runs the columns of its tables are compared
+// with the database's, at most once in starsTrusted for each table.
 const starsTrusted = 2 * time.Second
 
 // DueStar reports whether a table's columns have not been looked at for a while, and

@@ -30,8 +30,8 @@ func (v *View) learnTargets(ctx context.Context, of func(cfg *config.TableConfig
 	return d.Targets(ctx, v.Session(), asked)
 }
 
-// lookTargets is after which foreign keys to counters are looked for again. The marks of a
-// table do not have them: they are definitions of other tables, which MariaDB would open for
+// lookTargets is how often foreign keys to counters are looked for again. The marks of a table do
+// not include them: they are definitions of other tables, which MariaDB would have to open for
 // each look.
 const lookTargets = 15 * time.Second
 

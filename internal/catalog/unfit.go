@@ -8,12 +8,12 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// A configured table may change in a running program such that its slots cannot be
-// added up: it has lost its key, say. Every statement is right as it is if they hold
-// nothing, so that the table is then plain. If they hold something, statements on
-// it are refused, and say why; others, and DDL, which may put the table right, run.
+// A configured table may change in a running program so that its slots cannot be added up: it has
+// lost its key, say. If the slots hold nothing, every statement is right as it is, and the table
+// is a plain one from then on. If they hold something, statements on the table are refused with
+// the reason. DDL, which may repair the table, runs.
 
-// holder is a table that nothing is slotted of, or can be.
+// holder returns a table of which nothing is slotted, or can be.
 func (c *Catalog) holder(cfg *config.TableConfig, t, slots *rewrite.Table) *rewrite.Table {
 	held := *t
 	switch {
@@ -27,9 +27,8 @@ func (c *Catalog) holder(cfg *config.TableConfig, t, slots *rewrite.Table) *rewr
 	return &held
 }
 
-// unfit takes a table into the facts that does not fit its configuration, or its
-// slot table, any more.
-func (sc *Schema) unfit(ctx context.Context, v *View, cfg *config.TableConfig, t *rewrite.Table, problems []config.Problem) error {
+// addUnfit takes a table into the facts that no longer fits its configuration, or its slot table.
+func (sc *Schema) addUnfit(ctx context.Context, v *View, cfg *config.TableConfig, t *rewrite.Table, problems []config.Problem) error {
 	slots, err := v.Look(ctx)(t.Schema, sc.Catalog.slotTableOf(cfg, t))
 	if err != nil || slots == nil || slots.IsView {
 		sc.Catalog.reportOnce(ctx, t, problems)
@@ -51,8 +50,8 @@ func (sc *Schema) unfit(ctx context.Context, v *View, cfg *config.TableConfig, t
 	return nil
 }
 
-// holdsAnything reports whether any number in a slot table but those of keys and
-// slots can be a count: it is not 0, in a column without a part in the primary key.
+// holdsAnything reports whether a slot table holds any number that may be a count: one that is not
+// 0, in a column that is not part of a key.
 func holdsAnything(ctx context.Context, v *View, slots *rewrite.Table) (bool, error) {
 	d := v.Catalog.Dialect
 	var conds []string
@@ -78,11 +77,11 @@ func holdsAnything(ctx context.Context, v *View, slots *rewrite.Table) (bool, er
 	return len(rows) > 0, err
 }
 
-// release takes a table into the facts that the foreign key of t's slot table refers
-// to, since it has had t's name: the engine would refuse to drop it.
-func (sc *Schema) release(t, slots *rewrite.Table) {
+// addReleased takes into the facts the table to which the foreign key of t's slot table refers,
+// because it had t's name before: the engine would refuse to drop it.
+func (sc *Schema) addReleased(t, slots *rewrite.Table) {
 	s := sc.Catalog
-	p := s.strays(t, slots)
+	p := s.strayForeignKey(t, slots)
 	if p == nil {
 		return
 	}
@@ -92,9 +91,9 @@ func (sc *Schema) release(t, slots *rewrite.Table) {
 	s.viewed([]string{p.Name})
 }
 
-// abandoned takes the table into the facts that the slot table of a configured one
-// refers to which is not there, since it has another name now. Its slots go with it.
-func (sc *Schema) abandoned(ctx context.Context, v *View, cfg *config.TableConfig) error {
+// addAbandoned takes into the facts the table to which the slot table of a missing configured
+// table refers, because that has been renamed. Its slots stay with it.
+func (sc *Schema) addAbandoned(ctx context.Context, v *View, cfg *config.TableConfig) error {
 	if cfg.Layout == rewrite.LayoutShared {
 		return nil
 	}

@@ -7,9 +7,8 @@ import (
 	"github.com/slotsql/slotsql/internal/link"
 )
 
-// View is a link that sees the database's tables as its session does: by the facts
-// of its namespace, and with the changes that it has made itself and that no other
-// session sees yet.
+// View is a connection that sees the database's tables as its session does: by the facts of its
+// namespace, and with the changes that the session has made itself and no other session sees yet.
 type View struct {
 	link.Conn
 	Catalog    *Catalog
@@ -25,22 +24,21 @@ func (v *View) know(sc *Schema) {
 	v.Facts.Read()
 }
 
-// NewView wraps a parent's connection without a look at the database.
+// NewView wraps a parent's connection without querying the database.
 func NewView(c *Catalog, parent driver.Conn) *View {
 	return &View{Conn: link.New(&c.Database, parent), Catalog: c}
 }
 
-// NewOwnView wraps a connection that folds slots: on a node of a cluster it looks
-// whether its transaction is still there, see link/guard.go.
+// NewOwnView wraps a connection that folds slots. On a cluster it learns which node it is on, to
+// find out later whether its transaction is still there: see link/guard.go.
 func NewOwnView(ctx context.Context, c *Catalog, parent driver.Conn) *View {
 	v := NewView(c, parent)
 	v.LearnNode(ctx)
 	return v
 }
 
-// AsConnected reports whether the session is as the connector opens it, outside a
-// transaction, and without open rows. Two such sessions do the same with the
-// same statement.
+// AsConnected reports whether the session is as the connector opened it, outside a transaction,
+// and without open rows. The same statement does the same in any two such sessions.
 func (v *View) AsConnected() bool {
 	return v.Ordinary() && !v.Origin.RowsOpen() && !v.Tx.KeepsLocks() && v.InAutocommit()
 }
@@ -48,11 +46,11 @@ func (v *View) AsConnected() bool {
 // Ordinary reports whether any connection of the connector sees the same database.
 func (v *View) Ordinary() bool { return v.Facts.Common() && v.replaceable() }
 
-// readsAsOthers reports whether any connection of the connector that reads the facts anew reads
-// what the session would.
+// readsAsOthers reports whether any connection of the connector, if it read the facts now, would
+// read what this session would.
 func (v *View) readsAsOthers() bool { return v.Facts.Shared() && v.replaceable() }
 
-// replaceable reports whether the session's settings and database are those of any connection of
+// replaceable reports whether the session's settings and database are those of every connection of
 // the connector.
 func (v *View) replaceable() bool { return !v.Origin.Dirty() && v.DB.Sharing }
 

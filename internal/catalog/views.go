@@ -8,10 +8,9 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// A view over a counter table reads base values inside the database, where no
-// text of ours reaches; so does a routine, of which only the configuration
-// knows. Its name therefore counts as a mention of the tables
-// that it reads, and a statement that names it is drained for.
+// A view over a counter table reads base values inside the database, where slotsql cannot rewrite
+// anything; so does a routine, which only the configuration knows. So its name counts as a mention
+// of the tables that it reads, and a statement that names it drains.
 
 // LearnViews takes the views over a counter table into the facts.
 func (sc *Schema) LearnViews(ctx context.Context, v *View, t *rewrite.Table) error {

@@ -12,24 +12,23 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// A process notices what any other client changes of the tables that matter: the
-// marks of configured tables and slot tables are compared with those that the
-// facts in use were read at. Looking is driven by use. A statement that names a
-// configured table and finds the last look more than a second old has another
-// one begin, on a connection of slotsql's own, and does not wait for it; when it is
-// more than two seconds old, because nothing was done meanwhile, the statement
-// waits. So what was changed two seconds before a statement began is noticed, and
-// a process that does nothing looks at nothing.
+// A process notices what any other client changes about the tables that matter: the marks of
+// configured tables and slot tables are compared with those at which the facts in use were read.
+// Looks are driven by use. A statement that names a configured table, and finds the last look more
+// than a second old, has another one begin on a side connection, and does not wait for it. If the
+// last look is more than two seconds old, because nothing was done meanwhile, the statement waits.
+// So what was changed two seconds before a statement began is noticed, and an idle process does
+// not look.
 //
-// Facts are never newer than their marks, which are read first: what is changed
-// between the two is found by the next look.
+// Facts are never newer than their marks, which are read first: a change between the two is found
+// by the next look.
 
 const (
 	lookAgain = time.Second     // after which another look begins
 	lookFirst = 2 * time.Second // after which a statement waits for it
 )
 
-// watch is what one connector knows of the definitions in the database.
+// watch is what one connector knows about the definitions in the database.
 type watch struct {
 	targets atomic.Int64 // when foreign keys to counters were last looked for, by clock
 	looked  atomic.Int64 // when the look began with which the facts were last found to hold, by clock; 0: never
@@ -43,7 +42,7 @@ type watch struct {
 
 var started = time.Now()
 
-// clock is a time that only moves forward.
+// clock returns a time that only moves forward.
 func clock() time.Duration { return time.Since(started) + 1 }
 
 func (w *watch) age() time.Duration {
@@ -54,7 +53,7 @@ func (w *watch) age() time.Duration {
 	return clock() - time.Duration(at)
 }
 
-// Due has the next statement wait for a look.
+// Due makes the next statement wait for a look.
 func (w *watch) Due() { w.looked.Store(0) }
 
 func (w *watch) lookedAt(began time.Duration) {
@@ -66,7 +65,7 @@ func (w *watch) lookedAt(began time.Duration) {
 	}
 }
 
-// watcher returns the dialect that can look; nil when there is nothing to look at.
+// watcher returns the dialect that can look; nil if there is nothing to look at.
 func (c *Catalog) watcher() dialect.Watcher {
 	if len(c.Tables) == 0 || c.Role.Dry && c.Role.Beside {
 		return nil
@@ -74,8 +73,8 @@ func (c *Catalog) watcher() dialect.Watcher {
 	return c.Dialect
 }
 
-// writtenNames are the names of the configured tables and their slot tables as a
-// session resolves them before any facts are known.
+// writtenNames returns the names of the configured tables and their slot tables as a session
+// resolves them before any facts are known.
 func (c *Catalog) writtenNames() []dialect.WrittenName {
 	var out []dialect.WrittenName
 	for i := range c.Tables {
@@ -86,7 +85,7 @@ func (c *Catalog) writtenNames() []dialect.WrittenName {
 	return out
 }
 
-// names are those of the tables that the facts are about, as stored.
+// names returns the names, as stored, of the tables that the facts are about.
 func (sc *Schema) names() []dialect.WrittenName {
 	var out []dialect.WrittenName
 	seen := map[dialect.WrittenName]bool{}
@@ -112,10 +111,9 @@ func (sc *Schema) names() []dialect.WrittenName {
 	return out
 }
 
-// marked reads facts with load, and the marks that they are read at. It reads
-// again, with more marks, when a table turns out to be another than its name was
-// taken for.
-func (c *Catalog) marked(ctx context.Context, v *View, how loading, load func() (*Schema, error)) (*Schema, error) {
+// readWithMarks reads the marks of tables, and then their facts with load. It reads again, with
+// more marks, if a name turns out to mean another table than was assumed.
+func (c *Catalog) readWithMarks(ctx context.Context, v *View, how loading, load func() (*Schema, error)) (*Schema, error) {
 	d := c.watcher()
 	if d == nil || how.purpose == forSession {
 		return load()
@@ -156,8 +154,8 @@ func (c *Catalog) marked(ctx context.Context, v *View, how loading, load func() 
 	}
 }
 
-// note keeps the marks of facts that are taken into use. Facts of another
-// namespace that were read at other marks are out of date.
+// note keeps the marks of facts that are now used. Facts of another namespace that were read at
+// other marks are out of date.
 func (w *watch) note(s *Catalog, sc *Schema, marks map[dialect.WrittenName]dialect.Mark, differ bool) {
 	w.mu.Lock()
 	for n, m := range marks {
@@ -186,8 +184,8 @@ func (w *watch) forget() {
 	w.marks = nil
 }
 
-// compare looks whether the tables are as they were when the facts were read, and
-// calls differs when they are not.
+// compare looks whether the tables are as they were when the facts were read, and calls differs if
+// they are not.
 func (c *Catalog) compare(ctx context.Context, v *View, differs func()) error {
 	began, changes := clock(), c.Noticed.Changes.Load()
 	c.Watch.mu.Lock()

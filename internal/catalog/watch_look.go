@@ -5,23 +5,23 @@ import (
 	"time"
 )
 
-// sidePatience bounds a look on the side connection. It waits for no transaction,
-// so that one which takes longer has met a server that does not answer.
+// sidePatience bounds a look on the side connection. A look waits for no transaction, so one that
+// takes longer is on a server that does not answer.
 const sidePatience = 3 * time.Second
 
-// sideRest is how long no connection is asked for after none was free:
-// looks are then made on the application's, outside transactions.
+// sideRest is how long no connection is asked for after none was available. Looks are then made on
+// the application's connections, outside transactions.
 const sideRest = 10 * time.Second
 
 // sideIdle is how long the connection is kept without a look.
 const sideIdle = 30 * time.Second
 
-// Heed has the tables looked at when that is due, for a statement that is about
-// to be planned. It waits where a change may concern the statement (wait): one
-// that has run before and named no configured table does not, as it would have to
-// name a view that has just been created. A look that fails does not fail the
-// statement: it runs on the facts that there are, and another one begins soon.
-func (v *View) Heed(ctx context.Context, wait bool) {
+// LookIfDue has the tables looked at if that is due, for a statement that is about to be planned.
+// It waits if a change may concern the statement (wait). A statement that has run before and named
+// no configured table is not concerned: it would have to name a view that has just been created. A
+// look that fails does not fail the statement, which runs on the facts that there are; another
+// look begins soon.
+func (v *View) LookIfDue(ctx context.Context, wait bool) {
 	if len(v.Catalog.Tables) == 0 {
 		return
 	}
@@ -30,7 +30,7 @@ func (v *View) Heed(ctx context.Context, wait bool) {
 	if age < lookAgain || v.Schema == nil || v.Catalog.watcher() == nil {
 		return
 	}
-	if v.Catalog.Traits.OneWriter || !v.Catalog.aside() {
+	if v.Catalog.Traits.OneWriter || !v.Catalog.mayLookAside() {
 		v.lookHere(ctx)
 		return
 	}
@@ -53,18 +53,17 @@ func (v *View) Heed(ctx context.Context, wait bool) {
 	}
 }
 
-// HeedHere is heed for a session that is not yet in a transaction, where looks are
-// made on the application's connections: in one they are not.
-func (v *View) HeedHere(ctx context.Context) {
-	if len(v.Catalog.Tables) > 0 && (v.Catalog.Traits.OneWriter || !v.Catalog.aside()) {
-		v.Heed(ctx, true)
+// LookHereIfDue is LookIfDue for a session that is not yet in a transaction, if looks are made on
+// the application's connections: inside a transaction they are not.
+func (v *View) LookHereIfDue(ctx context.Context) {
+	if len(v.Catalog.Tables) > 0 && (v.Catalog.Traits.OneWriter || !v.Catalog.mayLookAside()) {
+		v.LookIfDue(ctx, true)
 	}
 }
 
-// lookHere looks on the application's connection, where that changes nothing for
-// it: outside a transaction, and while no rows are open. Where one connection
-// writes at a time that is the way at all times: a second one could see another
-// database, or be in the way.
+// lookHere looks on the application's connection if that has no effect on it: outside a
+// transaction, and while no rows are open. If only one connection writes at a time, looks are
+// always made like that: on a second connection they might see another database, or be in the way.
 func (v *View) lookHere(ctx context.Context) {
 	if v.Catalog.Traits.OneWriter {
 		if !v.Tx.None() || v.Facts.HasTemporary() {
@@ -95,7 +94,8 @@ func (w *watch) ended(done chan struct{}) {
 	close(done)
 }
 
-// leave has others not wait for a look that takes too long, and none made aside for a while.
+// leave makes others not wait for a look that takes too long, and no look be made on the side
+// connection for a while.
 func (w *watch) leave(done <-chan struct{}) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -105,8 +105,8 @@ func (w *watch) leave(done <-chan struct{}) {
 	}
 }
 
-// aside reports whether a connection of slotsql's own may be had to look.
-func (c *Catalog) aside() bool {
+// mayLookAside reports whether a look may be made on the side connection.
+func (c *Catalog) mayLookAside() bool {
 	if !c.OpensAside {
 		return false
 	}
@@ -114,8 +114,8 @@ func (c *Catalog) aside() bool {
 	return rest == 0 || clock() >= time.Duration(rest)
 }
 
-// lookAside begins a look on slotsql's own connection, unless one is under way.
-// The channel is closed at its end.
+// lookAside begins a look on the side connection, unless one is in progress. The channel is closed
+// when it ends.
 func (c *Catalog) lookAside() <-chan struct{} {
 	w := &c.Watch
 	w.mu.Lock()

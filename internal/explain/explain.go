@@ -131,7 +131,7 @@ func Explain(ctx context.Context, db *sql.DB, query string) (*Explanation, error
 			by := cn
 			if shadow {
 				by = session.WrapConn(cn.Shared.Shadow.Planner(), cn.Parent)
-				if err := by.Shared.Meet(ctx, cn.Parent); err != nil {
+				if err := by.Shared.LearnServer(ctx, cn.Parent); err != nil {
 					return nil, err
 				}
 			}

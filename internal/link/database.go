@@ -11,27 +11,26 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// Database is what the connections of one connector have in common as links: the
-// dialect of their server, and how another one is opened.
+// Database is what the links of one connector have in common: the dialect of their server, and how
+// to open another connection.
 type Database struct {
 	Dialect dialect.Dialect
 	Traits  rewrite.Traits                             // of the dialect
 	Dial    func(context.Context) (driver.Conn, error) // opens the parent's connections; nil: there is no way to
-	// OpensAside reports whether statements of the application may have a connection
-	// opened beside their own.
+	// OpensAside reports whether a statement of the application may have side connections opened.
 	OpensAside bool
 	Patience   time.Duration
 	Sharing    bool         // sessions may share a statement: see dialect.SessionAware
-	single     atomic.Bool  // the server is in no cluster
-	left       atomic.Int32 // calls that have not returned in time: see Soon
+	single     atomic.Bool  // the server is not part of a cluster
+	abandoned  atomic.Int32 // calls that have not returned in time: see WithContext
 
 	meeting sync.Mutex // held while the first connection meets its server
 	known   bool
 }
 
-// Meet lets the dialect learn what depends on the server, once, before any
-// connection uses it.
-func (db *Database) Meet(ctx context.Context, parent driver.Conn) error {
+// LearnServer lets the dialect learn what depends on the server, once, before any connection is
+// used.
+func (db *Database) LearnServer(ctx context.Context, parent driver.Conn) error {
 	db.meeting.Lock()
 	defer db.meeting.Unlock()
 	if db.known {

@@ -1,25 +1,23 @@
 package link
 
-// Drain is how far the drain of a connection has come, if one is under way.
+// Drain is how far the drain of a connection has come.
 type Drain byte
 
 // The states of a drain.
 const (
-	// NoDrain: none is under way.
+	// NoDrain: no drain is in progress.
 	NoDrain Drain = iota
-	// DrainUnderWay: the statements of a drain run, or the application's own one that
-	// follows them.
+	// DrainUnderWay: the statements of a drain run, or the application's own statement after them.
 	DrainUnderWay
-	// DrainGuarded: so they do, and the transaction was there after the last
-	// preparation, see guard.go.
+	// DrainGuarded: the same, and the transaction was still open after the last statement was
+	// prepared; see guard.go.
 	DrainGuarded
-	// DrainHalfDone: a fold has failed between two of its statements. The transaction
-	// must not be committed; it is undone, or the connection is not used again.
+	// DrainHalfDone: a fold has failed between two of its statements. The transaction must not be
+	// committed: it is rolled back, or the connection is not used again.
 	DrainHalfDone
 )
 
-// Begin notes that the statements of a drain follow. It reports whether none was under
-// way.
+// Begin notes that the statements of a drain follow. It reports whether none was in progress.
 func (d *Drain) Begin() bool {
 	if *d != NoDrain {
 		return false
@@ -28,15 +26,15 @@ func (d *Drain) Begin() bool {
 	return true
 }
 
-// Guard notes that the drain's transaction was there after a preparation.
+// Guard notes that the drain's transaction was still open after a statement was prepared.
 func (d *Drain) Guard() {
 	if *d == DrainUnderWay {
 		*d = DrainGuarded
 	}
 }
 
-// Fail notes that a fold has failed between two of its statements, and that what it has
-// done is still there.
+// Fail notes that a fold has failed between two of its statements, and what it has done is still
+// there.
 func (d *Drain) Fail() { *d = DrainHalfDone }
 
 // Undo notes that what the drain has done is rolled back.
@@ -46,16 +44,15 @@ func (d *Drain) Undo() {
 	}
 }
 
-// End notes that the drain is over, and so is the statement that follows it. One that is
-// half done stays so.
+// End notes the end of the drain, and of the statement after it. A drain that is half done stays
+// so.
 func (d *Drain) End() {
 	if *d != DrainHalfDone {
 		*d = NoDrain
 	}
 }
 
-// UnderWay reports whether the connection runs the statements of a drain, or the one
-// that follows them.
+// UnderWay reports whether a drain is in progress, or the statement after it.
 func (d Drain) UnderWay() bool { return d != NoDrain }
 
 // HalfDone reports whether the transaction must not be committed.

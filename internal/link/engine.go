@@ -8,18 +8,18 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// Engine is a dialect with its optional knowledge of the parent.
+// Engine is a dialect, with its optional interfaces.
 type Engine struct {
 	dialect dialect.Dialect
 	errors  dialect.ErrorClassifier
 	Watcher dialect.TxWatcher
 	args    dialect.ArgRewriter
 
-	Snapshots dialect.SnapshotIsolation // nil where no level holds changes to a snapshot
-	// SessionLevel reports whether Snapshots returns the session's level, which is not that of
-	// a transaction begun at another one.
+	Snapshots dialect.SnapshotIsolation // nil if no level checks changes against a snapshot
+	// SessionLevel reports whether Snapshots returns the level of the session, which may differ
+	// from that of the open transaction.
 	SessionLevel bool
-	Pipeliner    dialect.Pipeliner // nil where the parent has none
+	Pipeliner    dialect.Pipeliner // nil if there is none
 }
 
 // EngineOf finds out which optional interfaces a dialect has.
@@ -39,24 +39,24 @@ func EngineOf(d dialect.Dialect) Engine {
 // SchemaChanged reports whether err may mean that facts of the schema no longer hold.
 func (e *Engine) SchemaChanged(err error) bool { return e.errors != nil && e.errors.SchemaChanged(err) }
 
-// SlotFull reports whether err means that a slot cannot take what is added.
+// SlotFull reports whether err means that a column cannot hold the result of an addition.
 func (e *Engine) SlotFull(err error) bool { return e.errors != nil && e.errors.SlotFull(err) }
 
 // NotApplied reports whether err means that nothing of the statement is left.
 func (e *Engine) NotApplied(err error) bool { return e.errors != nil && e.errors.NotApplied(err) }
 
-// Conflict reports whether err means that the engine has undone everything because others
-// were in its way.
+// Conflict reports whether err means that the engine has rolled back everything because of a
+// conflict with other sessions.
 func (e *Engine) Conflict(err error) bool { return e.errors != nil && e.errors.Conflict(err) }
 
 // LockTimeout reports whether err means that a lock was not granted in time.
 func (e *Engine) LockTimeout(err error) bool { return e.errors != nil && e.errors.LockTimeout(err) }
 
-// Retryable reports whether the same may succeed when it is run once more.
+// Retryable reports whether the same statement may succeed if it runs once more.
 func (e *Engine) Retryable(err error) bool { return e.errors != nil && e.errors.Retryable(err) }
 
-// Proves reports whether the parent runs the form of a statement that proves that a row
-// has no slots, and whether its errors can be told from others.
+// Proves reports whether the parent can run the form of a statement that proves that a row has no
+// slots, and whether its errors can be told from others.
 func (e *Engine) Proves(p *rewrite.Proof) bool {
 	if p != nil && p.Lock == nil {
 		_, ok := e.dialect.(dialect.ProofErrorClassifier)
@@ -90,8 +90,8 @@ func (e *Engine) TxEnded(err error) bool {
 	return ok && c.TxEnded(err)
 }
 
-// RewriteArgs lets the dialect apply what the parent makes of arguments, and returns the
-// statement, its arguments, and those that are options for the parent.
+// RewriteArgs lets the dialect treat arguments as the parent would. It returns the statement, its
+// arguments, and those that are options for the parent.
 func (e *Engine) RewriteArgs(
 	ctx context.Context, c driver.Conn, query string, args []driver.NamedValue,
 ) (string, []driver.NamedValue, []driver.NamedValue, error) {

@@ -70,9 +70,8 @@ func (e *NotMovedError) Is(target error) bool { return target == ErrNotMoved }
 // Unwrap returns the database's own error.
 func (e *NotMovedError) Unwrap() error { return e.Err }
 
-// Settled makes an error safe to hand to database/sql after a side effect may
-// have happened: database/sql runs a statement again when its error is, or
-// wraps, driver.ErrBadConn.
+// Settled makes an error safe to return to database/sql after a possible side effect: database/sql
+// runs a statement again if its error is, or wraps, driver.ErrBadConn.
 func Settled(err error) error {
 	if err == nil || !errors.Is(err, driver.ErrBadConn) && !errors.Is(err, driver.ErrSkip) {
 		return err
@@ -80,15 +79,15 @@ func Settled(err error) error {
 	return &LostError{err.Error()}
 }
 
-// unappliedError is a connection lost before anything of the statement has been
-// applied: database/sql may run it on another one.
+// unappliedError is the loss of a connection before anything of the statement has been applied:
+// database/sql may run it on another connection.
 type unappliedError struct{ error }
 
-// Unapplied marks an error as one before which nothing has been applied.
+// Unapplied marks an error as one before which nothing was applied.
 func Unapplied(err error) error { return &unappliedError{err} }
 
-// stillConnected takes that back: the connection has been used since, so whatever
-// the parent meant, it has not closed it.
+// stillConnected removes that mark: the connection has been used since, so the parent cannot have
+// closed it.
 func stillConnected(err error) error {
 	if u := (*unappliedError)(nil); errors.As(err, &u) {
 		return u.error
@@ -96,8 +95,8 @@ func stillConnected(err error) error {
 	return err
 }
 
-// LostError is a connection lost in the middle of a statement. It does not
-// wrap the parent's error, on purpose: see Settled.
+// LostError is the loss of a connection in the middle of a statement. It deliberately does not
+// wrap the parent's error: see Settled.
 type LostError struct{ Cause string }
 
 func (e *LostError) Error() string {

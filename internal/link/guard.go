@@ -7,26 +7,25 @@ import (
 	"github.com/slotsql/slotsql/dialect"
 )
 
-// A node of a Galera cluster rolls back a transaction that conflicts with what
-// another node has committed, and says so with the next statement: error 1213.
-// When that falls together with the preparation of a statement, it does not
-// (MariaDB 10.11): the preparation succeeds, no transaction is left, and what
-// follows runs in autocommit. The plain driver has that as well, before a
-// statement with arguments that is not the first of its transaction. A drain has
-// statements before the application's first, and prepares more of them, which
-// would then fold, or read, without a lock.
+// A node of a Galera cluster rolls back a transaction that conflicts with what another node has
+// committed, and the next statement fails with error 1213. If that happens while a statement is
+// being prepared, nothing fails (MariaDB 10.11): the statement is prepared, the transaction is
+// gone, and what follows runs in autocommit. The plain driver has that problem as well, before any
+// statement with arguments but the first of its transaction. A drain runs statements before the
+// application's first one, and prepares more of them, which would then fold, or read, without a
+// lock.
 //
-// So on such a node slotsql looks whether the transaction is still there after
-// each preparation of its own in it, and of a statement that it has drained for. And
-// if one of its own statements fails because the transaction has ended, the
-// application gets that error: its next statement would get none.
+// So on such a node slotsql checks whether the transaction is still open each time it has prepared
+// one of its own statements, or one that it has drained for. And if one of its own statements
+// fails because the transaction has ended, the application gets that error: its next statement
+// would get none.
 
-// prepareGuarded prepares a statement, and returns the engine's error for a
-// transaction that is rolled back where that has happened meanwhile.
+// prepareGuarded prepares a statement. If the transaction has been rolled back meanwhile, it
+// returns the engine's error for that.
 func (c *Conn) prepareGuarded(ctx context.Context, query string) (driver.Stmt, error) {
 	g, ok := c.DB.Dialect.(dialect.TxGuard)
 	if !ok || !c.Cluster || !c.Drain.UnderWay() && !c.Tx.KeepsLocks() {
-		return c.prepareText(ctx, query)
+		return c.prepareOnParent(ctx, query)
 	}
 	open := c.Drain == DrainGuarded
 	if !open {
@@ -35,7 +34,7 @@ func (c *Conn) prepareGuarded(ctx context.Context, query string) (driver.Stmt, e
 			return nil, err
 		}
 	}
-	st, err := c.prepareText(ctx, query)
+	st, err := c.prepareOnParent(ctx, query)
 	if err != nil || !open {
 		return st, err
 	}

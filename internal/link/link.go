@@ -8,34 +8,33 @@ import (
 	"github.com/slotsql/slotsql/dialect"
 )
 
-// Conn is a parent's connection as slotsql's own statements use it: it sends them,
-// knows the classes of their errors, and whether a transaction is open. A connection
-// that slotsql opens for itself is no more than that; one of the application's is a
-// link to which the rest is added.
+// Conn is a parent's connection as slotsql's own statements use it: it sends them, classes their
+// errors, and knows whether a transaction is open. A connection that slotsql opens for itself is
+// no more than that; a connection of the application is a Conn with more added.
 //
 // Like every driver.Conn it is used by one goroutine at a time.
 type Conn struct {
 	DB           *Database
 	Parent       driver.Conn
 	Engine       Engine
-	Cluster      bool // it is on a node that may be one of several, as its server said when it was opened
+	Cluster      bool // its server may be one of several nodes
 	Kept         Kept
 	PreparesArgs bool     // the parent takes arguments through prepared statements only
-	Opening      []string // what a transaction of slotsql's own runs first
+	Opening      []string // what each transaction of slotsql's own runs first
 
 	Tx     Tx
 	Drain  Drain
 	Origin Origin
-	Broken bool // not to be used again, for good: see Conn.Lost
+	Broken bool // never to be used again: see Conn.Lost
 
 	timeouts int // lock timeouts in a row on a cluster, see Retry
 }
 
-// ErrBroken is returned for what comes after the statement in which the
-// connection was lost, or in whose transaction half a fold is left.
+// ErrBroken is returned by every statement after the one in which the connection was lost, or in
+// whose transaction half a fold is left.
 var ErrBroken error = &LostError{"the connection is out of use"}
 
-// New wraps a parent's connection without a look at the database.
+// New wraps a parent's connection without querying the database.
 func New(db *Database, parent driver.Conn) Conn {
 	e := EngineOf(db.Dialect)
 	if w, ok := e.Watcher.(dialect.SelectiveTxWatcher); ok && !w.Watches(parent) {
@@ -44,9 +43,10 @@ func New(db *Database, parent driver.Conn) Conn {
 	return Conn{DB: db, Parent: parent, Engine: e}
 }
 
-// CanTell reports an error where neither the parent nor the server tells whether a session is in a
-// transaction: a drain would end one of the application's. The session has just been opened.
-func (c *Conn) CanTell(ctx context.Context) error {
+// RequireTxState returns an error if neither the parent nor the server reports whether a session
+// is in a transaction: a drain would end one of the application's. The session has just been
+// opened.
+func (c *Conn) RequireTxState(ctx context.Context) error {
 	if c.Engine.Watcher != nil || c.DB.Traits.OneWriter {
 		return nil
 	}
@@ -63,10 +63,9 @@ func (c *Conn) CanTell(ctx context.Context) error {
 	return nil
 }
 
-// LearnNode finds out which node of a cluster the connection is on, once for each:
-// only the first connection of a connector asks where the server is in no cluster.
-// Where the server does not say, the name is "", and they are all taken for one, which
-// costs speed and nothing else.
+// LearnNode returns which node of a cluster the connection is on. If the server is not part of a
+// cluster, only the first connection of a connector asks. If the server does not say, the name is
+// "", and all nodes are taken for one, which only costs speed.
 func (c *Conn) LearnNode(ctx context.Context) (name string) {
 	d, ok := c.DB.Dialect.(dialect.ClusterAware)
 	if !ok || c.DB.single.Load() {

@@ -5,10 +5,9 @@ import (
 	"errors"
 )
 
-// Migrate runs the DDL of a slot table. The statements may be repeated and
-// run by many processes at once: each dialect writes them so, given that they
-// run in one transaction where the engine has transactional DDL. Where it has
-// not, a transaction of the application must not be ended by them.
+// Migrate runs the DDL of a slot table. The statements may be repeated, and run by many processes
+// at once: each dialect writes them so, provided that they run in one transaction where the engine
+// has transactional DDL. Where it has not, they must not end a transaction of the application.
 func (c *Conn) Migrate(ctx context.Context, ddl []string) error {
 	if !c.DB.Dialect.Drain().Nested && c.Engine.Watcher == nil {
 		open, err := c.InTransaction(ctx)

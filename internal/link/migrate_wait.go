@@ -8,23 +8,22 @@ import (
 	"github.com/slotsql/slotsql/dialect"
 )
 
-// DDL of a slot table asks for locks on it, or on its base table, that a
-// transaction which has merely read the table keeps from it. While it waits,
-// every session that uses the table next waits behind it. So it asks briefly, and between two
-// attempts leaves others a multiple of the time that the attempt has taken: they
-// lose a small share of their time, however long the transaction takes. Where such
-// transactions follow one another without a gap only who waits gets his turn: so
-// now and then an attempt waits longer.
+// DDL of a slot table needs locks on it, or on its base table, for which it has to wait for every
+// transaction that has merely read the table. While it waits, every session that uses the table
+// next waits behind it. So it asks for a lock only briefly, and between two attempts leaves the
+// others a multiple of the time that the attempt took: they lose a small share of their time,
+// however long the transaction takes. If such transactions follow one another without a gap, only
+// an attempt that waits can succeed: so now and then one waits longer.
 
 const (
-	// migratePatience is how long a lock is asked for again.
+	// migratePatience is how long attempts go on.
 	migratePatience = time.Minute
 	briefWait       = 50 * time.Millisecond
 	longWait        = time.Second
 	longWaitEvery   = 10 * time.Second
 	firstLongWait   = time.Second // after the first attempt
-	// migratePause is the least time between two attempts, and migrateShare the
-	// multiple of an attempt's time.
+	// migratePause is the minimum time between two attempts, and migrateShare the multiple of the
+	// time that the last attempt took.
 	migratePause = 50 * time.Millisecond
 	migrateShare = 5
 )
@@ -59,14 +58,13 @@ func (c *Conn) MigratePatiently(ctx context.Context, ddl []string) error {
 	}
 }
 
-// MigrateBriefly runs the DDL of a slot table once, and gives up soon where others keep
-// the table locked.
+// MigrateBriefly runs the DDL of a slot table once, and gives up soon if other sessions have the
+// table locked.
 func (c *Conn) MigrateBriefly(ctx context.Context, ddl []string) error {
 	return c.Migrate(ctx, c.briefly(ddl, briefWait))
 }
 
-// briefly has statements wait for a lock no longer than that, or as briefly as the
-// engine can.
+// briefly makes statements wait for a lock for that time at most, or as briefly as the engine can.
 func (c *Conn) briefly(ddl []string, wait time.Duration) []string {
 	if d, ok := c.DB.Dialect.(dialect.BriefLocker); ok {
 		return d.Briefly(ddl, wait)

@@ -1,15 +1,15 @@
 package link
 
-// Origin is whether a session is still as the connector opened it. Two sessions that are,
-// outside a transaction, do the same with the same statement. A session never becomes as
-// it was: which settings a statement has changed, and back, is not looked at.
+// Origin is whether a session is still as the connector opened it. Outside transactions, the same
+// statement does the same in any two sessions that are. A session never becomes so again: that a
+// statement has changed a setting back is not noticed.
 type Origin struct {
 	settings settings
 	role     role
 	rows     rows
 }
 
-// settings is whether those of the session may be others.
+// settings is whether the settings of the session may have changed.
 type settings byte
 
 const (
@@ -34,12 +34,12 @@ const (
 	rowsOpen
 )
 
-// Change notes that a statement, or code that has the parent's connection, may have changed
+// Change notes that a statement, or code that uses the parent's connection, may have changed
 // settings of the session.
 func (o *Origin) Change() { o.settings = settingsChanged }
 
-// SetRole notes that the session may have another role. RightsKnown: what it may do is
-// found out with each statement.
+// SetRole notes that the session may have another role. If rightsKnown, the rights of that role
+// are asked for with each statement.
 func (o *Origin) SetRole(rightsKnown bool) {
 	switch {
 	case !rightsKnown:
@@ -52,7 +52,7 @@ func (o *Origin) SetRole(rightsKnown bool) {
 // Query notes that rows may be open.
 func (o *Origin) Query() { o.rows = rowsOpen }
 
-// Reset notes that the session has been given back to the pool: its rows are closed.
+// Reset notes that the connection has gone back to the pool: its rows are closed.
 func (o *Origin) Reset() { o.rows = rowsClosed }
 
 // Dirty reports whether settings of the session may have been changed.

@@ -8,8 +8,7 @@ import (
 	"slices"
 )
 
-// ParentExec runs one statement on the parent, through Prepare where the
-// parent wants it so.
+// ParentExec runs one statement on the parent, prepared if the parent wants that.
 func (c *Conn) ParentExec(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
 	if e, ok := c.Parent.(driver.ExecerContext); ok {
 		if res, err := e.ExecContext(ctx, query, args); err != driver.ErrSkip {
@@ -33,8 +32,8 @@ func (c *Conn) ParentExec(ctx context.Context, query string, args []driver.Named
 	return StmtExec(ctx, st, args)
 }
 
-// ParentQuery runs one query on the parent, through Prepare where the parent
-// wants it so; the statement is then closed with its rows.
+// ParentQuery runs one query on the parent, prepared if the parent wants that. The statement is
+// then closed with its rows.
 func (c *Conn) ParentQuery(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
 	if rows, err := c.QueryUnprepared(ctx, query, args); err != driver.ErrSkip {
 		return rows, err
@@ -51,8 +50,8 @@ func (c *Conn) ParentQuery(ctx context.Context, query string, args []driver.Name
 	return &FinishingRows{RowsBase: RowsBase{rows}, Finish: func(bool) error { return st.Close() }}, nil
 }
 
-// QueryUnprepared runs one query on the parent. It returns driver.ErrSkip where the parent wants the
-// query prepared, which may depend on the arguments, and nothing has been sent then.
+// QueryUnprepared runs one query on the parent. If the parent wants it prepared, which may depend
+// on the arguments, it returns driver.ErrSkip, and nothing has been sent.
 func (c *Conn) QueryUnprepared(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
 	if q, ok := c.Parent.(driver.QueryerContext); ok {
 		return q.QueryContext(ctx, query, args)
@@ -68,14 +67,14 @@ func (c *Conn) QueryUnprepared(ctx context.Context, query string, args []driver.
 	return q.Query(query, values)
 }
 
-// prepareCall prepares a call's statement, and returns the call's arguments as the statement takes them.
+// prepareCall prepares a call's statement, and returns the arguments as the statement takes them.
 func (c *Conn) prepareCall(ctx context.Context, query string, args []driver.NamedValue) (driver.Stmt, []driver.NamedValue, error) {
 	st, err := c.ParentPrepare(ctx, query)
 	if err != nil {
 		return nil, nil, err
 	}
-	if err = Counted(st, args); err == nil {
-		args, err = Checked(st, args)
+	if err = CheckArgCount(st, args); err == nil {
+		args, err = ConvertArgs(st, args)
 	}
 	if err != nil {
 		_ = st.Close()
@@ -84,16 +83,16 @@ func (c *Conn) prepareCall(ctx context.Context, query string, args []driver.Name
 	return st, args, nil
 }
 
-// ParentPrepare prepares a statement on the parent; during a drain it fails where the
-// transaction is gone, see guard.go.
+// ParentPrepare prepares a statement on the parent. During a drain it fails if the transaction is
+// gone, see guard.go.
 func (c *Conn) ParentPrepare(ctx context.Context, query string) (driver.Stmt, error) {
 	if c.Drain.UnderWay() {
 		return c.prepareGuarded(ctx, query)
 	}
-	return c.prepareText(ctx, query)
+	return c.prepareOnParent(ctx, query)
 }
 
-func (c *Conn) prepareText(ctx context.Context, query string) (driver.Stmt, error) {
+func (c *Conn) prepareOnParent(ctx context.Context, query string) (driver.Stmt, error) {
 	if p, ok := c.Parent.(driver.ConnPrepareContext); ok {
 		return p.PrepareContext(ctx, query)
 	}
@@ -105,18 +104,20 @@ func (c *Conn) prepareText(ctx context.Context, query string) (driver.Stmt, erro
 	return st, err
 }
 
-// Counted says what database/sql says where it prepares a call's statement: a parent that counts
-// placeholders leaves it to database/sql to count the arguments, and binds NULL for those that are missing.
-func Counted(st driver.Stmt, args []driver.NamedValue) error {
+// CheckArgCount returns the error that database/sql returns when it prepares a call's statement: a
+// parent that counts placeholders leaves it to database/sql to count the arguments, and would bind
+// NULL for missing ones.
+func CheckArgCount(st driver.Stmt, args []driver.NamedValue) error {
 	if want := st.NumInput(); want >= 0 && want != len(args) {
 		return fmt.Errorf("sql: expected %d arguments, got %d", want, len(args))
 	}
 	return nil
 }
 
-// Checked returns a call's arguments as database/sql gives them to the statement that it prepares for the call: a
-// connection such as that of ncruces/go-sqlite3 lets all values through, since its statements check them.
-func Checked(st driver.Stmt, args []driver.NamedValue) ([]driver.NamedValue, error) {
+// ConvertArgs returns a call's arguments as database/sql would pass them to the statement that it
+// prepares for the call. A connection such as that of ncruces/go-sqlite3 accepts all values, since
+// its statements check them.
+func ConvertArgs(st driver.Stmt, args []driver.NamedValue) ([]driver.NamedValue, error) {
 	checker, ok := st.(driver.NamedValueChecker)
 	if !ok {
 		return args, nil
@@ -140,7 +141,7 @@ func Checked(st driver.Stmt, args []driver.NamedValue) ([]driver.NamedValue, err
 	return checked, nil
 }
 
-// StmtExec executes a statement of the parent, by the old interface where it has no other.
+// StmtExec executes a statement of the parent, by the old interface if it has no other.
 func StmtExec(ctx context.Context, st driver.Stmt, args []driver.NamedValue) (driver.Result, error) {
 	if s, ok := st.(driver.StmtExecContext); ok {
 		return s.ExecContext(ctx, args)
@@ -152,7 +153,7 @@ func StmtExec(ctx context.Context, st driver.Stmt, args []driver.NamedValue) (dr
 	return st.Exec(values) //nolint:staticcheck // the parent's choice
 }
 
-// StmtQuery runs a query of the parent, by the old interface where it has no other.
+// StmtQuery runs a query of the parent, by the old interface if it has no other.
 func StmtQuery(ctx context.Context, st driver.Stmt, args []driver.NamedValue) (driver.Rows, error) {
 	if s, ok := st.(driver.StmtQueryContext); ok {
 		return s.QueryContext(ctx, args)
@@ -164,7 +165,7 @@ func StmtQuery(ctx context.Context, st driver.Stmt, args []driver.NamedValue) (d
 	return st.Query(values) //nolint:staticcheck // the parent's choice
 }
 
-// Discard runs a statement whose rows, if it returns any, are of no interest.
+// Discard runs a statement whose rows, if any, do not matter.
 func (c *Conn) Discard(ctx context.Context, query string, args []driver.NamedValue) error {
 	_, err := c.ParentExec(ctx, query, args)
 	return err
@@ -182,7 +183,7 @@ func Unnamed(ctx context.Context, args []driver.NamedValue) ([]driver.Value, err
 	return out, ctx.Err()
 }
 
-// JoinArgs returns arguments behind those that are options for the parent, numbered anew.
+// JoinArgs returns arguments after the options for the parent, numbered again.
 func JoinArgs(options, args []driver.NamedValue) []driver.NamedValue {
 	if len(options) == 0 {
 		return args

@@ -17,9 +17,8 @@ var (
 	_ driver.RowsColumnTypeScanType         = RowsBase{}
 )
 
-// RowsBase delegates everything that rows can do to the parent's rows. What
-// the parent does not offer answers as database/sql does in its absence, so
-// one type serves every parent.
+// RowsBase delegates everything that rows can do to the parent's rows. If the parent lacks a
+// method, it answers as database/sql would without the method, so one type serves every parent.
 type RowsBase struct{ driver.Rows }
 
 // Unwrap returns the parent's rows.
@@ -79,9 +78,8 @@ func (r RowsBase) ColumnTypeScanType(i int) reflect.Type {
 	return reflect.TypeFor[any]()
 }
 
-// FinishingRows does something once, after the parent's rows are closed: at
-// the end of the last result set, so that its error is reported by Rows.Err,
-// or at Close.
+// FinishingRows calls Finish once, after the parent's rows are closed: at the end of the last
+// result set, so that Rows.Err reports its error, or in Close.
 type FinishingRows struct {
 	RowsBase
 	Finish func(failed bool) error
@@ -89,8 +87,8 @@ type FinishingRows struct {
 	failed bool
 }
 
-// ErrRowsFailed is given to Finish, through its caller, where reading the rows has failed: the
-// rows' own error is reported.
+// ErrRowsFailed stands for a failure to read the rows, for what Finish calls: the rows' own error
+// is reported.
 var ErrRowsFailed = errors.New("slotsql: reading the rows failed")
 
 // Next implements driver.Rows.

@@ -16,9 +16,9 @@ type Session Conn
 // Session returns the connection as dialects see it.
 func (c *Conn) Session() *Session { return (*Session)(c) }
 
-// Query implements dialect.Session. A query that the engine has undone runs again
-// where it stands alone: in a transaction, be it one of slotsql's own, the
-// statements before it, and their locks, are gone with it.
+// Query implements dialect.Session. A query that the engine has rolled back runs again if it
+// stands alone: in a transaction, even one of slotsql's own, the statements before it and their
+// locks are gone as well.
 func (s *Session) Query(ctx context.Context, sql string, args ...any) ([][]any, error) {
 	alone := (*Conn)(s).InAutocommit() && !s.Tx.Own()
 	for tries := 1; ; tries++ {

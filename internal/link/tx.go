@@ -11,12 +11,12 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// EndPatience bounds how long a transaction of slotsql's own may take to end
-// once the statement's context is done; then the connection is given up.
+// EndPatience bounds how long a transaction of slotsql's own may take to end once the statement's
+// context is done. After that the connection is given up.
 const EndPatience = 10 * time.Second
 
-// ParentBegin begins a transaction on the parent, by the old interface where it has no other
-// and the options need none.
+// ParentBegin begins a transaction on the parent, by the old interface if it has no other and the
+// options need none.
 func (c *Conn) ParentBegin(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
 	if b, ok := c.Parent.(driver.ConnBeginTx); ok {
 		return b.BeginTx(ctx, opts)
@@ -52,8 +52,8 @@ func (c *Conn) InTransaction(ctx context.Context) (bool, error) {
 	return open, nil
 }
 
-// MayBeInTransaction is InTransaction; where the engine cannot tell, the answer is by what
-// the session has run.
+// MayBeInTransaction is InTransaction. If the engine cannot tell, it goes by what the session has
+// run.
 func (c *Conn) MayBeInTransaction(ctx context.Context) (bool, error) {
 	if c.Engine.Watcher == nil && c.DB.Dialect.Drain().Nested {
 		return c.Tx.LastKnownOpen() || c.Tx.BySQL(), nil
@@ -61,8 +61,8 @@ func (c *Conn) MayBeInTransaction(ctx context.Context) (bool, error) {
 	return c.InTransaction(ctx)
 }
 
-// InOwnTx runs f in a transaction of slotsql's own, or in the session's when
-// there is one. On an error everything of an own transaction is undone.
+// InOwnTx runs f in a transaction of slotsql's own, or in the session's if there is one. After an
+// error a transaction of its own is rolled back.
 func (c *Conn) InOwnTx(ctx context.Context, f func() error) error {
 	end, err := c.BeginOwn(ctx)
 	if err != nil {
@@ -74,10 +74,9 @@ func (c *Conn) InOwnTx(ctx context.Context, f func() error) error {
 	return end(nil)
 }
 
-// BeginOwn opens a drain's own transaction where it needs one. The returned
-// function ends it: by a commit for a nil error, else by a rollback; it
-// returns the error to report. A transaction that cannot be ended ends with
-// its connection, which is not used again.
+// BeginOwn begins a drain's own transaction, if it needs one. The returned function ends it, by a
+// commit for a nil error, else by a rollback, and returns the error to report. If a transaction
+// cannot be ended, its connection is not used again.
 func (c *Conn) BeginOwn(ctx context.Context) (end func(error) error, err error) {
 	return c.BeginOwnAs(ctx, c.DB.Dialect.Drain())
 }
@@ -104,9 +103,9 @@ func (c *Conn) BeginOwnAs(ctx context.Context, d dialect.DrainTx) (end func(erro
 		case i == 0 && Settled(err) != err:
 			return nil, err // nothing has happened: database/sql may try again
 		default:
-			// It may have been opened all the same, as when the context ended
-			// while the answer was on its way.
-			if !c.undo(ctx, d.Rollback) {
+			// It may have been opened all the same: the context may have ended while the answer
+			// was on its way.
+			if !c.rollback(ctx, d.Rollback) {
 				c.Broken = true
 			}
 			return nil, c.Lost(err)
@@ -121,7 +120,7 @@ func (c *Conn) BeginOwnAs(ctx context.Context, d dialect.DrainTx) (end func(erro
 		if err == nil {
 			return nil
 		}
-		if c.undo(ctx, d.Rollback) {
+		if c.rollback(ctx, d.Rollback) {
 			err = stillConnected(err)
 		} else {
 			c.Broken = true
@@ -131,9 +130,9 @@ func (c *Conn) BeginOwnAs(ctx context.Context, d dialect.DrainTx) (end func(erro
 	}, nil
 }
 
-// commit ends a transaction under the statement's context. When that is done
-// already, or may not interrupt, it gets a time of its own: the statement has
-// succeeded, and rows may be closed late.
+// commit ends a transaction under the statement's context. If that has ended already, or must not
+// interrupt the commit, it gets a time limit of its own: the statement has succeeded, and rows may
+// be closed late.
 func (c *Conn) commit(ctx context.Context, statements []string, nested bool) error {
 	if nested || ctx.Err() != nil {
 		var cancel context.CancelFunc
@@ -148,9 +147,9 @@ func (c *Conn) commit(ctx context.Context, statements []string, nested bool) err
 	return nil
 }
 
-// undo rolls back, whatever has become of the statement's context. It says
-// whether no transaction is left.
-func (c *Conn) undo(ctx context.Context, statements []string) bool {
+// rollback rolls back, even if the statement's context has ended, and reports whether no
+// transaction is left.
+func (c *Conn) rollback(ctx context.Context, statements []string) bool {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.DB.Patience)
 	defer cancel()
 	ok := true
@@ -162,9 +161,8 @@ func (c *Conn) undo(ctx context.Context, statements []string) bool {
 	return ok
 }
 
-// Lost makes an error safe to report after a side effect, and takes the
-// connection out of use when it is gone, or when the application's transaction
-// holds half a fold and must not be committed.
+// Lost makes an error safe to return after a side effect. It takes the connection out of use if
+// that is lost, or if the application's transaction holds half a fold and must not be committed.
 func (c *Conn) Lost(err error) error {
 	if u := (*unappliedError)(nil); errors.As(err, &u) {
 		c.Broken = true // and the transaction is gone with it
@@ -177,22 +175,21 @@ func (c *Conn) Lost(err error) error {
 	return s
 }
 
-// WaitsBriefly has the statements of a connection of slotsql's own wait for locks
-// for seconds at most.
-func (c *Conn) WaitsBriefly(ctx context.Context) error {
+// LimitLockWaits makes the statements of a connection of slotsql's own wait for a lock for a few
+// seconds at most.
+func (c *Conn) LimitLockWaits(ctx context.Context) error {
 	c.Opening = c.DB.Dialect.DrainTransaction()
 	return c.Session().ExecAll(ctx, c.DB.Dialect.DrainSession())
 }
 
-// NoteTx notes what one statement has done to the transaction. DDL: it is certainly no
-// other statement.
+// NoteTx notes what one statement has done to the transaction. Ddl reports that it is certainly
+// DDL.
 func (c *Conn) NoteTx(e rewrite.TxEvent, ddl bool) {
 	c.Tx.Apply(e, TxRules{Watched: c.Engine.Watcher != nil, DDLCommits: c.DB.Traits.DDLCommits, DDL: ddl})
 }
 
-// noteOwn notes that a statement of slotsql's own has begun or ended a transaction; it
-// does nothing else to one. Drains of the application's statements do so themselves: see
-// BeginOwn.
+// noteOwn notes that a statement of slotsql's own has begun or ended a transaction; it has no
+// other effect on one. Drains of the application's statements do so themselves: see BeginOwn.
 func (c *Conn) noteOwn(sql string) {
 	for _, e := range rewrite.TxEvents(c.DB.Dialect.Lexis(), sql) {
 		if e.Kind == rewrite.TxBegins || e.Kind == rewrite.TxEnds {
@@ -201,7 +198,7 @@ func (c *Conn) noteOwn(sql string) {
 	}
 }
 
-// Idle reports whether the parent knows that no transaction is open.
+// Idle reports whether the parent says that no transaction is open.
 func (c *Conn) Idle() bool {
 	return c.Engine.Watcher != nil && !c.Engine.Watcher.ConnInTransaction(c.Parent)
 }

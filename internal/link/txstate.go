@@ -2,12 +2,12 @@ package link
 
 import "github.com/slotsql/slotsql/rewrite"
 
-// Tx is what is known of a session's transaction: which one may be open, what the engine
-// has last said of it, and whether anything has run in it. Its zero value is that of a
-// session that has just been opened.
+// Tx is what is known about a session's transaction: which one may be open, what the engine last
+// answered about that, and whether anything has run in it. The zero value is for a session that
+// has just been opened.
 //
-// Everything that happens to a transaction is one of its methods. None of them asks the
-// database: where only that knows, the state says so.
+// Everything that happens to a transaction is one of its methods. None of them queries the
+// database: if only that knows, the state says so.
 type Tx struct {
 	phase    TxPhase
 	answer   txAnswer
@@ -25,22 +25,22 @@ type TxPhase byte
 const (
 	// TxNone: none is open, unless the session was opened with autocommit off.
 	TxNone TxPhase = iota
-	// TxBegun: one is open that was begun through BeginTx, or that the parent tells of.
+	// TxBegun: one is open that was begun through BeginTx, or that the parent reports.
 	TxBegun
 	// TxBySQL: a statement has begun one, or may have.
 	TxBySQL
-	// TxImplicit: the one before has ended, and any statement may have begun the next:
+	// TxImplicit: the last one has ended, and any statement may have begun the next one, because
 	// autocommit may be off.
 	TxImplicit
-	// TxLeftOpen: none is in use, and one may be open all the same: its COMMIT has
-	// failed, or the session was reset while a statement's was open.
+	// TxLeftOpen: none is in use, but one may be open: its COMMIT has failed, or the session was
+	// reset while a transaction begun by a statement was open.
 	TxLeftOpen
 )
 
-// txAnswer is what the engine has last said, when it was asked whether a transaction is
-// open, and whether that still holds. It no longer does after any statement that may
-// have begun or ended one, after an error, with which an engine may have rolled it back,
-// and after a query, whose error may come with its rows.
+// txAnswer is what the engine last answered when asked whether a transaction is open, and whether
+// that still holds. It does not after a statement that may have begun or ended one, after an
+// error, with which an engine may have rolled it back, and after a query, whose error may come
+// with its rows.
 type txAnswer byte
 
 const (
@@ -59,8 +59,7 @@ const (
 	ownTxSnapshot // and it may have a snapshot
 )
 
-// TxRules is what the effect of a statement on the transaction depends on, beside its
-// words.
+// TxRules is what the effect of a statement on the transaction depends on besides its text.
 type TxRules struct {
 	Watched    bool // the parent tells whether a transaction is open
 	DDLCommits bool // DDL ends the transaction
@@ -70,7 +69,7 @@ type TxRules struct {
 // Begin notes that BeginTx has begun a transaction.
 func (t *Tx) Begin() { t.phase, t.answer, t.unused, t.unread = TxBegun, open, true, true }
 
-// Finish notes that a driver.Tx has been committed or rolled back. Where that failed the
+// Finish notes that a driver.Tx has been committed or rolled back. If that has failed the
 // transaction may still be open.
 func (t *Tx) Finish(mayBeOpen bool) {
 	t.phase, t.answer = TxNone, staleClosed
@@ -86,8 +85,8 @@ func (t *Tx) Close() { t.phase, t.answer = TxNone, t.answer.stale() }
 // be open.
 func (t *Tx) Fail() { t.phase, t.answer = TxBySQL, t.answer.stale() }
 
-// Reset notes that the session has been given back to the pool, and reports whether no
-// transaction is open any more. Idle: the parent knows of none.
+// Reset notes that the connection has gone back to the pool, and reports whether no transaction is
+// open any more. Idle: the parent reports none.
 func (t *Tx) Reset(idle bool) (ended bool) {
 	if t.BySQL() && !idle {
 		t.phase = TxLeftOpen
@@ -97,9 +96,9 @@ func (t *Tx) Reset(idle bool) (ended bool) {
 	return true
 }
 
-// Apply notes what one statement has done by its words. An unchained COMMIT leaves the
-// session as it was before the BEGIN: in autocommit, unless a statement may have
-// switched that off.
+// Apply notes what one statement has done, judging by its text. A COMMIT without CHAIN leaves the
+// session as it was before the BEGIN: in autocommit, unless a statement may have switched that
+// off.
 func (t *Tx) Apply(e rewrite.TxEvent, rules TxRules) {
 	t.answer = t.answer.stale()
 	may := TxBySQL
@@ -148,26 +147,26 @@ func (t *Tx) Answer(isOpen bool) {
 // Doubt notes that what the engine has said may no longer hold.
 func (t *Tx) Doubt() { t.answer = t.answer.stale() }
 
-// Confirm notes that a query has come to its end, rows and all, without an error: the
-// transaction that BeginTx has begun, and that was known to be open before it, still is.
+// Confirm notes that a query and all its rows have been read without an error: the transaction
+// that BeginTx has begun, and that was known to be open before the query, still is.
 func (t *Tx) Confirm() {
 	if t.phase == TxBegun && t.answer == staleOpen {
 		t.answer = open
 	}
 }
 
-// Ran notes that a statement has run. Begins: it has begun a transaction that has not
-// read anything, unless one was open before, in which it has set a savepoint.
+// Ran notes that a statement has run. If begins, it has begun a transaction that has not read
+// anything yet, or has set a savepoint in one.
 func (t *Tx) Ran(begins bool) { t.unused = begins && (t.unused || !t.KeepsLocks()) }
 
-// Read notes that something has run that may have opened the transaction's snapshot.
+// Read notes that something has run that may have taken the transaction's snapshot.
 func (t *Tx) Read() { t.unread = false }
 
-// LocksOnly notes whether the statement that runs reads nothing but what it locks.
+// LocksOnly notes whether the current statement reads nothing but what it locks.
 func (t *Tx) LocksOnly(yes bool) { t.locking = yes }
 
-// ReadUnlessLocking notes that the statement has run, which may have opened the snapshot unless
-// it only locks.
+// ReadUnlessLocking notes that the statement has run. It may have taken the snapshot, unless it
+// only locks.
 func (t *Tx) ReadUnlessLocking() {
 	if !t.locking {
 		t.Read()
@@ -194,23 +193,23 @@ func (t *Tx) EndOwn() { t.own = noOwnTx }
 // Phase returns which transaction may be open.
 func (t *Tx) Phase() TxPhase { return t.phase }
 
-// None reports whether the session has no transaction, by all that it has run.
+// None reports whether the session has no transaction, judging by all that it has run.
 func (t *Tx) None() bool { return t.phase == TxNone }
 
-// KeepsLocks reports whether what a statement locks may stay locked after it: it runs in
-// a transaction, or may.
+// KeepsLocks reports whether the locks of a statement may outlive it: it runs, or may run, in a
+// transaction.
 func (t *Tx) KeepsLocks() bool {
 	return t.phase == TxBegun || t.phase == TxBySQL || t.phase == TxImplicit
 }
 
-// BySQL reports whether a statement may have begun a transaction that may still be open,
-// which nothing but the engine knows.
+// BySQL reports whether a statement may have begun a transaction that may still be open, which
+// only the engine knows.
 func (t *Tx) BySQL() bool { return t.phase == TxBySQL || t.phase == TxLeftOpen }
 
-// Unused reports whether nothing has run in the transaction that is open.
+// Unused reports whether nothing has run in the open transaction.
 func (t *Tx) Unused() bool { return t.unused && t.KeepsLocks() }
 
-// Known returns what the engine has said, where that still holds.
+// Known returns what the engine has answered, if that still holds.
 func (t *Tx) Known() (isOpen, ok bool) {
 	return t.answer == open, t.answer == open || t.answer == closed
 }
@@ -221,8 +220,8 @@ func (t *Tx) LastKnownOpen() bool { return t.answer == open || t.answer == stale
 // Own reports whether a transaction of slotsql's own is open.
 func (t *Tx) Own() bool { return t.own != noOwnTx }
 
-// OwnWithoutSnapshot reports whether a transaction of slotsql's own is open whose first
-// snapshot is still to come.
+// OwnWithoutSnapshot reports whether a transaction of slotsql's own is open that has no snapshot
+// yet.
 func (t *Tx) OwnWithoutSnapshot() bool { return t.own == ownTxOpen }
 
 func (a txAnswer) stale() txAnswer {

@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// TextOf returns a value as text, whichever type a driver has for it.
+// TextOf returns a value as text, whatever type the driver has for it.
 func TextOf(v any) string {
 	if b, ok := v.([]byte); ok {
 		return string(b)
@@ -15,7 +15,8 @@ func TextOf(v any) string {
 	return fmt.Sprint(v)
 }
 
-// CountOf reads a number as any driver gives it.
+// CountOf returns the number in the first column of the first row, whatever type the driver has
+// for it.
 func CountOf(rows [][]any) int64 {
 	if len(rows) == 0 || len(rows[0]) == 0 {
 		return 0

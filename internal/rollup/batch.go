@@ -102,7 +102,7 @@ func (w *Worker) batch(ctx context.Context, t *rewrite.Table, job Job, after, up
 		return n, nil
 	}
 	if job == MoveSlots || job == keepLatest {
-		err = w.Conn.Engine.Refused(t, err)
+		err = w.Conn.Engine.ExplainNotMoved(t, err)
 	}
 	if rerr := w.Conn.Session().ExecAll(ctx, statements.Rollback); rerr != nil && (begun || !w.Conn.Engine.Retryable(err)) {
 		w.state.lose()

@@ -67,7 +67,7 @@ func (w *Worker) connect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := w.catalog.Meet(ctx, raw); err != nil {
+	if err := w.catalog.LearnServer(ctx, raw); err != nil {
 		_ = raw.Close()
 		return err
 	}

@@ -7,17 +7,16 @@ import (
 	"github.com/slotsql/slotsql/internal/slots"
 )
 
-// Placement adaptive: an increment of a cold row is the application's own statement on
-// the base row, alone or in a group, and one of a hot row goes to a slot. See slots.Heat
-// for which is which, and onColdRow for the choice. Either is exact at every moment,
-// whatever the other is doing.
+// Placement adaptive: an increment of a cold row is the application's own statement on the base
+// row, alone or in a group; one of a hot row goes to a slot. slots.Heat says which rows are hot,
+// and onColdRow makes the choice. Both are exact at any time, whatever other increments do.
 
 // execColdRow runs an increment of a cold row, together with others that overlap with it.
 func (r *Run) execColdRow(ctx context.Context) (answer, error) {
 	if !r.conn.Tx.KeepsLocks() {
 		return r.runGrouped(ctx, r.execCold)
 	}
-	// One that comes to the row next counts in a slot, perhaps before this one has the base row.
+	// The next increment of the row goes to a slot, perhaps before this one has the base row.
 	if err := r.awaitTrial(ctx, onBase); err != nil {
 		return answer{}, err
 	}
@@ -29,15 +28,15 @@ func (r *Run) execColdRow(ctx context.Context) (answer, error) {
 	return r.execCold(ctx)
 }
 
-// execCold runs the increment, as it is written, on the base row.
+// execCold runs the increment on the base row as the application wrote it.
 func (r *Run) execCold(ctx context.Context) (answer, error) {
 	start := time.Now()
 	a, n, err := r.sendCounted(ctx)
-	r.took(start, err)
+	r.noteDuration(start, err)
 	if err != nil {
 		retries := r.row != (slots.RowKey{}) && r.conn.InAutocommit() && ctx.Err() == nil
 		if retries && r.conn.Deadlocked(err) && r.conn.Engine.NotApplied(err) {
-			return r.execIncrement(ctx) // the row is hot now, and others are not in the way in a slot
+			return r.execIncrement(ctx) // the row is hot now, and in a slot it does not meet the others
 		}
 		if r.conn.InAutocommit() && r.conn.Engine.SlotFull(err) {
 			return r.because(outOfRange).fallback(ctx) // the base value has, and the total may not
@@ -50,27 +49,27 @@ func (r *Run) execCold(ctx context.Context) (answer, error) {
 	return a, r.addedToRow(ctx, n)
 }
 
-// took notes how an update of a base row has gone that began at a time.
-func (r *Run) took(began time.Time, err error) {
+// noteDuration notes the outcome of an update of a base row that began at the given time.
+func (r *Run) noteDuration(began time.Time, err error) {
 	h, e := r.conn.Shared.heat, &r.conn.Engine
 	switch {
 	case r.row.Table == "":
 	case err == nil:
-		r.Plan.tally.heatedRow(h.Took(r.row, began))
+		r.Plan.tally.heatedRow(h.NoteDuration(r.row, began))
 	case e.Retryable(err), e.LockTimeout(err), e.Conflict(err):
-		r.Plan.tally.heatedRow(h.Waited(r.row))
+		r.Plan.tally.heatedRow(h.NoteWait(r.row))
 	}
 }
 
-// conflicted notes that the transaction has met a conflict, perhaps one of the rows that
-// it has counted: on a cluster of nodes COMMIT says so.
-func (c *Conn) conflicted(err error) {
+// noteConflict notes that the transaction has met a conflict, perhaps about a row that it has
+// counted. On a cluster it is COMMIT that reports it.
+func (c *Conn) noteConflict(err error) {
 	if len(c.counting) == 0 || err == nil || !c.Engine.Conflict(err) {
 		return
 	}
 	for row, hot := range c.counting {
 		if !hot {
-			c.Shared.heat.Waited(row)
+			c.Shared.heat.NoteWait(row)
 		}
 	}
 }

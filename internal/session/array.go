@@ -9,14 +9,14 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// An array is an argument of the application that is bound as an array.
+// An array is an argument that is bound as an array.
 type array struct {
 	length int
 	at     func(i int) any
 }
 
 // arrayOf returns an argument as an array of one dimension, and reports whether it certainly is
-// one: a slice, or the database's own form of an array without quotes.
+// one: a slice, or the database's own text form of an array without quotes.
 func arrayOf(v any) (array, bool) {
 	switch v := v.(type) {
 	case driver.Valuer:
@@ -33,7 +33,7 @@ func arrayOf(v any) (array, bool) {
 	return array{rv.Len(), func(i int) any { return rv.Index(i).Interface() }}, true
 }
 
-// scalar reports whether values of a type are elements of an array, not arrays.
+// scalar reports whether values of a type are elements of an array rather than arrays.
 func scalar(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Bool, reflect.String, reflect.Float32, reflect.Float64,
@@ -60,8 +60,8 @@ func arrayIn(s string) (array, bool) {
 	return array{len(list), func(i int) any { return list[i] }}, true
 }
 
-// eachFits judges each element of an array of deltas. The array must not be shorter than those
-// of the rows' other columns, which would make NULL of what is missing.
+// eachFits checks each element of an array of deltas. The array must not be shorter than those of
+// the rows' other columns, or NULL would be used for what is missing.
 func (r *Run) eachFits(d rewrite.DeltaArg, v any) bool {
 	a, ok := arrayOf(v)
 	if !ok {

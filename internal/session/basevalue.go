@@ -11,20 +11,20 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// Transactions that have taken from slots of one row ask whether its base row satisfies their
-// guards. All that ask the same before a question is sent have its answer: it is of a
-// moment after each of them has locked its slot.
+// Transactions that have taken from slots of one row ask another session whether the base row
+// satisfies their guards. All that ask the same question before it is sent share the answer: it is
+// as of a moment after each of them has locked its slot.
 
-// question is one that several transactions may ask.
+// question is a query that several transactions may share.
 type question struct {
 	sql  string
 	args []any
 }
 
-// text tells questions apart.
+// text identifies the question.
 func (q *question) text() string { return fmt.Sprintf("%s%#v", q.sql, q.args) }
 
-// baseAnswer is that to a question that several transactions ask.
+// baseAnswer is the answer to a question.
 type baseAnswer struct {
 	done chan struct{}
 	rows [][]any
@@ -54,8 +54,8 @@ func (o *observers) ask(ctx context.Context, s *Shared, q *question) ([][]any, e
 	}
 }
 
-// send asks another session when there is a free one. Who asks after it has been sent has a
-// question of its own.
+// send asks another session as soon as one is free. A transaction that asks after that has a new
+// question sent.
 func (o *observers) send(ctx context.Context, s *Shared, n dialect.SlotNamer, a *baseAnswer, q *question) {
 	defer close(a.done)
 	text := q.text()
@@ -70,9 +70,9 @@ func (o *observers) send(ctx context.Context, s *Shared, n dialect.SlotNamer, a 
 	a.rows, a.err = o.query(ctx, s, n, sent, q.sql, q.args...)
 }
 
-// baseQuestion is the question about the execution's base row, nil where its own statement
-// proves the answer; false where it cannot be asked. Whole numbers are part of its SQL, so that it
-// is asked without a statement to prepare.
+// baseQuestion returns the question about the execution's base row: nil if the slot's own
+// statement proves the answer, and false if it cannot be asked. Whole numbers are written into its
+// SQL, so that it need not be prepared.
 func (r *Run) baseQuestion(p *rewrite.Portion) (*question, bool) {
 	if len(p.Base.Parts) == 0 {
 		return nil, true

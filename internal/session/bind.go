@@ -51,7 +51,7 @@ func (r *Run) bind(args []rewrite.Arg) ([]driver.NamedValue, error) {
 		}
 		if a.Total > 0 {
 			share := r.Plan.Increment.Coalesced.Shares[a.Total-1]
-			out[i] = driver.NamedValue{Ordinal: i + 1, Value: slots.Decimal(r.with.Rows[0].Sums[a.Total-1], share.Scale)}
+			out[i] = driver.NamedValue{Ordinal: i + 1, Value: slots.Decimal(r.batch.Rows[0].Sums[a.Total-1], share.Scale)}
 			continue
 		}
 		if a.Portion != rewrite.NoPortion {
@@ -59,7 +59,7 @@ func (r *Run) bind(args []rewrite.Arg) ([]driver.NamedValue, error) {
 			continue
 		}
 		if a.Many != rewrite.NotMany {
-			out[i] = driver.NamedValue{Ordinal: i + 1, Value: r.with.Value(a, r.Plan.Increment.Coalesced.Shares)}
+			out[i] = driver.NamedValue{Ordinal: i + 1, Value: r.batch.Value(a, r.Plan.Increment.Coalesced.Shares)}
 			continue
 		}
 		v, ok := r.value(a)
@@ -77,9 +77,8 @@ func (r *Run) bind(args []rewrite.Arg) ([]driver.NamedValue, error) {
 	return out, nil
 }
 
-// added returns the sum of a LIMIT, an OFFSET and a number of rows to spare. A
-// value that is no whole number comes back itself: the server makes of it what
-// it makes of the application's own LIMIT.
+// added returns the sum of a LIMIT, an OFFSET and a number of extra rows. A value that is not a
+// whole number is returned as it is: the server treats it as it would the application's own LIMIT.
 func (r *Run) added(v any, plus rewrite.Arg) any {
 	other, _ := r.value(plus)
 	if plus.Plus != nil {
@@ -101,9 +100,9 @@ func (r *Run) added(v any, plus rewrite.Arg) any {
 
 var errNoArgument = errors.New("slotsql: the statement has a placeholder without an argument")
 
-// complete reports whether every placeholder of the drain has its argument. A statement
-// that lacks one cannot run, so it needs no drain either.
-func (r *Run) complete() bool {
+// hasAllArgs reports whether every placeholder of the drain has an argument. A statement that
+// lacks one cannot run, so it needs no drain.
+func (r *Run) hasAllArgs() bool {
 	for _, d := range r.Plan.Drain.Tables {
 		for _, a := range d.Rows.Args {
 			if _, ok := r.value(a); !ok {
@@ -121,15 +120,15 @@ func placeholderName(a rewrite.Arg) string {
 	return fmt.Sprint(a.Index + 1)
 }
 
-// baseFits reports whether the arguments are such that the original statement may run on
-// the base table without a drain.
+// baseFits reports whether the arguments allow the original statement to run on the base table
+// without a drain.
 func (r *Run) baseFits() bool {
-	return r.covered() && r.fits(r.Plan.Base.Require, true)
+	return r.coversCases() && r.fits(r.Plan.Base.Require, true)
 }
 
-// covered reports whether every argument which a CASE without ELSE has to know is
-// among those it names.
-func (r *Run) covered() bool {
+// coversCases reports whether every argument that a CASE without ELSE compares is among those that
+// it names.
+func (r *Run) coversCases() bool {
 	for _, c := range r.Plan.Base.Cover {
 		v, ok := r.value(c.Arg)
 		if !ok || !r.among(v.Value, c) {
@@ -173,9 +172,9 @@ func integerOf(v any) (int64, bool) {
 	return 0, false
 }
 
-// fits holds bound deltas against what the plan demands of them. At least one
-// delta must not be zero: engines differ in what an increment by nothing
-// affects.
+// fits reports whether deltas, with their arguments, meet the demands of the plan. Engines differ
+// in what an increment by nothing affects, so at least one delta must not be zero, unless nonZero
+// is set.
 func (r *Run) fits(deltas []rewrite.DeltaArg, nonZero bool) bool {
 	for _, d := range deltas {
 		v, ok := r.value(d.Arg)
@@ -223,7 +222,7 @@ func checkDelta(d rewrite.DeltaArg, v any) (zero, ok bool) {
 	return false, false
 }
 
-// checkDecimal judges a delta given as text, for DECIMAL counters only.
+// checkDecimal checks a delta given as text, for DECIMAL counters only.
 func checkDecimal(d rewrite.DeltaArg, s string) (zero, ok bool) {
 	if d.Scale <= 0 {
 		return false, false
@@ -254,18 +253,18 @@ func (r *Run) noNumbers(list []rewrite.Arg) bool {
 	return true
 }
 
-// allTaken reports whether the columns certainly take their values.
-func (r *Run) allTaken(list []rewrite.GivenArg) bool {
+// columnsAccept reports whether the columns certainly accept their values.
+func (r *Run) columnsAccept(list []rewrite.GivenArg) bool {
 	for _, g := range list {
-		if v, ok := r.value(g.Arg); !ok || !taken(g, v.Value) {
+		if v, ok := r.value(g.Arg); !ok || !columnAccepts(g, v.Value) {
 			return false
 		}
 	}
 	return true
 }
 
-// taken reports whether a column certainly takes a value.
-func taken(g rewrite.GivenArg, v any) bool {
+// columnAccepts reports whether a column certainly accepts a value.
+func columnAccepts(g rewrite.GivenArg, v any) bool {
 	switch v := v.(type) {
 	case nil:
 		return g.Nullable

@@ -14,10 +14,9 @@ type bufferedRows struct {
 	rows    [][]driver.Value
 }
 
-// readBuffered reads all rows and closes them. The error of a statement may come with its
-// rows.
+// readBuffered reads all rows and closes them. The error of a statement may come with its rows.
 func readBuffered(rows driver.Rows) (*bufferedRows, error) {
-	// Some parents know types from the row at hand: ask before reading on.
+	// Some parents take types from the current row: ask before reading on.
 	b := &bufferedRows{columns: rows.Columns(), columnTypes: TypesOf(rows)}
 	var err error
 	b.rows, err = link.ReadAll(rows)
@@ -27,8 +26,7 @@ func readBuffered(rows driver.Rows) (*bufferedRows, error) {
 	return b, err
 }
 
-// bufferRows reads all rows, closes them and ends the transaction they were
-// read in.
+// bufferRows reads all rows, closes them, and ends the transaction in which they were read.
 func bufferRows(rows driver.Rows, end func(error) error) (driver.Rows, error) {
 	b, err := readBuffered(rows)
 	if err := end(err); err != nil {

@@ -77,7 +77,7 @@ func (r *Run) guessAside(ctx context.Context, find *rewrite.Bound) ([][]any, err
 		return nil, err
 	}
 	s := r.conn.Shared
-	return s.asides.observers.query(ctx, s, n, nil, r.sql(find), args...)
+	return s.sides.observers.query(ctx, s, n, nil, r.sql(find), args...)
 }
 
 // add notes candidates and reports whether one of them is new.

@@ -6,8 +6,8 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// A statement that changes rows of a counter table and runs on the base rows as they
-// are: what it has changed is remembered, see rowchange.go.
+// A statement that changes rows of a counter table, and runs on the base rows as they are: what it
+// has changed is remembered, see rowchange.go.
 
 // runChanging runs such a statement.
 func (r *Run) runChanging(ctx context.Context, changes []rewrite.DrainTable) (answer, error) {
@@ -18,7 +18,7 @@ func (r *Run) runChanging(ctx context.Context, changes []rewrite.DrainTable) (an
 	case first:
 		return r.drainingFirst().runDrained(ctx)
 	case r.conn.InAutocommit():
-		return r.retrying(ctx, r.send)
+		return r.runWithRetries(ctx, r.send)
 	}
 	r.changesCounted(changes)
 	if r.call.wantsRows {
@@ -28,15 +28,15 @@ func (r *Run) runChanging(ctx context.Context, changes []rewrite.DrainTable) (an
 	if err != nil {
 		return answer{}, err
 	}
-	r.changed(n)
+	r.noteChanges(n)
 	if err := r.hold(ctx, changes); err != nil {
 		return answer{}, err
 	}
 	return a, nil
 }
 
-// queryChanging runs one that may return rows. It is not known before they are read what it has
-// changed.
+// queryChanging runs one that may return rows. What it has changed is not known before they are
+// read.
 func (r *Run) queryChanging(ctx context.Context, changes []rewrite.DrainTable) (answer, error) {
 	how := onBase
 	if r.Plan.Base.Fresh {
@@ -63,8 +63,7 @@ func (r *Run) queryChanging(ctx context.Context, changes []rewrite.DrainTable) (
 	return a, err
 }
 
-// changesFirst reports whether the rows are to be drained before the statement changes
-// them.
+// changesFirst reports whether the rows have to be drained before the statement changes them.
 func (r *Run) changesFirst(ctx context.Context) (bool, error) {
 	if r.Plan.Base.Fresh || len(r.Plan.Base.Changes) != 1 || r.conn.InAutocommit() {
 		return false, nil
@@ -72,7 +71,7 @@ func (r *Run) changesFirst(ctx context.Context) (bool, error) {
 	return r.locksFirst(ctx, &r.Plan.Base.Changes[0])
 }
 
-// drainingFirst is the same statement with its rows drained for.
+// drainingFirst returns the execution of the same statement with a drain of its rows.
 func (r *Run) drainingFirst() *Run {
 	cp, first := *r, *r.Plan.Plan
 	first.Class, first.Reason = rewrite.Drain, "a transaction reads counters of a table and changes it"
@@ -81,8 +80,8 @@ func (r *Run) drainingFirst() *Run {
 	return &cp
 }
 
-// hold drains rows that the transaction has just changed where it must not have
-// changed what is newer.
+// hold drains rows that the transaction has just changed, if it may not change rows that are newer
+// than its snapshot.
 func (r *Run) hold(ctx context.Context, changes []rewrite.DrainTable) error {
 	for i := range changes {
 		t := changes[i].Table
@@ -97,7 +96,7 @@ func (r *Run) hold(ctx context.Context, changes []rewrite.DrainTable) error {
 	return nil
 }
 
-// holdIncrement does it for an increment.
+// holdIncrement is hold for the row of an increment.
 func (r *Run) holdIncrement(ctx context.Context) error {
 	if len(r.conn.readTables) == 0 {
 		return nil

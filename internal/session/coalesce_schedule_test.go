@@ -41,7 +41,7 @@ func (c *crowd) idle(seed uint64) {
 	c.Helper()
 	deadline := time.Now().Add(time.Minute)
 	for {
-		leaders, waiting := c.shared.coalescer.Members()
+		leaders, waiting := c.shared.coalescer.InFlight()
 		if leaders == 0 && waiting == 0 {
 			break
 		}

@@ -41,7 +41,7 @@ func typeOf(rows driver.Rows, i int) ColumnType {
 	return t
 }
 
-// TypesOf returns what the rows tell of the types of their columns.
+// TypesOf returns what the rows report about the types of their columns.
 func TypesOf(rows driver.Rows) []ColumnType {
 	columns := rows.Columns()
 	out := make([]ColumnType, len(columns))
@@ -63,7 +63,7 @@ type rowsTyper interface {
 	driver.RowsColumnTypeScanType
 }
 
-// columnTypes answers for a list of types that is known.
+// columnTypes implements the column type interfaces for a known list of types.
 type columnTypes []ColumnType
 
 // ColumnTypeDatabaseTypeName implements driver.RowsColumnTypeDatabaseTypeName.
@@ -83,9 +83,9 @@ func (t columnTypes) ColumnTypePrecisionScale(i int) (precision, scale int64, ok
 // ColumnTypeScanType implements driver.RowsColumnTypeScanType.
 func (t columnTypes) ColumnTypeScanType(i int) reflect.Type { return t[i].scan }
 
-// typedRows reports the column types of the application's own SQL, for an
-// engine that types the rewritten SQL's expressions differently, and gives
-// integers in the Go type that goes with them.
+// typedRows reports the column types of the application's own SQL, on an engine that gives the
+// rewritten SQL's expressions other types, and returns integers in the Go type that goes with
+// them.
 type typedRows struct {
 	columnTypes
 	driver.Rows
@@ -97,8 +97,8 @@ type typedRows struct {
 // Unwrap returns the parent's rows.
 func (r *typedRows) Unwrap() driver.Rows { return r.Rows }
 
-// Columns implements driver.Rows. The parent may put a table's name before a
-// column's, which an expression has not.
+// Columns implements driver.Rows. The parent may put a table's name before that of a column, but
+// not before that of an expression.
 func (r *typedRows) Columns() []string { return r.columns }
 
 // Next implements driver.Rows.
@@ -121,8 +121,9 @@ func (r *typedRows) Next(dest []driver.Value) error {
 	return nil
 }
 
-// integer is a DECIMAL as the integer that it is with the plain driver. In a UNION of a total that is
-// unsigned with what is signed MySQL makes the column one, where both fit a BIGINT as the plain columns they are.
+// integer returns a DECIMAL as the integer that it is with the plain driver. MySQL makes a DECIMAL
+// column of a UNION of an unsigned total and a signed column, where the plain columns fit a
+// BIGINT.
 func integer(text []byte) driver.Value {
 	if n, err := strconv.ParseInt(string(text), 10, 64); err == nil {
 		return n
@@ -136,17 +137,17 @@ func (r *typedRows) HasNextResultSet() bool { return false }
 // NextResultSet implements driver.RowsNextResultSet.
 func (r *typedRows) NextResultSet() error { return link.RowsBase{Rows: r.Rows}.NextResultSet() }
 
-// shape learns the column types of a query's own SQL: once per plan, by the
-// plan's Shape. When the engine refuses that query the rewritten SQL's types
-// have to do, unless the refusal is the statement's own.
-func (r *Run) shape(ctx context.Context) ([]ColumnType, error) {
+// queryShape returns the column types of a query's own SQL, which it asks for once per plan by the
+// plan's Shape. If the engine refuses that query, the types of the rewritten SQL are used, unless
+// the statement itself would be refused.
+func (r *Run) queryShape(ctx context.Context) ([]ColumnType, error) {
 	ddl := r.conn.Shared.Noticed.DDL.Load()
 	if t := r.Plan.types.Load(); t != nil && t.ddl == ddl {
 		return t.types, nil
 	}
 	args, err := r.bind(r.Plan.Read.Shape.Args)
 	if err != nil {
-		return nil, nil // as it is for the statement's own SQL to find
+		return nil, nil // the statement itself will meet the error
 	}
 	rows, err := r.conn.ParentQuery(ctx, r.sql(&r.Plan.Read.Shape.Bound), link.JoinArgs(r.call.options, args))
 	switch {
@@ -162,15 +163,14 @@ func (r *Run) shape(ctx context.Context) ([]ColumnType, error) {
 	return types, nil
 }
 
-// shapeTypes are the column types of a query's own SQL, and how many statements of
-// DDL the process had sent when they were learned: one may have changed any table
-// that the query reads.
+// shapeTypes are the column types of a query's own SQL, and how many DDL statements the process
+// had sent when they were read: any of those may change a table that the query reads.
 type shapeTypes struct {
 	types []ColumnType
 	ddl   int64
 }
 
-func (r *Run) typed(rows driver.Rows, types []ColumnType) driver.Rows {
+func (r *Run) withTypes(rows driver.Rows, types []ColumnType) driver.Rows {
 	if len(types) != len(rows.Columns()) {
 		r.Plan.types.Store(nil) // another client has changed a table
 		return rows
@@ -185,11 +185,10 @@ func (r *Run) typed(rows driver.Rows, types []ColumnType) driver.Rows {
 	return out
 }
 
-// foundRows takes over what the parent says of columns that are nullable in
-// general, because an outer join may miss their row, and are not in this result.
-// MySQL reads a row that WHERE and ON fix by a key before it answers, and tells
-// the columns' own types when it is there; a query that returns no rows is
-// answered before that. A total is nullable whenever its counter is.
+// foundRows takes over what the parent reports about columns that are nullable only because an
+// outer join may not find their row, and are not in this result. MySQL reads a row that WHERE and
+// ON fix by a key before it answers, and reports the columns' own types if it exists; a query that
+// returns no rows is answered before that. A total is nullable whenever its counter is.
 func foundRows(types []ColumnType, rows driver.Rows) []ColumnType {
 	out := types
 	for i, t := range types {

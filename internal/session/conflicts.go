@@ -8,39 +8,35 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// At PostgreSQL's REPEATABLE READ and SERIALIZABLE a transaction that changes a
-// row which others have changed since its snapshot fails (40001), and so it does on MariaDB
-// with innodb_snapshot_isolation (1020). Programs
-// rely on it: two that read a counter, find it under their limit and increment
-// it never pass the limit, because one of them fails. Slots would let both
-// increment: a transaction that only counts needs no such thing, since what it
-// has added is right whatever else is added, and what it sees does not depend on
-// it. One that has read the counters does.
+// At PostgreSQL's REPEATABLE READ and SERIALIZABLE, and on MariaDB with innodb_snapshot_isolation,
+// a transaction fails if it changes a row that others have changed since its snapshot (40001, or
+// 1020). Programs rely on that: of two that read a counter, find it under their limit and
+// increment it, one fails, so together they never exceed the limit. In slots both would succeed. A
+// transaction that only counts loses nothing by that: what it adds is right whatever others add.
+// One that has read the counter does.
 //
-// So a transaction of such a level that has read counters of a table drains the
-// rows that it changes of it from then on; and rowchange.go has it drain those that it
-// has changed before it reads. Either way the drain meets every slot row that is
-// newer than the snapshot, and fails as the plain statement (see
-// docs/design/locks.md), and its lock keeps out what others add later, as the
-// plain statement's. It comes before the change, in the plain order of locks,
-// where the change certainly touches the rows that are drained; else after it,
-// if it has touched any: a row that is newer and is not touched is no conflict.
+// So a transaction of such a level that has read counters of a table drains the rows of the table
+// that it changes from then on; and rowchange.go has it drain the rows that it has changed before
+// it reads. The drain meets every slot row that is newer than the snapshot, and fails as the plain
+// statement would (see docs/design/locks.md); its lock keeps out later increments, as the plain
+// statement's does. If the change certainly touches the rows that are drained, the drain comes
+// before it, in the plain order of locks. Otherwise it comes after it, if the change has touched
+// any row: a newer row that is not touched is no conflict.
 //
-// At SERIALIZABLE the engine itself would find the conflict of two such
-// transactions; but not that with one of a lower level.
+// At SERIALIZABLE the engine would itself find the conflict of two such transactions, but not that
+// with a transaction of a lower level.
 
-// level is whether the open transaction sees a snapshot that its changes are
-// held to.
+// level is whether the changes of the open transaction are checked against its snapshot.
 type level byte
 
 const (
 	levelUnknown  level = iota
-	levelOfOthers       // that of all transactions which BeginTx begins without one
+	levelOfOthers       // that of all transactions that BeginTx begins without a level
 	levelSnapshot
 	levelStatement
 )
 
-// noteRead notes that the statement reads counters in a transaction.
+// noteRead notes that the transaction reads counters of the tables.
 func (r *Run) noteRead() {
 	c := r.conn
 	if c.Engine.Snapshots == nil || c.InAutocommit() {
@@ -54,8 +50,8 @@ func (r *Run) noteRead() {
 	}
 }
 
-// conflicts reports whether a change of a table is to be held to what others have
-// done since the transaction has read.
+// conflicts reports whether a change of a table has to be checked against what others have done
+// since the transaction read its counters.
 func (c *Conn) conflicts(ctx context.Context, t *rewrite.Table) (bool, error) {
 	if !c.readTables[t.Counter.Slotted()] {
 		return false, nil
@@ -63,8 +59,8 @@ func (c *Conn) conflicts(ctx context.Context, t *rewrite.Table) (bool, error) {
 	return c.atSnapshot(ctx)
 }
 
-// atSnapshot reports whether a transaction is open whose changes are held to its
-// snapshot. It asks once.
+// atSnapshot reports whether a transaction is open whose changes are checked against its snapshot.
+// It asks the server once.
 func (c *Conn) atSnapshot(ctx context.Context) (bool, error) {
 	if c.level == levelUnknown || c.level == levelOfOthers {
 		if open, err := c.InTransaction(ctx); err != nil || !open {
@@ -82,8 +78,8 @@ func (c *Conn) atSnapshot(ctx context.Context) (bool, error) {
 	return c.level == levelSnapshot, nil
 }
 
-// levelOf is the level of the transaction that is open, by what the engine has answered. If that is
-// empty, no level holds changes to a snapshot, whatever BeginTx was given.
+// levelOf returns the level of the open transaction, given what the engine has answered. If the
+// answer is empty, no level checks changes against a snapshot, whatever BeginTx was given.
 func (c *Conn) levelOf(answer string) string {
 	if c.Engine.SessionLevel && answer != "" {
 		return c.isolation(answer)
@@ -92,7 +88,7 @@ func (c *Conn) levelOf(answer string) string {
 }
 
 // heldToSnapshot is atSnapshot for a transaction that need not have read anything yet. It asks
-// once for all transactions that take the level of the connection.
+// once for all transactions that have the level of the connection.
 func (c *Conn) heldToSnapshot(ctx context.Context) (bool, error) {
 	asDefault := c.level == levelOfOthers && c.Tx.KeepsLocks()
 	if c.Engine.Snapshots == nil || c.level > levelOfOthers || c.begun != 0 {
@@ -109,8 +105,8 @@ func (c *Conn) heldToSnapshot(ctx context.Context) (bool, error) {
 	return held, err
 }
 
-// snapshotBegun reports whether the transaction was begun at a level that holds it to a
-// snapshot, or is known to be held to one.
+// snapshotBegun reports whether the transaction was begun at a level that checks its changes
+// against a snapshot, or is known to be at such a level.
 func (c *Conn) snapshotBegun() bool {
 	return c.Engine.Snapshots != nil && (c.level == levelSnapshot || sql.IsolationLevel(c.begun) > sql.LevelReadCommitted)
 }

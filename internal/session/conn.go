@@ -15,18 +15,18 @@ var _ driver.Conn = (*Conn)(nil)
 type Conn struct {
 	catalog.View
 	Shared  *Shared
-	node    *slots.Node // that it is on
-	slot    int         // number among the live connections of the connector
-	history             // of the transaction that is open
+	node    *slots.Node // the cluster node that it is connected to
+	slot    int         // its number among the live connections of the connector
+	history             // of the open transaction
 
 	insertID owedInsertID
-	led      int // shared statements that this connection has run
+	led      int // how many shared statements this connection has run
 	detached detached
 	spares   spares
 
-	// Both are set once, and never taken back. A setting may change what every later
-	// transaction of the session is; database/sql may close a connection twice.
-	mayRefuse bool // transactions of the session may be READ ONLY without saying so
+	// Both are set once and never cleared. A setting may change what every later transaction of
+	// the session may do; database/sql may close a connection twice.
+	mayRefuse bool // transactions of the session may be READ ONLY by its settings
 	closed    bool
 }
 
@@ -35,43 +35,43 @@ func WrapConn(s *Shared, parent driver.Conn) *Conn {
 	return &Conn{View: *catalog.NewView(s.Catalog, parent), Shared: s, node: &s.placement.Home}
 }
 
-// OwnConn wraps a connection that folds slots: on a node of a cluster it looks
-// whether its transaction is still there, see link/guard.go.
+// OwnConn wraps a connection that folds slots. On a cluster it learns which node it is on, to find
+// out later whether its transaction is still there: see link/guard.go.
 func OwnConn(ctx context.Context, s *Shared, parent driver.Conn) *Conn {
 	c := WrapConn(s, parent)
 	c.learnNode(ctx)
 	return c
 }
 
-// OpenOwn opens a connection that folds slots, and waits for locks for seconds at
+// OpenOwn opens a connection that folds slots, and has it wait for a lock for a few seconds at
 // most.
 func OpenOwn(ctx context.Context, s *Shared) (*Conn, error) {
-	raw, err := s.DialSoon(ctx)
+	raw, err := s.DialContext(ctx)
 	if err != nil {
 		return nil, err
 	}
 	c := OwnConn(ctx, s, raw)
-	if err := c.WaitsBriefly(ctx); err != nil {
+	if err := c.LimitLockWaits(ctx); err != nil {
 		_ = raw.Close()
 		return nil, err
 	}
 	return c, nil
 }
 
-// NewConn wraps a parent's connection for the application. On an error the parent's
-// connection is closed, now or by the goroutine that still uses it.
+// NewConn wraps a parent's connection for the application. If it fails, the parent's connection is
+// closed: at once, or by the goroutine that still reads the catalog on it.
 func NewConn(ctx context.Context, s *Shared, parent driver.Conn) (*Conn, error) {
-	if err := s.Meet(ctx, parent); err != nil {
+	if err := s.LearnServer(ctx, parent); err != nil {
 		_ = parent.Close()
 		return nil, err
 	}
 	c := OwnConn(ctx, s, parent)
 	if len(s.Tables) > 0 {
-		if err := c.CanTell(ctx); err != nil {
+		if err := c.RequireTxState(ctx); err != nil {
 			_ = parent.Close()
 			return nil, err
 		}
-		if lent, err := c.Opened(ctx); err != nil {
+		if lent, err := c.LearnAtOpen(ctx); err != nil {
 			if !lent {
 				_ = parent.Close()
 			}
@@ -79,20 +79,20 @@ func NewConn(ctx context.Context, s *Shared, parent driver.Conn) (*Conn, error) 
 		}
 	}
 	c.slot = s.numbers.Take()
-	c.lease(ctx)
+	c.renewLease(ctx)
 	return c, nil
 }
 
-// Unwrap returns the parent driver's own connection, for sql.Conn.Raw.
-// Statements sent through it are not seen by slotsql, which lets no other
-// session's increments share a statement with this one's from then on.
+// Unwrap returns the parent driver's own connection, for sql.Conn.Raw. slotsql does not see
+// statements sent through it, so from then on this session shares no statement with other
+// sessions.
 func (c *Conn) Unwrap() driver.Conn {
 	c.detached.attach()
 	c.Origin.Change()
 	return c.Parent
 }
 
-// Raw is Unwrap under the name that some tools look for.
+// Raw is Unwrap under the name that some libraries look for.
 func (c *Conn) Raw() driver.Conn { return c.Unwrap() }
 
 // Close implements driver.Conn.

@@ -29,20 +29,20 @@ func (c *Conn) ExecContext(ctx context.Context, query string, args []driver.Name
 			return c.legacyExec(ctx, p, query, args)
 		}
 		res, err := e.ExecContext(ctx, query, link.JoinArgs(options, args))
-		c.after(p.Plan, err)
+		c.noteRan(p.Plan, err)
 		if err != driver.ErrSkip {
 			c.Shared.shadowRan(p)
 		}
 		return res, err
 	}
 	c.Shared.shadowRan(p)
-	r := c.execution(p, direct{c}, call{args: args, options: options})
+	r := c.takeRun(p, direct{c}, call{args: args, options: options})
 	a, err := r.run(ctx)
-	c.over(r)
+	c.keepRun(r)
 	return a.result, err
 }
 
-// legacyExec serves a parent that has the old Execer only, or none.
+// legacyExec serves a parent that only has the old Execer, or none.
 func (c *Conn) legacyExec(ctx context.Context, p *plan, query string, args []driver.NamedValue) (driver.Result, error) {
 	e, ok := c.Parent.(driver.Execer) //nolint:staticcheck // the parent's choice
 	if !ok {
@@ -53,15 +53,15 @@ func (c *Conn) legacyExec(ctx context.Context, p *plan, query string, args []dri
 		return nil, err
 	}
 	res, err := e.Exec(query, values)
-	c.after(p.Plan, err)
+	c.noteRan(p.Plan, err)
 	if err != driver.ErrSkip {
 		c.Shared.shadowRan(p)
 	}
 	return res, err
 }
 
-// allowed refuses what the plan or the configuration refuses.
-func (c *Conn) allowed(plan *rewrite.Plan) error {
+// checkAllowed returns the error of a statement that the plan or the configuration refuses.
+func (c *Conn) checkAllowed(plan *rewrite.Plan) error {
 	if plan.Class == rewrite.Refused {
 		return unsupported(plan, plan.Reason)
 	}
@@ -74,4 +74,13 @@ func (c *Conn) allowed(plan *rewrite.Plan) error {
 		}
 	}
 	return nil
+}
+
+// unsupported returns the error of a statement that cannot be run exactly.
+func unsupported(plan *rewrite.Plan, reason string) error {
+	e := &link.UnsupportedError{Reason: reason}
+	if len(plan.Tables) > 0 {
+		e.Table = plan.Tables[0]
+	}
+	return e
 }

@@ -30,17 +30,17 @@ func (c *Conn) ResetSession(ctx context.Context) error {
 	c.Origin.Reset()
 	c.insertID.reset()
 	if c.Tx.Reset(c.Idle()) {
-		c.ended()
+		c.noteTxEnd()
 	} else {
-		c.doubted()
+		c.noteTxDoubt()
 	}
 	if r, ok := c.Parent.(driver.SessionResetter); ok {
 		if err := r.ResetSession(ctx); err != nil {
 			return err
 		}
 	}
-	c.HeedHere(ctx)
-	c.lease(ctx)
+	c.LookHereIfDue(ctx)
+	c.renewLease(ctx)
 	if c.Shared.Shadow != nil {
 		c.Shared.Shadow.CatchUp(ctx, c)
 	}

@@ -15,14 +15,14 @@ func (c *Conn) Prepare(query string) (driver.Stmt, error) {
 	return c.PrepareContext(context.Background(), query)
 }
 
-// PrepareContext implements driver.ConnPrepareContext. The statement is planned, so
-// that a statement that is refused fails here.
+// PrepareContext implements driver.ConnPrepareContext. It plans the statement, so a statement that
+// is refused fails here.
 func (c *Conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
 	p, err := c.Plan(ctx, query)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.allowed(p.Plan); err != nil {
+	if err := c.checkAllowed(p.Plan); err != nil {
 		return nil, err
 	}
 	parent, err := c.ParentPrepare(ctx, p.SQL)

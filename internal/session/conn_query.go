@@ -20,7 +20,7 @@ func (c *Conn) QueryContext(ctx context.Context, query string, args []driver.Nam
 	if err != nil {
 		return nil, err
 	}
-	defer c.queried(p.Plan)
+	defer c.noteQueried(p.Plan)
 	if p.passes() {
 		if err := c.beforeReadOnly(ctx, p.Plan); err != nil {
 			return nil, err
@@ -30,7 +30,7 @@ func (c *Conn) QueryContext(ctx context.Context, query string, args []driver.Nam
 			return c.legacyQuery(ctx, p, query, args)
 		}
 		rows, err := q.QueryContext(ctx, query, link.JoinArgs(options, args))
-		c.after(p.Plan, err)
+		c.noteRan(p.Plan, err)
 		if err != driver.ErrSkip {
 			c.Shared.shadowQueried(p, args, options)
 		}
@@ -39,19 +39,19 @@ func (c *Conn) QueryContext(ctx context.Context, query string, args []driver.Nam
 	c.Shared.shadowQueried(p, args, options)
 	known := c.knownOpen(p.Plan)
 	a, err := c.newRun(p, direct{c}, call{args: args, options: options, wantsRows: true}).run(ctx)
-	return c.confirming(known, a.rows, err)
+	return c.confirmAtEnd(known, a.rows, err)
 }
 
-// knownOpen reports whether a transaction is known to be open in which a query is run that
-// does not end it.
+// knownOpen reports whether a transaction is certainly open, and the query does not end it.
 func (c *Conn) knownOpen(p *rewrite.Plan) bool {
 	open, known := c.Tx.Known()
 	return c.Engine.Watcher == nil && known && open && c.Tx.Phase() == link.TxBegun && p.Effects == 0 && p.Class != rewrite.Multi
 }
 
-// confirming returns the rows of a query in a transaction that is known to be open. An error that
-// ends that may come with the rows: when they have come to their end without one, it is still known.
-func (c *Conn) confirming(known bool, rows driver.Rows, err error) (driver.Rows, error) {
+// confirmAtEnd returns the rows of a query. An error that ends the transaction may come with the
+// rows; once they have been read to the end without one, the transaction is again known to be
+// open.
+func (c *Conn) confirmAtEnd(known bool, rows driver.Rows, err error) (driver.Rows, error) {
 	if !known || err != nil || len(c.changes) == 0 {
 		return rows, err
 	}
@@ -73,7 +73,7 @@ func (c *Conn) legacyQuery(ctx context.Context, p *plan, query string, args []dr
 		return nil, err
 	}
 	rows, err := q.Query(query, values)
-	c.after(p.Plan, err)
+	c.noteRan(p.Plan, err)
 	if err != driver.ErrSkip {
 		c.Shared.shadowQueried(p, args, nil)
 	}

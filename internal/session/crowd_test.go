@@ -109,7 +109,7 @@ func (c *crowd) queueRow(n, row int64) {
 }
 
 func (c *crowd) queued() int {
-	_, waiting := c.shared.coalescer.Members()
+	_, waiting := c.shared.coalescer.InFlight()
 	return waiting
 }
 

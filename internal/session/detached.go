@@ -2,19 +2,19 @@ package session
 
 import "context"
 
-// detached is the statement that runs on a connection after its caller has given up:
-// the statement of a batch is also that of the other members, and outlives the context
-// of the one that leads it. Until it has ended the connection takes no other statement,
-// and what would touch the parent is put off.
+// detached is a statement that goes on on a connection after its caller has given up: the
+// statement of a batch is also that of the other members, and outlives the context of its leader.
+// Until it has ended the connection takes no other statement, and whatever would touch the parent
+// is deferred.
 //
 // Its states are
 //
 //	attached   no such statement: done is nil
 //	running    the statement is under way: done is open
-//	finished   it has ended, and what was put off has not been done: done is closed
+//	finished   it has ended, but the deferred calls have not been made: done is closed
 //
-// Only the goroutine that uses the connection calls its methods; done is closed by the
-// one that runs the statement.
+// Only the goroutine that uses the connection calls its methods; the goroutine that runs the
+// statement closes done.
 type detached struct {
 	done     chan struct{}
 	deferred []func()
@@ -34,8 +34,8 @@ func (d *detached) running() bool {
 	}
 }
 
-// putOff has f run once the connection is attached again, and reports false where it
-// need not wait.
+// putOff defers f until the connection is attached again. It reports false if f need not wait, and
+// has not been deferred.
 func (d *detached) putOff(f func()) bool {
 	if !d.running() {
 		return false
@@ -44,8 +44,7 @@ func (d *detached) putOff(f func()) bool {
 	return true
 }
 
-// await waits for the statement to end, as long as ctx lasts, and attaches the
-// connection again.
+// await waits for the statement to end, until ctx is done, and attaches the connection again.
 func (d *detached) await(ctx context.Context) error {
 	if d.done == nil {
 		return nil
@@ -59,7 +58,7 @@ func (d *detached) await(ctx context.Context) error {
 	}
 }
 
-// attach waits for the statement to end, and does what has been put off until then.
+// attach waits for the statement to end, and makes the deferred calls.
 func (d *detached) attach() {
 	if d.done == nil {
 		return

@@ -1,9 +1,24 @@
-// Package session is the connection that database/sql gets. Conn, its prepared
-// statements, transactions and rows implement the driver interfaces, and delegate
-// to the parent what slotsql has no part in. A Run is one execution of a plan:
-// bind its arguments, choose the slot, send its statements, adapt the result.
-// Shared is what all connections of a connector have in common.
+// Package session is the connection that database/sql gets, and one statement's life on it.
 //
-// It starts no goroutine of its own accord, and knows nothing of roll-ups. Begin
-// with conn.go and execute.go; docs/contributing/architecture.md has the walks.
+// A statement comes through Conn.ExecContext or Conn.QueryContext (conn_exec.go, conn_query.go) or
+// through a prepared statement (stmt.go):
+//
+//  1. Conn.Plan finds its plan, or has package rewrite make one (planned.go). A statement that
+//     slotsql has no part in goes to the parent driver here, byte for byte.
+//  2. Run.run executes the plan (execute.go). It binds the application's arguments (bind.go) and
+//     picks the way by the plan's class: an increment runs on its base row (adaptive.go), in a
+//     group with others (grouped.go) or in a slot (slotincrement.go); a read has totals in place
+//     of counters (query.go); anything else drains its rows first (drained.go).
+//  3. The statements are sent to the parent driver, as they are or prepared (send.go).
+//  4. Conn.noteRan notes what the statement has done to the session: to its transaction
+//     (txend.go), and to the rows that the transaction has changed (rowchange.go).
+//  5. The application gets the result that its own statement would have had (result.go,
+//     columntype.go).
+//
+// Conn has the state of one session, Run that of one execution, and Shared what all connections of
+// a connector have in common. Connections of slotsql's own, beside the application's, are in
+// sidepool.go, observer.go and witness.go.
+//
+// The package starts no work that no statement has asked for, and knows nothing of roll-ups.
+// docs/contributing/architecture.md walks through it with examples.
 package session

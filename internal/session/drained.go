@@ -10,23 +10,23 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// A drain: rows are locked, their slots folded into them, and the application's
-// own statement runs on what is then there, in one transaction.
+// A drain: in one transaction, rows are locked, their slots are folded into them, and the
+// application's own statement runs on what is there then.
 
 func (r *Run) runDrained(ctx context.Context) (answer, error) {
-	if !r.complete() {
+	if !r.hasAllArgs() {
 		return r.send(ctx)
 	}
 	if r.Plan.Drain.Outside {
 		return r.runOutside(ctx)
 	}
-	if misplaced, err := r.misplaced(ctx); err != nil {
+	if misplaced, err := r.lacksTransaction(ctx); err != nil {
 		return answer{}, err
 	} else if misplaced {
 		return r.send(ctx)
 	}
 	if r.recalls() {
-		return r.retrying(ctx, r.drainAndRun)
+		return r.runWithRetries(ctx, r.drainAndRun)
 	}
 	if a, done, err := r.runProven(ctx); done || err != nil {
 		return a, err
@@ -41,12 +41,12 @@ func (r *Run) runDrained(ctx context.Context) (answer, error) {
 			return a, err
 		}
 	}
-	if may, err := r.mayNotWrite(ctx); err != nil {
+	if may, err := r.inReadOnlyTx(ctx); err != nil {
 		return answer{}, err
 	} else if may {
 		return r.runReadOnly(ctx, nil)
 	}
-	a, err := r.retrying(ctx, r.drainAndRun)
+	a, err := r.runWithRetries(ctx, r.drainAndRun)
 	if err != nil && !r.conn.Broken && (!r.conn.Tx.LastKnownOpen() || r.onReadOnlyServer(err)) && r.readsOnly(err) {
 		return r.runReadOnly(ctx, err)
 	}
@@ -56,9 +56,9 @@ func (r *Run) runDrained(ctx context.Context) (answer, error) {
 	return a, err
 }
 
-// misplaced reports whether the engine refuses the statement for being outside a transaction:
-// in one of slotsql's own it would succeed, with a lock or a cursor that ends at once.
-func (r *Run) misplaced(ctx context.Context) (bool, error) {
+// lacksTransaction reports whether the engine would refuse the statement because no transaction is
+// open. In one of slotsql's own it would succeed, with a lock or a cursor that ends at once.
+func (r *Run) lacksTransaction(ctx context.Context) (bool, error) {
 	if !r.Plan.Drain.Inside {
 		return false, nil
 	}
@@ -66,24 +66,24 @@ func (r *Run) misplaced(ctx context.Context) (bool, error) {
 	return !open, err
 }
 
-// runOutside runs a statement that the engine takes outside of transactions only, after
-// a drain of its own. Slots that have come between the two are referenced rows to
-// the engine, which then refuses the statement: nothing of them is lost. In a
-// transaction the statement fails as it does with the plain driver.
+// runOutside runs a statement that the engine only accepts outside transactions, after a drain in
+// a transaction of its own. If slots have come between the two, they are referenced rows to the
+// engine, which refuses the statement, and nothing is lost. Inside a transaction the statement
+// fails as it does with the plain driver.
 func (r *Run) runOutside(ctx context.Context) (answer, error) {
 	open, err := r.conn.InTransaction(ctx)
 	if err != nil {
 		return answer{}, err
 	}
 	if !open {
-		if err := r.drainApart(ctx); err != nil {
+		if err := r.drainSeparately(ctx); err != nil {
 			return answer{}, err
 		}
 	}
 	return r.send(ctx)
 }
 
-func (r *Run) drainApart(ctx context.Context) error {
+func (r *Run) drainSeparately(ctx context.Context) error {
 	defer r.conn.Drain.End()
 	return r.conn.InOwnTx(ctx, func() error {
 		_, err := r.drain(ctx)
@@ -91,9 +91,10 @@ func (r *Run) drainApart(ctx context.Context) error {
 	})
 }
 
-// drainAndRun runs the statement after a drain, in its transaction, which ends with the rows of
-// a query. Where the transaction may be the application's own, the rows are read at once: the
-// application may go on while they are open.
+// drainAndRun drains, and runs the statement in the same transaction. The rows of a query are
+// streamed to the application, and the drain's transaction ends with them. Where that may be a
+// savepoint in the application's transaction, the rows are read at once: the application may send
+// other statements while they are open.
 func (r *Run) drainAndRun(ctx context.Context) (a answer, err error) {
 	defer r.conn.Drain.End()
 	r.first = lockingRead{due: r.call.wantsRows}
@@ -115,7 +116,7 @@ func (r *Run) drainAndRun(ctx context.Context) (a answer, err error) {
 		unlocked, missed = missed, false // adds to whatever row it meets
 	}
 	stream := r.call.wantsRows && !missed && !r.conn.Shared.Dialect.Drain().Nested
-	err = r.statement(ctx, missed, func() (n int64, err error) {
+	err = r.runUnderSavepoint(ctx, missed, func() (n int64, err error) {
 		switch {
 		case r.first.rows != nil && !missed:
 			a.rows, stream = r.first.rows, false
@@ -127,12 +128,7 @@ func (r *Run) drainAndRun(ctx context.Context) (a answer, err error) {
 		return n, r.unapplied(err)
 	})
 	if err == nil && stream {
-		return answer{rows: &link.FinishingRows{RowsBase: link.RowsBase{Rows: a.rows}, Finish: func(failed bool) error {
-			if failed {
-				return r.finish(ctx, link.ErrRowsFailed, end)
-			}
-			return r.finish(ctx, nil, end)
-		}}}, nil
+		return answer{rows: r.endingWith(ctx, a.rows, end)}, nil
 	}
 	if err := r.finish(ctx, err, end); err != nil {
 		return answer{}, err
@@ -143,7 +139,17 @@ func (r *Run) drainAndRun(ctx context.Context) (a answer, err error) {
 	return a, nil
 }
 
-// finish runs what follows a statement that has run after a drain, or failed, and ends the drain's
+// endingWith returns rows whose end also ends the drain's transaction.
+func (r *Run) endingWith(ctx context.Context, rows driver.Rows, end func(error) error) driver.Rows {
+	return &link.FinishingRows{RowsBase: link.RowsBase{Rows: rows}, Finish: func(failed bool) error {
+		if failed {
+			return r.finish(ctx, link.ErrRowsFailed, end)
+		}
+		return r.finish(ctx, nil, end)
+	}}
+}
+
+// finish runs what follows the statement of a drain, which may have failed, and ends the drain's
 // transaction.
 func (r *Run) finish(ctx context.Context, err error, end func(error) error) error {
 	if err == nil {
@@ -162,12 +168,11 @@ func (r *Run) finish(ctx context.Context, err error, end func(error) error) erro
 	return end(err)
 }
 
-// unapplied lets the parent's word stand that a connection is to be replaced
-// (driver.ErrBadConn, as go-sql-driver says with rejectReadOnly=true after a
-// failover), when nothing of the application's has been run, or its own statement has not
-// been applied: what the drain has done is gone with the transaction, and would
-// have changed no total. Statements whose effect is outside of a transaction are
-// another matter.
+// unapplied marks an error by which the parent asks for a new connection (driver.ErrBadConn, which
+// go-sql-driver returns after a failover with rejectReadOnly=true), so that database/sql may run
+// the statement again. That is safe if none of the application's SQL has been applied: what the
+// drain has done is rolled back, and would have changed no total. It is not for statements that
+// have an effect outside the transaction.
 func (r *Run) unapplied(err error) error {
 	if err == nil || !errors.Is(err, driver.ErrBadConn) || r.partsStay || len(r.Plan.Drain.Before) > 0 ||
 		r.Plan.Effects&(rewrite.SchemaChange|rewrite.TxControl) != 0 {
@@ -176,15 +181,15 @@ func (r *Run) unapplied(err error) error {
 	return link.Unapplied(err)
 }
 
-// drain locks and folds, and runs what has to come before the statement. Missed
-// reports whether there was no row to lock, or fewer than the statement may meet.
+// drain locks and folds, and runs what has to come before the statement. Missed reports whether it
+// locked no row, or fewer than the statement may touch.
 func (r *Run) drain(ctx context.Context) (missed bool, err error) {
 	r.conn.Drain.Begin()
 	if err := r.learnGrants(ctx); err != nil {
 		return false, err
 	}
 	for _, d := range r.Plan.Drain.Tables {
-		d = r.ownLock(r.strength(r.chosen(d)))
+		d = r.lockByRights(r.lockByTransaction(r.rowsToDrain(d)))
 		if r.isBare(&d) {
 			continue
 		}
@@ -198,17 +203,17 @@ func (r *Run) drain(ctx context.Context) (missed bool, err error) {
 	return missed, r.steps(ctx, r.Plan.Drain.Before)
 }
 
-// drainTable locks and folds rows of one table. Open reports whether the statement may meet
+// drainTable locks and folds rows of one table. Open reports whether the statement may touch
 // others.
 func (r *Run) drainTable(ctx context.Context, d *rewrite.DrainTable) (open bool, err error) {
 	r.conn.drainsCounted(d.Table, r.keyNumbers(d))
 	r.foldsPortions(d)
 	if d.Look.Candidates != nil {
-		return true, r.outdated(d, r.drainCandidates(ctx, d))
+		return true, r.explainOutdated(d, r.drainCandidates(ctx, d))
 	}
 	l, err := r.lookOrLock(ctx, d)
 	if err != nil {
-		return false, r.lacking(d, r.outdated(d, err))
+		return false, r.explainDenied(d, r.explainOutdated(d, err))
 	}
 	if !l.bare || !r.ofChanges {
 		r.Plan.tally.drained()
@@ -232,36 +237,36 @@ func (r *Run) drainTable(ctx context.Context, d *rewrite.DrainTable) (open bool,
 	} else {
 		err = r.fold(ctx, d)
 	}
-	return l.open, r.outdated(d, err)
+	return l.open, r.explainOutdated(d, err)
 }
 
-// strength returns a drain with the lock for its transaction. One that slotsql has opened because the statement's row has
-// slots, as the try without a drain has shown, has no other lock that anybody could wait for: it may wait for those who
-// only refer to the row, and for increments in slots before it has the row.
-func (r *Run) strength(d rewrite.DrainTable) rewrite.DrainTable {
+// lockByTransaction returns a drain with the lock that its transaction needs. One that slotsql has
+// begun, because a try has shown that the row has slots, holds no other lock that anybody could
+// wait for. So its lock may wait for sessions that only refer to the row, and for increments in
+// slots.
+func (r *Run) lockByTransaction(d rewrite.DrainTable) rewrite.DrainTable {
 	if d.LockAlone != nil && r.Plan.Drain.Proof != nil && r.conn.Tx.Own() {
 		d.Lock = d.LockAlone
 	}
 	return d
 }
 
-// outdated explains an error that ends a transaction in which the drain would
-// otherwise be planned again.
-func (r *Run) outdated(d *rewrite.DrainTable, err error) error {
+// explainOutdated adds an explanation to an error for which the drain would be planned again, had
+// it not ended the application's transaction.
+func (r *Run) explainOutdated(d *rewrite.DrainTable, err error) error {
 	if err == nil || !r.conn.Engine.SchemaChanged(err) || r.conn.InAutocommit() {
 		return err
 	}
-	// It was slotsql's own statement, so the facts are certainly out of date: the
-	// retry must not meet them, however long a look at the catalog takes.
+	// It was slotsql's own statement, so the facts are certainly out of date. The retry must not
+	// use them, however long reading the catalog takes.
 	r.conn.Catalog.Expire()
 	return fmt.Errorf("slotsql: the columns of slot table %q have changed; retry the transaction: %w", d.Table.Counter.SlotTable.Name, err)
 }
 
-// cleanUp runs what follows the statement when it, or one of those around
-// it, has failed: MySQL's TRUNCATE stands between LOCK TABLES and UNLOCK TABLES,
-// which no rollback undoes, and without the slot table's foreign key. Each is
-// harmless where there is nothing for it to do, and those behind one that fails
-// are needed, too.
+// cleanUp runs the statements that follow the application's own after one of them has failed.
+// MySQL's TRUNCATE runs between LOCK TABLES and UNLOCK TABLES, which no rollback undoes, and
+// without the slot table's foreign key. Each statement is harmless if it has nothing to do, and
+// the ones after a failed one are still needed.
 func (r *Run) cleanUp(ctx context.Context, err error) {
 	if err == nil || !r.cleanUpDue {
 		return
@@ -272,7 +277,7 @@ func (r *Run) cleanUp(ctx context.Context, err error) {
 	}
 }
 
-// steps runs statements whose rows, if they return any, are of no interest.
+// steps runs statements whose rows, if any, do not matter.
 func (r *Run) steps(ctx context.Context, list []rewrite.Bound) error {
 	for i := range list {
 		if _, err := r.step(ctx, &list[i]); err != nil {
@@ -282,7 +287,7 @@ func (r *Run) steps(ctx context.Context, list []rewrite.Bound) error {
 	return nil
 }
 
-// step returns the rows affected, 0 where the parent does not tell.
+// step runs one, and returns the number of rows affected: 0 if the parent does not tell.
 func (r *Run) step(ctx context.Context, b *rewrite.Bound) (int64, error) {
 	args, err := r.bind(b.Args)
 	if err != nil {
@@ -296,30 +301,30 @@ func (r *Run) step(ctx context.Context, b *rewrite.Bound) (int64, error) {
 	return n, nil
 }
 
-// draining is what an execution that drains has found out. These are facts about what has
-// happened so far, each read in one other place; none excludes another, and the order of
-// events is that of drainAndRun, which ends with the execution.
+// draining is the state of an execution that drains: what has happened so far, in the order of
+// drainAndRun. None of these facts excludes another, and each is read in one place.
 type draining struct {
 	cause drainCause // of a drain that the plan has no reason for
-	// candidates are the rows that are drained for a counter's condition; nil where others are.
+	// candidates are the rows that are drained for a condition on a counter; nil if others are.
 	candidates *candidateRows
-	// folded: a drain has not found its rows bare, and addedToBase: it has added something to base rows.
+	// folded: a drain has found slots. addedToBase: it has added something to base rows.
 	folded, addedToBase bool
 	// ofChanges: it drains rows that its transaction has changed.
 	ofChanges bool
-	// found is how many rows the drain has locked by their keys, and recounted how many a
-	// DELETE has then been found to be about, for which it has run again.
+	// found is how many rows the drain has locked by their keys. recounted is how many a DELETE
+	// was found to touch then, for which it has run again.
 	found, recounted int
-	// rowAppeared: the statement has met a row that its drain did not find.
+	// rowAppeared: the statement has touched a row that its drain did not find.
 	rowAppeared bool
-	// first is the application's query where it has taken the drain's lock itself.
+	// first is the application's query, if it has taken the drain's lock itself.
 	first lockingRead
-	// ahead is what another session has been asked before the lock statement was sent; nil for nothing.
+	// ahead is what another session has been asked before the lock statement was sent; nil for
+	// nothing.
 	ahead *aheadAnswer
-	// cleanUpDue: Before has run, and the statements of After are needed even if the
-	// application's own one fails.
+	// cleanUpDue: Before has run, so the statements of After have to run even if the application's
+	// own fails.
 	cleanUpDue bool
-	// ungranted is what has to be granted before the session's user may move slots
-	// into base rows of the plan's tables; nil where it may.
+	// ungranted are the statements that grant what the session's user lacks to move slots into
+	// base rows of the plan's tables; nil if it may.
 	ungranted []string
 }

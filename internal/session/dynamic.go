@@ -7,17 +7,16 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// A statement may run, or prepare, a statement that is the value of a variable: the
-// text itself names no table. So the server is asked what the expression's value
-// is, which the session could have asked as well, and the statement is planned with the
-// value written out. Where that names no counter table, nor a view or a routine
-// over one, the statement runs as it is.
+// A statement may run, or prepare, SQL that is the value of a variable: its own text names no
+// table. So the server is asked for the value, which the session could have asked for as well, and
+// the statement is planned with the value written out. If that names no counter table, nor a view
+// or routine over one, the statement runs as it is.
 
-// spelledOut returns the plan of a dynamic statement.
-func (c *Conn) spelledOut(ctx context.Context, p *plan) (*plan, error) {
+// planDynamic returns the plan of a dynamic statement.
+func (c *Conn) planDynamic(ctx context.Context, p *plan) (*plan, error) {
 	rows, err := c.Session().Query(ctx, "SELECT "+p.dynamic.Expr)
 	if err != nil || len(rows) != 1 || len(rows[0]) != 1 || rows[0][0] == nil {
-		return c.withEffects(p), nil // the server has its own word for that
+		return c.withEffects(p), nil // the server reports what is wrong
 	}
 	statement := ""
 	switch v := rows[0][0].(type) {

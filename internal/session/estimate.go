@@ -78,5 +78,5 @@ func (r *Run) queryWhole(ctx context.Context) (driver.Rows, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.via.queryBound(ctx, whole, r.sql(whole), link.JoinArgs(r.call.options, args))
+	return r.sender.queryBound(ctx, whole, r.sql(whole), link.JoinArgs(r.call.options, args))
 }

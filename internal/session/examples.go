@@ -10,14 +10,14 @@ import (
 )
 
 const (
-	// maxExamples is how many statements of a kind are kept, the first ones.
+	// maxExamples bounds the statements of a kind that are kept: the first ones.
 	maxExamples = 3
 	// maxExample is the longest statement that is kept, in bytes.
 	maxExample = 16 << 10
 )
 
-// examples are a few statements of one kind. They are noted as statements are planned,
-// which is once for each as long as plans are cached.
+// examples are a few statements of one kind. A statement is noted when it is planned, which is
+// once while its plan is cached.
 type examples struct {
 	mu   sync.Mutex // held to add one
 	list atomic.Pointer[[]example]
@@ -25,7 +25,7 @@ type examples struct {
 
 type example struct{ sql, shape string }
 
-// note keeps a statement, unless one that differs in its values only is kept already.
+// note keeps a statement, unless it only differs from a kept one in its values.
 func (e *examples) note(lx *rewrite.Lexis, query string) {
 	if len(query) > maxExample || e.done(func(x example) bool { return x.sql == query }) {
 		return
@@ -40,14 +40,14 @@ func (e *examples) note(lx *rewrite.Lexis, query string) {
 	e.list.Store(&more)
 }
 
-// done reports whether a statement need not be kept: it is known as one that is, or there
-// are enough.
+// done reports whether a statement need not be kept: it is known to be kept already, or there are
+// enough.
 func (e *examples) done(known func(example) bool) bool {
 	kept := e.kept()
 	return len(kept) >= maxExamples || slices.ContainsFunc(kept, known)
 }
 
-// kept returns what has been noted so far. To append to it makes a copy.
+// kept returns a copy of what has been noted so far.
 func (e *examples) kept() []example {
 	if list := e.list.Load(); list != nil {
 		return slices.Clip(*list)

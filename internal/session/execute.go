@@ -3,35 +3,49 @@ package session
 import (
 	"context"
 	"database/sql/driver"
-	"math/rand/v2"
 
 	"github.com/slotsql/slotsql/internal/slots"
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// The life of a planned statement: bind its arguments, run its steps, adapt
-// its result. What a plan is, and how it comes about, is in package rewrite.
+// The life of a planned statement: bind its arguments, run its steps, adapt its result. Package
+// rewrite says what a plan is and how it is made.
 //
-// A statement comes through Exec or through Query, and is run the same way: what begins with
-// run serves both, what begins with exec or query only one of them. Each returns an answer.
+// Functions that begin with run serve Exec and Query alike, those that begin with exec or query
+// only one of them. Each returns an answer.
 
 // Run is one execution of a plan.
 type Run struct {
-	conn *Conn
-	Plan *plan
-	via  via
-	call call
-	// partsStay: the statement is of several that stand or fail each by itself, so that
-	// those before an error stay. It is known before the execution begins, and never changes.
+	conn   *Conn
+	Plan   *plan
+	sender sender
+	call   call
+	// partsStay: the statement is several, each of which succeeds or fails by itself, so those
+	// before an error stay. It is set before the execution begins, and never changes.
 	partsStay bool
 
-	adding
+	addition
 	draining
 }
 
-func (c *Conn) newRun(p *plan, v via, a call) *Run { return &Run{conn: c, Plan: p, via: v, call: a} }
+// addition is the state of an execution that adds to a counter.
+type addition struct {
+	slot  int64        // the slot that it adds to
+	batch *slots.Batch // the members of the shared statement
+	sums  *sums        // what a group on the base row adds
+	row   slots.RowKey // the row whose heat this execution is evidence of; zero: none
+	firm  bool         // the increment in a slot also locks the base row against changes
+	take  taking       // what it takes from a portion
+	// rowLocked: its statement has changed the base row, so no other session can create a slot of
+	// it.
+	rowLocked bool
+}
 
-// run runs the plan, and a plan made anew where its facts no longer hold.
+func (c *Conn) newRun(p *plan, v sender, a call) *Run {
+	return &Run{conn: c, Plan: p, sender: v, call: a}
+}
+
+// run runs the plan. If the facts that it was made with no longer hold, a new plan is made and run.
 func (r *Run) run(ctx context.Context) (answer, error) {
 	r.Plan.tally.ran()
 	if err := r.CheckStars(ctx); err != nil {
@@ -44,7 +58,7 @@ func (r *Run) run(ctx context.Context) (answer, error) {
 	return a, err
 }
 
-// QueryOnce runs a query, without planning it again where its facts no longer hold.
+// QueryOnce runs a query, and does not plan it again if its facts no longer hold.
 func (r *Run) QueryOnce(ctx context.Context) (driver.Rows, error) {
 	r.call.wantsRows = true
 	a, err := r.runOnce(ctx)
@@ -52,7 +66,7 @@ func (r *Run) QueryOnce(ctx context.Context) (driver.Rows, error) {
 }
 
 func (r *Run) runOnce(ctx context.Context) (a answer, err error) {
-	if err := r.conn.allowed(r.Plan.Plan); err != nil {
+	if err := r.conn.checkAllowed(r.Plan.Plan); err != nil {
 		return answer{}, err
 	}
 	if err := r.conn.beforeReadOnly(ctx, r.Plan.Plan); err != nil {
@@ -62,12 +76,12 @@ func (r *Run) runOnce(ctx context.Context) (a answer, err error) {
 		r.conn.Tx.Read()
 		return a, err
 	}
-	defer func() { r.conn.after(r.Plan.Plan, err) }()
-	if r.recalled() {
+	defer func() { r.conn.noteRan(r.Plan.Plan, err) }()
+	if r.needsRecall() {
 		return r.runRecalled(ctx)
 	}
 	if r.call.wantsRows && r.conn.insertID.state != insertIDKnown && drawsNumber(r.Plan) {
-		// Of a query it is not seen whether it has set the number.
+		// A query does not show whether it has set the number.
 		if err := r.conn.giveInsertID(ctx); err != nil {
 			return answer{}, err
 		}
@@ -78,7 +92,7 @@ func (r *Run) runOnce(ctx context.Context) (a answer, err error) {
 	return r.runAlone(ctx)
 }
 
-// runAlone runs the plan for this execution and no other.
+// runAlone runs the plan for this execution only.
 func (r *Run) runAlone(ctx context.Context) (answer, error) {
 	a, err := r.runClass(ctx)
 	if err == nil && !r.call.wantsRows {
@@ -87,7 +101,20 @@ func (r *Run) runAlone(ctx context.Context) (answer, error) {
 	return a, err
 }
 
-// runClass runs the plan as its class has it.
+// runWithRetries runs f, which is undone as a whole if it fails, again after a retryable error, unless
+// other statements are undone with it, or stay: what a procedure has committed stays.
+func (r *Run) runWithRetries(ctx context.Context, f func(context.Context) (answer, error)) (answer, error) {
+	const calls = rewrite.TxControl | rewrite.SessionChange
+	auto := r.conn.InAutocommit() && !r.partsStay && !r.Plan.Base.Several && r.Plan.Effects&(calls|rewrite.SchemaChange) != calls
+	for tries := 1; ; tries++ {
+		a, err := f(ctx)
+		if !auto || r.conn.Broken || !r.conn.Retry(ctx, tries, err) {
+			return a, err
+		}
+	}
+}
+
+// runClass runs the plan in the way of its class.
 func (r *Run) runClass(ctx context.Context) (answer, error) {
 	switch r.Plan.Class {
 	case rewrite.Additive, rewrite.Upsert:
@@ -115,7 +142,7 @@ func (r *Run) runClass(ctx context.Context) (answer, error) {
 	return r.runOnBase(ctx)
 }
 
-// runOnBase runs the plan's SQL, and remembers the rows that it changes.
+// runOnBase runs the plan's SQL on the base rows, and remembers the rows that it changes.
 func (r *Run) runOnBase(ctx context.Context) (answer, error) {
 	if len(r.Plan.Base.Changes) > 0 {
 		return r.runChanging(ctx, r.Plan.Base.Changes)
@@ -123,12 +150,10 @@ func (r *Run) runOnBase(ctx context.Context) (answer, error) {
 	return r.send(ctx)
 }
 
-// execIncrement adds to a slot, together with others that are under way where
-// that is possible. When that affects no row, or cannot take the arguments, the
-// same statement runs in the form that is right for everything: the row may be
-// missing, its counter NULL or close to the end of its range.
+// execIncrement runs an increment on its base row or in a slot, whichever lets others wait less.
+// Where neither may take its arguments, it falls back to a drain, which is right for everything.
 func (r *Run) execIncrement(ctx context.Context) (answer, error) {
-	if inc := r.Plan.Increment; !r.certain(inc.Forms) && inc.BaseExact() && len(r.call.args) == r.Plan.Inputs {
+	if inc := r.Plan.Increment; !r.formsMatch(inc.Forms) && inc.BaseExact() && len(r.call.args) == r.Plan.Inputs {
 		return r.execAsWritten(ctx)
 	}
 	switch {
@@ -159,34 +184,10 @@ func (r *Run) execIncrement(ctx context.Context) (answer, error) {
 	} else if first {
 		return r.lockFirst(ctx)
 	}
-	v := r.share(ctx)
-	if v.Outcome == slots.OutcomeAlone {
-		var n int64
-		v.Result, n, v.Err = r.addTo(ctx, r.place(), r.conn.Tx.KeepsLocks(), r.conn.InAutocommit())
-		switch {
-		case v.Err == nil && n == 0:
-			return r.because(noRowAffected).fallback(ctx)
-		case v.Err != nil && r.conn.Engine.SlotFull(v.Err):
-			return r.because(outOfRange).fallback(ctx)
-		}
-	}
-	if v.Err != nil {
-		return answer{}, v.Err
-	}
-	r.Plan.tally.ranSlotted()
-	r.counted()
-	if err := r.holdIncrement(ctx); err != nil {
-		return answer{}, err
-	}
-	var n int64 = 1
-	if r.Plan.Increment.Upsert && r.conn.Shared.Traits.UpsertCounts {
-		n = 2
-	}
-	return answer{result: &result{v.Result, n}}, nil
+	return r.execInSlot(ctx)
 }
 
-// queryIncrement runs an increment whose result has to come with rows, which that in a slot
-// has not.
+// queryIncrement runs an increment that was sent as a query: an increment in a slot returns no rows.
 func (r *Run) queryIncrement(ctx context.Context) (answer, error) {
 	if !r.Plan.Increment.BaseExact() {
 		return r.because(rowsAskedFor).runDrained(ctx)
@@ -194,14 +195,13 @@ func (r *Run) queryIncrement(ctx context.Context) (answer, error) {
 	return r.runChanging(ctx, []rewrite.DrainTable{r.Plan.Increment.Row})
 }
 
-// incrementFits reports whether the arguments are such that the increment may be
-// slotted.
+// incrementFits reports whether the arguments allow the increment to go to a slot.
 func (r *Run) incrementFits() bool {
 	inc := r.Plan.Increment
 	if len(r.call.args) > r.Plan.Inputs {
 		return false // for the parent to refuse
 	}
-	if !r.noNumbers(inc.NotNumber) || !r.certain(inc.Forms) || !r.allTaken(inc.Given) {
+	if !r.noNumbers(inc.NotNumber) || !r.formsMatch(inc.Forms) || !r.columnsAccept(inc.Given) {
 		return false
 	}
 	for _, a := range inc.Args {
@@ -215,15 +215,15 @@ func (r *Run) incrementFits() bool {
 	return r.fits(inc.Deltas, inc.NonZero)
 }
 
-// incrementFitsBase reports whether the original statement of an increment, with its
-// arguments, is exact on the base table, beside whatever its slots hold.
+// incrementFitsBase reports whether the application's own statement, with its arguments, is exact
+// on the base row whatever the row's slots hold.
 func (r *Run) incrementFitsBase() bool {
 	require, ok := r.Plan.Increment.OnBase()
 	return ok && r.fits(require, true)
 }
 
-// againstSide reports whether slots do not take what the increment adds: the counter has
-// bounds, and its slots hold portions of the other sign.
+// againstSide reports whether a slot cannot take what the increment adds, because the counter has
+// bounds and its slots only hold portions of the other sign.
 func (r *Run) againstSide() bool {
 	for _, d := range r.Plan.Increment.Deltas {
 		if d.Side == rewrite.AnySide {
@@ -241,8 +241,8 @@ func (r *Run) againstSide() bool {
 	return false
 }
 
-// onColdRow reports whether an increment is to run on its base row, because its row is
-// cold. In a transaction the row is then held until that ends.
+// onColdRow reports whether an increment is to run on its base row because the row is cold. In a
+// transaction the row is then locked until the transaction ends.
 func (r *Run) onColdRow() bool {
 	c := r.conn
 	counter := r.Plan.Increment.Table.Counter
@@ -268,7 +268,7 @@ func (r *Run) onColdRow() bool {
 	return !r.holdsHot(row)
 }
 
-// holdsHot reports whether a row is hot that the transaction counts, and notes that it does.
+// holdsHot notes that the transaction counts a row, and reports whether the row is hot.
 func (r *Run) holdsHot(row slots.RowKey) bool {
 	c := r.conn
 	hot, counted := c.counting[row]
@@ -287,80 +287,9 @@ func (r *Run) holdsHot(row slots.RowKey) bool {
 	return hot
 }
 
-// addTo adds to a slot. In autocommit (auto) it does so again when others were
-// in the way: another node of a cluster, say, had a process with the same slot.
-// When it still has, any other slot will do.
-func (r *Run) addTo(ctx context.Context, p slots.Place, lasting, auto bool) (res driver.Result, n int64, err error) {
-	seats := r.seats()
-	defer seats.Leave(p)
-	for tries := 1; ; tries++ {
-		res, n, err = r.addOnce(ctx, p, lasting)
-		if !auto || !r.conn.Retry(ctx, tries, err) {
-			return res, n, err
-		}
-		if tries > 1 {
-			p.Slot = r.other()
-		}
-	}
-}
-
-// other is another slot to try.
-func (r *Run) other() int64 {
-	c := r.Plan.Increment.Table.Counter
-	if c.Layout == rewrite.LayoutJournal {
-		return r.conn.Shared.placement.Journal.Next()
-	}
-	return rand.Int64N(int64(c.Slots))
-}
-
-// addOnce adds to a slot: by an update of the slot row when the process has
-// written it before, else by the upsert. Where what a statement locks lasts, both lock the
-// base row before the slot row, as a drain does, or there is only the upsert: on MySQL an update
-// that finds no row would keep others from making theirs.
-func (r *Run) addOnce(ctx context.Context, p slots.Place, lasting bool) (res driver.Result, n int64, err error) {
-	r.slot = p.Slot
-	places := r.conn.Shared.placement
-	inc := r.Plan.Increment
-	upsert, firm, add := &inc.Bound, inc.Firm, inc.Add
-	if r.with != nil {
-		upsert, firm, add = &inc.Coalesced.Upsert, inc.Coalesced.Firm, inc.Coalesced.Add
-	}
-	if lasting && !r.conn.Shared.Traits.OneWriter {
-		add = inc.AddLocked
-	}
-	if p.Keyed && add != nil && places.Knows(p.SlotRow) {
-		if res, n, err = r.execBound(ctx, add); n > 0 || err != nil {
-			if err == nil {
-				places.Found(p.Row.Table)
-			}
-			return res, n, err
-		}
-		places.Miss(p.SlotRow)
-	}
-	if r.firm = firm != nil && r.conn.Origin.RoleSet(); r.firm {
-		upsert = firm
-	}
-	res, n, err = r.execBound(ctx, upsert)
-	if n == 0 && err == nil && firm != nil && !r.firm && !inc.Upsert {
-		// The lock on the row is not certain, or there is no row. (Of an upsert the
-		// application's own statement follows, which waits for the row, or makes it.)
-		r.firm = true
-		res, n, err = r.execBound(ctx, firm)
-	}
-	if n > 0 && err == nil {
-		r.made()
-		if p.Keyed {
-			places.Learn(p.SlotRow)
-			r.exists(p.Row)
-		}
-	} else if n == 0 && err == nil && p.Keyed && inc.Upsert {
-		places.Forget(slots.SlotRow{Row: p.Row, Slot: existence})
-	}
-	return res, n, err
-}
-
-// execAsWritten runs the increment as written on the base row, where that is exact. Which
-// rows it changed is not certain, so all are remembered.
+// execAsWritten runs the increment on the base row as the application wrote it, where that is
+// exact. It is not certain which rows it has changed, so all that it may have changed are
+// remembered.
 func (r *Run) execAsWritten(ctx context.Context) (answer, error) {
 	a, err := r.send(ctx)
 	if err == nil {

@@ -7,14 +7,15 @@ import (
 	"github.com/slotsql/slotsql/internal/link"
 )
 
-// SQLite notices in the first step of a query that another connection has changed the schema. Some parents
-// take that step only when the first row is asked for (rewrite.SessionRules.LateErrors). That is too late to plan
-// again: the application has the rows already. So the first row of a rewritten query is read at once.
+// SQLite notices in the first step of a query that another connection has changed the schema. Some
+// parents take that step only when the first row is asked for (rewrite.SessionRules.LateErrors).
+// By then the application has the rows, and it is too late to plan again. So the first row of a
+// rewritten query is read at once.
 
 var _ rowsTyper = (*firstRows)(nil)
 
-// firstRow reads the first of the rows. It returns the error if that may mean that the schema has changed;
-// any other one comes with the rows, as from the parent.
+// firstRow reads the first row. It returns the error if that may mean that the schema has changed;
+// any other error comes with the rows, as from the parent.
 func (r *Run) firstRow(rows driver.Rows) (driver.Rows, error) {
 	f := &firstRows{columnTypes: TypesOf(rows), Rows: rows, columns: rows.Columns()}
 	f.first = make([]driver.Value, len(f.columns))
@@ -27,7 +28,7 @@ func (r *Run) firstRow(rows driver.Rows) (driver.Rows, error) {
 
 // firstRows are rows of which the first one has been read.
 type firstRows struct {
-	columnTypes // as before the first row: some parents take types from the row at hand
+	columnTypes // as before the first row: some parents take types from the current row
 	driver.Rows
 	columns []string
 	first   []driver.Value // nil once the application has it

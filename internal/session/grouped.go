@@ -11,15 +11,14 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// This file is an execution's way through a group on the base row: see rewrite.Group for
-// what is exact about that. An execution that meets no other runs as it is, while those
-// that come meanwhile queue behind it; then one of them leads, and runs the group's
-// statement for all. Only one statement of a group is under way at a time: a second one
-// would wait for the first one's row.
+// This file takes an execution through a group on the base row: see rewrite.Group for why that is
+// exact. An execution that meets no other runs as it is, while those that come meanwhile queue
+// behind it; then one of them leads, and runs the group's statement for all. A group has only one
+// statement under way at a time: a second one would wait for the row's lock.
 
-// grouped reports whether the execution may share a statement on the base row whatever
-// its row. An increment in slots of its own finds that out by itself, and one whose
-// arguments have it drained runs alone.
+// grouped reports whether the execution may share a statement on the base row. An increment of a
+// table with slots decides that in execIncrement, and an execution whose arguments require a drain
+// runs alone.
 func (r *Run) grouped() bool {
 	switch r.Plan.Class {
 	case rewrite.PassThrough, rewrite.Drain:
@@ -30,7 +29,7 @@ func (r *Run) grouped() bool {
 	return false
 }
 
-// runGrouped runs an execution in a group, or by alone where it has none.
+// runGrouped runs an execution in a group, or else by alone.
 func (r *Run) runGrouped(ctx context.Context, alone func(context.Context) (answer, error)) (answer, error) {
 	if r.call.wantsRows && len(r.Plan.Group.Returns) == 0 {
 		return alone(ctx) // no rows would tell how many it has affected
@@ -48,17 +47,16 @@ func (r *Run) runGrouped(ctx context.Context, alone func(context.Context) (answe
 	return answer{result: v.Result}, nil
 }
 
-// runBesideGroups runs the plan for this execution alone, beside groups. One of several rows locks
-// them in an order of its own, so the statement of a single row may be a deadlock's victim, which
-// plain would not choose it for.
+// runBesideGroups runs the plan for this execution alone, beside groups. A group of several rows
+// locks them in an order of its own, so the statement of a single row may be chosen as deadlock
+// victim where the plain one would not: it is run again.
 func (r *Run) runBesideGroups(ctx context.Context) (answer, error) {
-	return r.retrying(ctx, r.runAlone)
+	return r.runWithRetries(ctx, r.runAlone)
 }
 
-// inGroup runs the execution together with those that overlap with it. It says what has
-// become of it: counted or refused, with its result; failed with its error; or alone,
-// when nothing has been applied and it is to run by itself. The turn that it then has
-// others may wait for.
+// inGroup runs the execution together with those that overlap with it, and returns its verdict:
+// counted or refused, with its result; failed, with its error; or alone, if nothing has been applied
+// and it is to run by itself. An execution that runs alone may have the turn, for which others wait.
 func (r *Run) inGroup(ctx context.Context) (slots.Verdict, slots.Turn) {
 	alone, co := slots.Verdict{Outcome: slots.OutcomeAlone}, r.conn.Shared.coalescer
 	if r.Plan.Group == nil || !r.mayShare() {
@@ -81,50 +79,62 @@ func (r *Run) inGroup(ctx context.Context) (slots.Verdict, slots.Turn) {
 	if !ok {
 		return alone, slots.Turn{}
 	}
-	rowOnly := false // and not with those of other rows
+	rowOnly := false // it may not share a statement with those of other rows
 	for range maxJoins {
 		form := slots.Form{SQL: alike, Node: r.conn.node.Number, Shares: r.Plan.Group.Shares, Hash: hash}
 		common := signs
 		m.Key, m.Row = nil, slots.RowKey{}
-		if !rowOnly && r.joinsMany(hash) && r.ofMany(m, &form) {
+		if !rowOnly && r.joinsMany(hash) && r.joinMany(m, &form) {
 			common = manyArgs(many[:0], m)
 			form.Hash = co.Hash(form.SQL, common, form.Node)
 		}
-		v := slots.Verdict{Outcome: slots.OutcomeLead, Batch: co.Join(form, common, m)}
-		for v.Outcome == slots.OutcomeLead {
-			switch {
-			case v.Batch == nil:
-				if v = m.Wait(ctx); v.Outcome == slots.OutcomeLead {
-					v.Batch = m.Group.Take(m)
-				}
-			case len(v.Batch.Members) == 1:
-				turn := m.Turn()
-				r.conn.spares.keep(m, alone)
-				return alone, turn
-			default:
-				v = r.leadGroup(ctx, m, v.Batch)
-			}
-		}
-		rowOnly = v.Outcome == slots.OutcomeByRow
+		v, turn := r.leadOrWait(ctx, m, co.Join(form, common, m))
 		switch v.Outcome {
 		case slots.OutcomeRetry, slots.OutcomeByRow, slots.OutcomeRejoin:
+			rowOnly = v.Outcome == slots.OutcomeByRow
 			continue
 		}
-		r.conn.spares.keep(m, v)
-		if a, ok := v.Result.(*groupResult); ok && r.Plan.Group.InsertID > 0 && a.result.rows > 0 {
-			if id, err := a.LastInsertId(); err == nil {
-				r.conn.insertID.drew(id)
-			}
-		}
-		return v, slots.Turn{}
+		r.conn.spares.keepMember(m, v)
+		r.noteDrawn(v)
+		return v, turn
 	}
 	return alone, slots.Turn{}
 }
 
-// maxJoins bounds how often an execution of which nothing has been applied joins a group.
+// leadOrWait leads a batch, or waits for the member that leads (b is nil), until the execution has
+// its verdict. A leader without other members has the turn, and runs alone.
+func (r *Run) leadOrWait(ctx context.Context, m *slots.Member, b *slots.Batch) (slots.Verdict, slots.Turn) {
+	v := slots.Verdict{Outcome: slots.OutcomeLead, Batch: b}
+	for v.Outcome == slots.OutcomeLead {
+		switch {
+		case v.Batch == nil:
+			if v = m.Wait(ctx); v.Outcome == slots.OutcomeLead {
+				v.Batch = m.Group.Take(m)
+			}
+		case len(v.Batch.Members) == 1:
+			return slots.Verdict{Outcome: slots.OutcomeAlone}, m.Turn()
+		default:
+			v = r.leadGroup(ctx, m, v.Batch)
+		}
+	}
+	return v, slots.Turn{}
+}
+
+// noteDrawn notes the number that the execution has drawn in a group by LAST_INSERT_ID(n + 1).
+func (r *Run) noteDrawn(v slots.Verdict) {
+	a, ok := v.Result.(*groupResult)
+	if !ok || r.Plan.Group.InsertID == 0 || a.result.rows == 0 {
+		return
+	}
+	if id, err := a.LastInsertId(); err == nil {
+		r.conn.insertID.drew(id)
+	}
+}
+
+// maxJoins bounds how often an execution joins a group without anything having been applied.
 const maxJoins = 12
 
-// groupArgs appends what executions of the group have in common beside its statement.
+// groupArgs appends what the executions of a group have in common besides its statement.
 func (r *Run) groupArgs(b []byte) ([]byte, bool) {
 	kind := byte('e')
 	if r.call.wantsRows {
@@ -133,14 +143,14 @@ func (r *Run) groupArgs(b []byte) ([]byte, bool) {
 	return r.commonArgs(append(b, kind), r.Plan.Group.Args)
 }
 
-// member is the execution as a member of its group, with what members have in common;
-// false where its arguments keep it out.
+// member returns the execution as a member of its group, and what members have in common; false if
+// its arguments rule it out.
 func (r *Run) member(ctx context.Context, args []byte) (*slots.Member, []byte, bool) {
 	g := r.Plan.Group
 	m := r.conn.spares.takeMember()
 	m.Demands = m.Begin(len(g.Shares), len(g.Guards))
 	m.Used, m.Context = r.conn.led, r.conn.Shared.traced(ctx)
-	if !r.noNumbers(g.NotNumber) || !r.allTaken(g.Given) || !r.keyGiven() {
+	if !r.noNumbers(g.NotNumber) || !r.columnsAccept(g.Given) || !r.keyGiven() {
 		return nil, nil, false
 	}
 	nothing := true
@@ -150,8 +160,8 @@ func (r *Run) member(ctx context.Context, args []byte) (*slots.Member, []byte, b
 			return nil, nil, false
 		}
 		nothing = nothing && m.Adds[i] == 0
-		// Where all add, or all subtract, every value on the way lies between the first
-		// and the last: what may be stored at both ends may be all the way.
+		// If all add, or all subtract, every value on the way lies between the first and the last.
+		// So if both of those may be stored, all of them may.
 		args = append(args, sign(m.Adds[i]))
 	}
 	if nothing { // engines differ in what that affects
@@ -175,8 +185,8 @@ func (r *Run) member(ctx context.Context, args []byte) (*slots.Member, []byte, b
 	return m, args, true
 }
 
-// keyGiven reports whether an upsert's arguments give a key that a second execution
-// conflicts on.
+// keyGiven reports whether the arguments of an upsert give a key on which a second execution would
+// conflict.
 func (r *Run) keyGiven() bool {
 	if r.Plan.Group.Upsert == nil {
 		return true
@@ -205,10 +215,10 @@ func isNull(v any) bool {
 	return rv.Kind() == reflect.Pointer && rv.IsNil()
 }
 
-// sign is - or + for a number, 0 for nothing.
+// sign returns - or + for a number, and 0 for zero.
 func sign(n int64) byte { return "-0+"[1+cmp.Compare(n, 0)] }
 
-// kept is an argument that its caller may change once it has given up.
+// kept returns an argument that its caller cannot change any more, even after it has given up.
 func kept(v any) any {
 	if b, ok := v.([]byte); ok {
 		return slices.Clone(b)
@@ -216,7 +226,7 @@ func kept(v any) any {
 	return v
 }
 
-// addsNumber is adds, of a number: what an engine makes of a string may be another one.
+// addsNumber is adds, but for numbers only: an engine may read a string as another number.
 func (r *Run) addsNumber(s rewrite.Share) (int64, bool) {
 	if s.Arg != nil && s.Scale == 0 {
 		if v, ok := r.value(*s.Arg); !ok || !isInteger(v.Value) {
@@ -226,8 +236,7 @@ func (r *Run) addsNumber(s rewrite.Share) (int64, bool) {
 	return r.adds(s)
 }
 
-// demands returns the bound that the execution puts on a counter, in units of its last
-// digit.
+// demands returns the bound that the execution demands of a counter, in units of its last digit.
 func (r *Run) demands(g rewrite.Guard) (int64, bool) {
 	if g.Arg == nil {
 		return g.Literal.Of(r.Plan.Holes), true
@@ -244,8 +253,8 @@ func (r *Run) demands(g rewrite.Guard) (int64, bool) {
 	return n, ok && n >= -g.Max && n <= g.Max
 }
 
-// leadGroup runs the statement of a group, tells its members, and returns the leader's
-// own verdict.
+// leadGroup runs the statement of a group, tells its members, and returns the leader's own
+// verdict.
 func (r *Run) leadGroup(ctx context.Context, m *slots.Member, b *slots.Batch) slots.Verdict {
 	r.conn.led++
 	g := &group{run: r, members: b.Members}
@@ -260,7 +269,7 @@ func (r *Run) leadGroup(ctx context.Context, m *slots.Member, b *slots.Batch) sl
 	return r.leadShared(ctx, m, b, g.lead)
 }
 
-// plan has the group's statements planned: they drain as those of its members would.
+// plan has the group's statements planned: they drain as its members would.
 func (g *group) plan(ctx context.Context) bool {
 	form := g.run.Plan.Group
 	g.drained = map[*rewrite.Bound]*plan{}

@@ -9,14 +9,14 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// Groups of different rows of a table run as one statement while the table is crowded:
-// several of its rows have had groups of several members within a second, see slots.Heat.
-// That is exact as one group is: its members overlap, the statement does to each row what
-// the row's own members add, and it is applied as a whole or not at all. When nothing
-// has come of it, its members go to the groups of their rows.
+// Groups of different rows of a table run as one statement while the table is crowded: several of
+// its rows have had groups of several members within a second, see slots.Heat. That is exact for
+// the same reasons as one group is: the members overlap, the statement does to each row what the
+// members of that row add, and it is applied as a whole or not at all. If it has not been applied,
+// its members go to the groups of their rows.
 
-// groupRow is the row that the execution is for; false where its plan has no statement
-// for many, or the row is not told by numbers.
+// groupRow returns the row that the execution is for; false if its plan has no statement for many
+// rows, or the key does not consist of numbers.
 func (r *Run) groupRow() (key []int64, row slots.RowKey, ok bool) {
 	g := r.Plan.Group
 	if g.Many == nil || r.Plan.Class == rewrite.Drain {
@@ -29,9 +29,9 @@ func (r *Run) groupRow() (key []int64, row slots.RowKey, ok bool) {
 	return key, slots.RowKey{Table: g.Table.Counter.Slotted(), Values: numbers(key)}, true
 }
 
-// joinsMany reports whether the execution is to share a statement with those of other
-// rows. While a statement of its row alone is under way it waits for that one: it may be
-// waiting for a transaction that has the row.
+// joinsMany reports whether the execution is to share a statement with those of other rows. While
+// a statement for its row alone is under way it waits for that one, which may be waiting for a
+// transaction that holds the row.
 func (r *Run) joinsMany(byRow uint64) bool {
 	return r.inCrowd() && !r.conn.Shared.coalescer.Busy(byRow)
 }
@@ -42,20 +42,20 @@ func (r *Run) inCrowd() bool {
 	return g.Many != nil && r.conn.Shared.heat.Crowded(g.Table.Counter.Slotted())
 }
 
-// metOthers notes that members of one row have shared a statement.
-func (r *Run) metOthers(members []*slots.Member) {
+// noteShared notes that members of one row have shared a statement.
+func (r *Run) noteShared(members []*slots.Member) {
 	if len(members) < 2 {
 		return
 	}
 	if _, row, ok := r.groupRow(); ok {
-		r.conn.Shared.heat.Grouped(row)
+		r.conn.Shared.heat.NoteGrouped(row)
 	} else if inc := r.Plan.Increment; r.row.Table != "" && inc != nil && inc.Coalesced != nil && inc.Coalesced.Many != nil {
-		r.conn.Shared.heat.Grouped(r.row) // slots of many rows can share one
+		r.conn.Shared.heat.NoteGrouped(r.row) // slots of many rows can share one
 	}
 }
 
-// passOn ends a leader's turn: one in the queue leads, or all go to where the members of
-// other rows are.
+// passOn ends a leader's turn: one in the queue leads, or all go to where the members of other
+// rows are.
 func (r *Run) passOn(t slots.Turn) {
 	if r.Plan.Group != nil && r.inCrowd() {
 		t.Disperse()
@@ -64,8 +64,8 @@ func (r *Run) passOn(t slots.Turn) {
 	t.End()
 }
 
-// ofMany makes the execution one of a group of many rows, where its row is told by numbers.
-func (r *Run) ofMany(m *slots.Member, form *slots.Form) bool {
+// joinMany makes the execution one of a group of many rows, if its key consists of numbers.
+func (r *Run) joinMany(m *slots.Member, form *slots.Form) bool {
 	key, row, ok := r.groupRow()
 	if ok {
 		m.Key, m.Row, form.SQL, form.Many, form.Base = key, row, r.sql(r.Plan.Group.Many), true, true
@@ -73,7 +73,7 @@ func (r *Run) ofMany(m *slots.Member, form *slots.Form) bool {
 	return ok
 }
 
-// manyArgs appends what members of different rows have in common beside the statement: the sign
+// manyArgs appends what members of different rows have in common besides the statement: the sign
 // of what each of them adds.
 func manyArgs(b []byte, m *slots.Member) []byte {
 	for _, n := range m.Adds {

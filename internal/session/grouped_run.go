@@ -12,8 +12,8 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// group is the statements by which a leader runs the executions of a batch. They may run
-// beside the leader's caller, who may have given up; see detached.
+// group runs the executions of a batch, by one statement or, if that cannot be, by several. It may
+// outlive the call of its leader, who may have given up; see detached.
 type group struct {
 	run     *Run
 	members []*slots.Member
@@ -27,8 +27,8 @@ type group struct {
 	types   columnTypes
 }
 
-// lead runs all members and tells them. Where one statement cannot be for a part of
-// them, that is split.
+// lead runs all members, and tells each its verdict. A part of them that cannot share one
+// statement is split.
 func (g *group) lead(ctx context.Context) {
 	g.verdict = slots.Verdict{Outcome: slots.OutcomeFailed, Err: errLeaderGone}
 	g.todo = [][]*slots.Member{g.members}
@@ -40,12 +40,12 @@ func (g *group) lead(ctx context.Context) {
 		g.members[0].Tell(g.verdict)
 	}()
 	for len(g.todo) > 0 {
-		parts := g.part(ctx, g.todo[0]) // those that have a verdict, or are returned
+		parts := g.runPart(ctx, g.todo[0]) // those that have a verdict, or are returned
 		g.todo = append(parts, g.todo[1:]...)
 	}
 }
 
-// tell gives members their verdict, the leader apart.
+// tell gives members their verdict, except for the leader, who is told last.
 func (g *group) tell(v slots.Verdict, members ...*slots.Member) {
 	for _, m := range members {
 		if m == g.members[0] {
@@ -56,17 +56,16 @@ func (g *group) tell(v slots.Verdict, members ...*slots.Member) {
 	}
 }
 
-// part runs the statement for some of the members. Where it affects no row, or fails
-// and leaves nothing, it returns the parts that they are split into, until each member
-// has a result of its own: the row is not there, or has no room for all of them, or is
-// refused by a constraint.
-func (g *group) part(ctx context.Context, members []*slots.Member) (parts [][]*slots.Member) {
+// runPart runs the statement for some of the members. If it affects no row, or fails and leaves
+// nothing, it returns the parts into which they are split, until each member has a result of its
+// own: the row does not exist, or has no room for all of them, or a constraint refuses them.
+func (g *group) runPart(ctx context.Context, members []*slots.Member) (parts [][]*slots.Member) {
 	upsert := g.run.Plan.Group.Upsert
 	if upsert != nil && len(members) == 1 {
 		g.tell(slots.Verdict{Outcome: slots.OutcomeAlone}, members...)
 		return nil
 	}
-	outcome, err := g.statement(ctx, members)
+	outcome, err := g.runStatement(ctx, members)
 	switch {
 	case outcome == slots.OutcomeCounted:
 		return nil
@@ -88,13 +87,13 @@ func (g *group) part(ctx context.Context, members []*slots.Member) (parts [][]*s
 	return nil
 }
 
-// splitBound splits members when no row was affected. The first of them goes alone: if it
-// is refused too, so are at this moment all that demand as much of the row. So a group at
-// a bound takes a number of statements that grows with the logarithm of its members.
+// splitBound splits members for whom no row was affected. The first of them runs alone: if it is
+// refused, so are at this moment all that demand at least as much of the row. So a group at a
+// bound takes a number of statements that grows with the logarithm of its members.
 func (g *group) splitBound(ctx context.Context, members []*slots.Member) (parts [][]*slots.Member) {
 	first, rest := members[0], members[1:]
 	demanded := slices.Clone(first.Demands) // once it has been told the member may be another's
-	g.part(ctx, members[:1])
+	g.runPart(ctx, members[:1])
 	if g.refused != first {
 		return halves(rest)
 	}
@@ -112,7 +111,7 @@ func (g *group) splitBound(ctx context.Context, members []*slots.Member) (parts 
 	return [][]*slots.Member{lesser}
 }
 
-// halves splits members in two, or leaves one by itself.
+// halves splits members in two; one member stays as it is.
 func halves(members []*slots.Member) [][]*slots.Member {
 	if len(members) < 2 {
 		return [][]*slots.Member{members}
@@ -120,7 +119,7 @@ func halves(members []*slots.Member) [][]*slots.Member {
 	return [][]*slots.Member{members[:len(members)/2], members[len(members)/2:]}
 }
 
-// demandsAsMuch reports whether a member is refused by every row that refuses other demands.
+// demandsAsMuch reports whether every row that refuses the given demands also refuses a member.
 func (g *group) demandsAsMuch(m *slots.Member, demands []int64) bool {
 	for i, guard := range g.run.Plan.Group.Guards {
 		if guard.AtLeast && m.Demands[i] < demands[i] || !guard.AtLeast && m.Demands[i] > demands[i] {
@@ -140,10 +139,10 @@ func (g *group) refuse(m *slots.Member) {
 	g.tell(slots.Verdict{Outcome: slots.OutcomeCounted, Result: none}, m)
 }
 
-// statement runs the group's statement for members, in their order, and tells them when
-// it is committed. Alone reports whether nothing has been applied: with an error, or because no
-// row was affected.
-func (g *group) statement(ctx context.Context, members []*slots.Member) (slots.Outcome, error) {
+// runStatement runs the group's statement for members, in their order, and tells them once it is
+// committed. OutcomeAlone means that nothing has been applied: with an error, or because no row
+// was affected.
+func (g *group) runStatement(ctx context.Context, members []*slots.Member) (slots.Outcome, error) {
 	r := g.run
 	bound := &r.Plan.Group.Bound
 	if one := r.Plan.Group.One; one != nil && len(members) == 1 {
@@ -160,43 +159,43 @@ func (g *group) statement(ctx context.Context, members []*slots.Member) (slots.O
 			break
 		}
 	}
-	r.took(start, err)
+	r.noteDuration(start, err)
 	outcome, failure := r.judge(a.affected, err)
 	switch outcome {
 	case slots.OutcomeCounted:
 		g.tellEach(a, members)
 		r.Plan.tally.ranGrouped(len(members))
-		r.metOthers(members)
+		r.noteShared(members)
 	case slots.OutcomeAlone:
 		return outcome, err // which says how the group is split
 	}
 	return outcome, failure
 }
 
-// groupReply is what the database has said of a group's statement.
+// groupReply is the database's answer to a group's statement.
 type groupReply struct {
 	affected int64
 	result   driver.Result
 	rows     [][]driver.Value
 }
 
-// send runs the statement, on the drained row where its members' would be. Where the base
-// row satisfies the guards of bounded counters nothing is drained: see rewrite.Bounded; what
-// else the group's statement demands is about the base row.
+// send runs the statement, after a drain if its members' statements would need one. If the base
+// row satisfies the guards of bounded counters nothing is drained: see rewrite.Bounded. Anything
+// else that the group's statement demands is about the base row.
 func (g *group) send(ctx context.Context, bound *rewrite.Bound, args []driver.NamedValue) (a groupReply, err error) {
 	r := g.run
 	drained := g.drained[bound]
 	if drained == nil || r.Plan.Bounded != nil && !r.call.wantsRows {
-		a, err = g.received(direct{r.conn}.sendKept(ctx, r.sql(bound), r.callWith(args)))
+		a, err = g.read(direct{r.conn}.sendKept(ctx, r.sql(bound), r.callWith(args)))
 		if drained == nil || a.affected > 0 || err != nil && !r.refusedBase(err) {
 			return a, err
 		}
 	}
-	return g.received(r.conn.newRun(drained, direct{r.conn}, r.callWith(args)).runDrained(ctx))
+	return g.read(r.conn.newRun(drained, direct{r.conn}, r.callWith(args)).runDrained(ctx))
 }
 
-// received reads what the database has said of the statement.
-func (g *group) received(got answer, err error) (groupReply, error) {
+// read reads the database's answer.
+func (g *group) read(got answer, err error) (groupReply, error) {
 	if err != nil {
 		return groupReply{}, err
 	}
@@ -215,7 +214,7 @@ func (g *group) bind(bound *rewrite.Bound, members []*slots.Member) ([]driver.Na
 	bounds := slices.Clone(members[0].Demands)
 	for i, m := range members {
 		for j, guard := range form.Guards {
-			// The member meets what those before it have made of the counter.
+			// The member finds the counter as those before it have left it.
 			d := m.Demands[j] - totals[guard.Share]
 			if i > 0 && (guard.AtLeast && d > bounds[j] || !guard.AtLeast && d < bounds[j]) {
 				bounds[j] = d
@@ -230,15 +229,15 @@ func (g *group) bind(bound *rewrite.Bound, members []*slots.Member) ([]driver.Na
 	return cp.bind(bound.Args)
 }
 
-// sums are what a group's statement adds and demands, and the arguments that its members
-// need not have in common.
+// sums are what a group's statement adds and demands, and the arguments in which its members may
+// differ.
 type sums struct {
 	totals, bounds []int64
 	free           []any
 }
 
-// value returns what an argument of the group's statement is bound to; false for one that
-// all members have in common.
+// value returns what an argument of the group's statement is bound to; false for one that all
+// members have in common.
 func (s *sums) value(g *rewrite.Group, a rewrite.Arg) (any, bool) {
 	n, scale := int64(0), 0
 	switch {
@@ -259,7 +258,8 @@ func (s *sums) value(g *rewrite.Group, a rewrite.Arg) (any, bool) {
 	return slots.Decimal(n, scale), true
 }
 
-// tellEach tells members what each of them would have been told, one after another.
+// tellEach tells each member the result that it would have had, had the members run one after
+// another.
 func (g *group) tellEach(a groupReply, members []*slots.Member) {
 	form := g.run.Plan.Group
 	after := make([]int64, len(form.Shares)) // what the members behind one have added
@@ -298,8 +298,8 @@ func (g *group) tellEach(a groupReply, members []*slots.Member) {
 	}
 }
 
-// affectedBy returns the number of rows that a member, the i-th from 0, has affected: of an
-// upsert, the first one may have made the row, and the others have updated it.
+// affectedBy returns the number of rows that the member with index i has affected. Of an upsert
+// the first member may have inserted the row, which the others have updated.
 func (g *group) affectedBy(i int, a groupReply) int64 {
 	if i > 0 && g.run.Plan.Group.Upsert != nil && g.run.conn.Shared.Traits.UpsertCounts {
 		return 2
@@ -307,8 +307,8 @@ func (g *group) affectedBy(i int, a groupReply) int64 {
 	return a.affected
 }
 
-// less returns a counter's value before what later members have added, in units of a
-// digit behind the point. A NULL stays one.
+// less returns a counter's value before what later members have added, which is in units of the
+// last of scale digits after the decimal point. NULL stays NULL.
 func less(v driver.Value, later int64, scale int) driver.Value {
 	switch v := v.(type) {
 	case int64:
@@ -323,8 +323,8 @@ func less(v driver.Value, later int64, scale int) driver.Value {
 	return v
 }
 
-// lessDecimal is less for a number that is written out. It keeps the digits behind the
-// point.
+// lessDecimal is less for a decimal number as text. It keeps the number of digits after the
+// decimal point.
 func lessDecimal(s string, later int64, scale int) string {
 	n, ok := new(big.Rat).SetString(s)
 	if !ok {

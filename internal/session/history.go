@@ -7,48 +7,48 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// history is what is remembered of the transaction that is open: how it was begun, and
-// what it has done to counter tables. It ends with the transaction; see txend.go. Where
-// the engine alone knows whether that has ended, what has been read and changed stays
-// remembered, and nothing counts as locked.
+// history is what is remembered of the open transaction: how it was begun, and what it has done to
+// counter tables. It is cleared when the transaction ends; see txend.go. If only the server knows
+// whether the transaction has ended, what it has read and changed stays remembered, but nothing
+// counts as locked.
 type history struct {
-	begun  driver.IsolationLevel // the level that BeginTx was given; 0: the session's, or that of a statement
+	begun  driver.IsolationLevel // the level that BeginTx was given; 0: the session's, or set by a statement
 	access access
-	level  level // whether it sees a snapshot, see conflicts.go
+	level  level // whether its changes are checked against its snapshot, see conflicts.go
 
 	changes    map[slots.RowKey]rowChange // the rows that it has changed, see rowchange.go
 	lastChange int                        // the number of the last change
 	marks      []mark                     // its savepoints, see savepoint.go
-	// bareRows are the rows that have no slots until the transaction ends, each with the
-	// number of the last change when that was found, see looked.go.
+	// bareRows are the rows that have no slots until the transaction ends, each with the number of
+	// the last change when that was found; see lockedrows.go.
 	bareRows   map[bareRow]int
 	readTables map[string]bool // slot tables whose counters it has read, see conflicts.go
-	untied     map[string]bool // slot tables whose base rows it has deleted
-	folded     map[string]bool // slot tables of which it has drained rows
-	// bareTables are slot tables without slots, which a READ ONLY transaction keeps so.
+	untied     map[string]bool // slot tables of whose base rows it has deleted some
+	folded     map[string]bool // slot tables of whose base rows it has drained some
+	// bareTables are slot tables that have no slots until the transaction ends, which is READ
+	// ONLY.
 	bareTables []string
 
-	counting map[slots.RowKey]bool // rows that it counts, and whether they are hot; see adaptive.go
+	counting map[slots.RowKey]bool // rows that it has counted, and whether they were hot; see adaptive.go
 
-	held   map[slots.RowKey]int // slots held until it ends, see place.go
-	trials slots.Trials         // its first increments of their forms
+	held   map[slots.RowKey]int // slots that it holds, see slotincrement.go
+	trials slots.Trials         // see slots.Habit
 	made   journalRows
 
 	tickets touchedTickets // whether it may have rows of tables with tickets
 }
 
-// access is whether a transaction may write, as it was begun.
+// access is whether a transaction may write.
 type access byte
 
 const (
 	readWrite access = iota
 	readOnly
-	// drainedFirst: it drained what it had changed just before it became READ ONLY, see
-	// readonly_become.go.
+	// drainedFirst: READ ONLY since it drained what it had changed; see readonly_become.go.
 	drainedFirst
 )
 
-// journalRows is whether a transaction has made rows of a journal.
+// journalRows is whether a transaction has inserted rows of a journal.
 type journalRows byte
 
 const (
@@ -67,8 +67,7 @@ func (h *history) begin(opts driver.TxOptions) {
 	}
 }
 
-// beginBySQL notes that a statement has begun one, or given another level to the one that
-// is open.
+// beginBySQL notes that a statement has begun a transaction, or changed the level of the open one.
 func (h *history) beginBySQL(e rewrite.TxEvent) {
 	h.begun, h.level, h.access = 0, levelUnknown, readWrite
 	if e.ReadOnly {
@@ -76,13 +75,14 @@ func (h *history) beginBySQL(e rewrite.TxEvent) {
 	}
 }
 
-// restrict notes that the transaction may not write from now on.
+// restrict notes that the transaction may not write any more.
 func (h *history) restrict() { h.access = max(h.access, readOnly) }
 
-// relevel notes that the transaction may be another one, of another level.
+// relevel notes that the isolation level is no longer known.
 func (h *history) relevel() { h.level = levelUnknown }
 
-// giveUpLocks notes that locks may have been given up.
+// giveUpLocks notes that the transaction may have lost its locks, and what it has drained is no
+// longer its own.
 func (h *history) giveUpLocks() {
 	for k, ch := range h.changes {
 		ch.drained, ch.locked = false, false
@@ -90,8 +90,8 @@ func (h *history) giveUpLocks() {
 	}
 }
 
-// unlock notes that the transaction may have lost its locks: a server may be set to roll it back when
-// it has waited for a lock for too long.
+// unlock notes that the transaction may have been rolled back: a server may be set to do so after
+// a lock timeout.
 func (h *history) unlock() {
 	clear(h.bareRows)
 	for k, ch := range h.changes {
@@ -107,13 +107,13 @@ func (h *history) doubt() {
 	for k, ch := range h.changes {
 		ch.drained, ch.locked = false, false
 		if ch.how >= afterDrain {
-			ch.how = inSlot // its rows may be another's by now
+			ch.how = inSlot // other sessions may have changed the rows since
 		}
 		h.changes[k] = ch
 	}
 }
 
-// forget notes that no transaction is open in which anything was changed or read.
+// forget notes that no transaction is open that has read or changed anything.
 func (h *history) forget() {
 	clear(h.changes)
 	clear(h.bareRows)
@@ -125,8 +125,9 @@ func (h *history) forget() {
 	h.tickets = ticketsUntouched
 }
 
-// end notes that the transaction has ended. What it held is given to give, and journaled
-// reports whether it has made rows of a journal.
+// end notes that the transaction has ended. It calls give for each slot that the transaction held,
+// and release for each row that it counted. Journaled reports whether it has inserted rows of a
+// journal.
 func (h *history) end(give func(slots.RowKey, int), release func(slots.RowKey)) (journaled bool) {
 	for k := range h.counting {
 		release(k)

@@ -9,16 +9,15 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// A member of a group that draws a number by LAST_INSERT_ID(n + 1) has it in its Result.
-// Its session has another one: the leader's has that of the last member, and the others
-// have the one of their statement before. So the number is remembered, and the session is
-// given it before a statement that may ask for it, or that may leave it as it is after
-// having set none. One that draws the next number asks for none and sets its own: where
-// it affects a row there is nothing left to give, and where it affects none what was to
-// be given still is. Statements of the next user of a pooled connection ask for nothing,
-// unless they say so.
+// A member of a group that draws a number by LAST_INSERT_ID(n + 1) gets it in its Result. But its
+// session has another one: the leader's has that of the last member, and the others still have the
+// one of an earlier statement. So the number is remembered, and set in the session before a
+// statement that may ask for it, or that may leave it unchanged. A statement that draws the next
+// number does not ask for it and sets its own: if it affects a row there is nothing left to set,
+// and if it affects none the number is still to be set. The next user of a pooled connection does
+// not ask for it, unless a statement says so.
 
-// owedInsertID is a number that the session is still to be given.
+// owedInsertID is a number that still has to be set in the session.
 type owedInsertID struct {
 	value int64
 	state insertIDState
@@ -28,21 +27,21 @@ type insertIDState byte
 
 const (
 	insertIDKnown   insertIDState = iota // the session has what it should have
-	insertIDPending                      // it has not
-	insertIDPooled                       // nor had it when it was given back to the pool
+	insertIDPending                      // the number has to be set
+	insertIDPooled                       // so it was when the connection went back to the pool
 )
 
 // drew notes the number that an execution has drawn as a member of a group.
 func (o *owedInsertID) drew(n int64) { o.value, o.state = n, insertIDPending }
 
-// reset notes that the session has been given back to the pool.
+// reset notes that the connection has gone back to the pool.
 func (o *owedInsertID) reset() {
 	if o.state == insertIDPending {
 		o.state = insertIDPooled
 	}
 }
 
-// neededBy reports whether the session must be given the number before a statement.
+// neededBy reports whether the number has to be set in the session before a statement.
 func (o *owedInsertID) neededBy(lx *rewrite.Lexis, query string) bool {
 	if o.state == insertIDKnown {
 		return false
@@ -58,18 +57,16 @@ func (o *owedInsertID) neededBy(lx *rewrite.Lexis, query string) bool {
 	return o.state == insertIDPending
 }
 
-// drawsNumber reports whether executions of a plan set the session's number themselves,
-// and do not ask for it: a statement that can be grouped calls nothing else that has to
-// do with it.
+// drawsNumber reports whether executions of a plan set the session's number, and do not ask for
+// it. (A statement that can be grouped has no other call that concerns it.)
 func drawsNumber(p *plan) bool { return p != nil && p.Group != nil && p.Group.InsertID > 0 }
 
-// knownToDraw is drawsNumber for the plan that a statement has had so far.
+// knownToDraw is drawsNumber for the cached plan of a statement.
 func (c *Conn) knownToDraw(query string) bool {
 	return c.Schema != nil && drawsNumber(cached(&c.Schema.Plans, query))
 }
 
-// drewAlone notes that an execution has drawn its number by itself, so that the session
-// has it.
+// drewAlone notes that an execution has drawn its number by itself, so the session has it.
 func (r *Run) drewAlone(res driver.Result) {
 	if r.conn.insertID.state == insertIDKnown || !drawsNumber(r.Plan) {
 		return
@@ -79,15 +76,15 @@ func (r *Run) drewAlone(res driver.Result) {
 	}
 }
 
-// tellInsertID gives the session the number that it has drawn, where a statement needs it.
-func (c *Conn) tellInsertID(ctx context.Context, query string) error {
+// giveInsertIDBefore sets the drawn number in the session, if a statement needs it.
+func (c *Conn) giveInsertIDBefore(ctx context.Context, query string) error {
 	if !c.insertID.neededBy(c.Shared.Dialect.Lexis(), query) || c.knownToDraw(query) {
 		return nil
 	}
 	return c.giveInsertID(ctx)
 }
 
-// giveInsertID gives the session the number that it has drawn.
+// giveInsertID sets the drawn number in the session.
 func (c *Conn) giveInsertID(ctx context.Context) error {
 	setter, ok := c.Shared.Dialect.(dialect.InsertIDSetter)
 	if !ok {

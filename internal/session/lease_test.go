@@ -59,7 +59,7 @@ func TestLease(t *testing.T) {
 		return c
 	}
 	const n = 64
-	first := func(c *Conn) int64 { return c.node.Places.Slot(0, n) }
+	first := func(c *Conn) int64 { return c.node.Range.Slot(0, n) }
 	var conns []*Conn
 	for i, want := range []int64{0, 32, 16, 48, 8} {
 		conns = append(conns, open())
@@ -68,7 +68,7 @@ func TestLease(t *testing.T) {
 		}
 	}
 	reset := func(c *Conn) {
-		c.node.Places.Due.CompareAndSwap(c.node.Places.Due.Load(), 1) // as if time had passed
+		c.node.Range.Due.CompareAndSwap(c.node.Range.Due.Load(), 1) // as if time had passed
 		if err := c.ResetSession(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -96,7 +96,7 @@ func TestLease(t *testing.T) {
 		l.held[slots.PartName(part)] = "another"
 	}
 	reset(conns[1])
-	if part := conns[1].node.Places.Part.Load(); part != -1 {
+	if part := conns[1].node.Range.Part.Load(); part != -1 {
 		t.Errorf("it has part %d of others", part)
 	}
 	l.err = fake.ErrChanged // no such table
@@ -105,7 +105,7 @@ func TestLease(t *testing.T) {
 	if err := conns[1].ResetSession(t.Context()); err != nil || l.asks != asks {
 		t.Errorf("without a table it asks again: %v", err)
 	}
-	if due := conns[2].node.Places.Due.Load(); due < time.Now().Add(slots.LeaseRenewal/2).UnixNano() {
+	if due := conns[2].node.Range.Due.Load(); due < time.Now().Add(slots.LeaseRenewal/2).UnixNano() {
 		t.Error("the next look is soon")
 	}
 	if bad := open(); first(bad) < 0 || first(bad) >= n {

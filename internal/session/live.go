@@ -16,10 +16,10 @@ import (
 // LiveStats is what one connector of this process does at the moment.
 type LiveStats struct {
 	Dialect string `json:"dialect"`
-	// RollUp reports whether the connector runs a roll-up worker; another process may
-	// hold the lease.
+	// RollUp reports whether the connector runs a roll-up worker. Another process may hold the
+	// lease.
 	RollUp bool        `json:"rollup"`
-	Parts  []int       `json:"parts"` // of each table's slots that are leased, one for each node; -1: none
+	Parts  []int       `json:"parts"` // the leased part of the slots, for each cluster node; -1: none
 	Tables []LiveTable `json:"tables"`
 }
 
@@ -36,11 +36,11 @@ type LiveTable struct {
 	Crowded   bool            `json:"crowded"` // the table is hot as a whole
 }
 
-// live are the connectors that have connected and are not closed. The references are
-// weak: a connector that the program has dropped without closing it goes as well.
+// live are the connectors that have connected and are not closed. The references are weak, so a
+// connector that the program drops without closing it disappears as well.
 var live sync.Map // weak.Pointer[Shared] -> true
 
-// Begin lists the connector among those of Live.
+// Begin adds the connector to those that Live returns.
 func (s *Shared) Begin() {
 	s.begun.Do(func() {
 		p := weak.Make(s)
@@ -49,7 +49,7 @@ func (s *Shared) Begin() {
 	})
 }
 
-// end takes the connector off the list.
+// end removes the connector from the list.
 func (s *Shared) end() { live.Delete(weak.Make(s)) }
 
 // Live returns the connectors of this process that have connected and are not closed,

@@ -7,26 +7,26 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// In a transaction of the application's, SELECT ... FOR UPDATE of one row takes the lock that its
-// drain would take first. So where slots are looked for after the lock (named.go), the query itself comes
-// first, and returns what the lock statement returns in columns behind its own. If the row has no slots
-// after that, and nearly none has, the query has returned what it would have returned after the drain. Else its rows
-// are thrown away: the slots are folded, and the query runs again.
+// In a transaction of the application's, SELECT ... FOR UPDATE of one row takes the very lock that
+// its drain would take first. So if slots are looked for after the lock (named.go), the query
+// itself comes first, with the columns that the lock statement would return after its own. If the
+// row turns out to have no slots, as is nearly always so, the query has returned what it would
+// have returned after the drain. Otherwise its rows are thrown away, the slots are folded, and the
+// query runs again.
 
-// lockingRead is a query that runs so.
+// lockingRead is such a query.
 type lockingRead struct {
 	due  bool          // it has not run yet
-	rows *bufferedRows // nil unless it has returned the row, and base values have been totals until now
+	rows *bufferedRows // its row, as long as no slots have been found; else nil
 }
 
-// lockByRead locks the row of a drain by the application's query, and returns what the drain's lock
+// lockByRead locks the row of a drain by the application's query. It returns what the drain's lock
 // statement would have returned; nil if that has to run.
 func (r *Run) lockByRead(ctx context.Context, d *rewrite.DrainTable) ([][]any, error) {
 	c, query := r.conn, r.Plan.Drain.LockingRead
 	due := r.first.due
 	r.first.due = false
-	if !due || query == nil || c.Tx.Own() || c.Cluster || !lockOfKey(d) || d.Folding != rewrite.FoldByName || len(d.Lock) != 1 ||
-		len(r.call.options) > 0 || len(r.ungranted) > 0 || c.Origin.RoleSet() || r.partsStay || r.recalls() {
+	if !due || query == nil || !r.mayLockByRead(d) {
 		return nil, nil
 	}
 	rows, err := r.queryAsCalled(ctx, query.SQL.Of(r.Plan.Holes))
@@ -57,11 +57,20 @@ func (r *Run) lockByRead(ctx context.Context, d *rewrite.DrainTable) ([][]any, e
 	return [][]any{locked}, nil
 }
 
-// queryAsCalled runs SQL that takes the application's arguments by the protocol of the application's
-// call, on which the Go types of values depend; nil where the statement is busy.
+// mayLockByRead reports whether the drain is one of a row of the application's own transaction, on a
+// single server, whose slots are looked for after the lock.
+func (r *Run) mayLockByRead(d *rewrite.DrainTable) bool {
+	c := r.conn
+	return !c.Tx.Own() && !c.Cluster && lockOfKey(d) && d.Folding == rewrite.FoldByName && len(d.Lock) == 1 &&
+		len(r.call.options) == 0 && len(r.ungranted) == 0 && !c.Origin.RoleSet() && !r.partsStay && !r.recalls()
+}
+
+// queryAsCalled runs SQL that takes the application's arguments by the protocol of the
+// application's call, since the Go types of values depend on that. It returns nil if the prepared
+// statement is in use.
 func (r *Run) queryAsCalled(ctx context.Context, sql string) (driver.Rows, error) {
 	c := r.conn
-	if _, unprepared := r.via.(direct); unprepared {
+	if _, unprepared := r.sender.(direct); unprepared {
 		if rows, err := c.QueryUnprepared(ctx, sql, r.call.args); err != driver.ErrSkip {
 			return rows, err
 		}

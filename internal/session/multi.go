@@ -9,8 +9,8 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// A call of several statements, of which at least one cannot run as it is, is
-// run statement by statement.
+// A call of several statements, at least one of which cannot run as it is, is run statement by
+// statement.
 
 // execMulti runs the parts one after the other.
 func (r *Run) execMulti(ctx context.Context) (answer, error) {
@@ -39,7 +39,7 @@ func (r *Run) execMulti(ctx context.Context) (answer, error) {
 	return answer{result: &out}, nil
 }
 
-// probeMulti asks a parent that may refuse several statements in one call.
+// probeMulti asks a parent that may refuse several statements in one call whether it does.
 func (r *Run) probeMulti(ctx context.Context) error {
 	traits := &r.conn.Shared.Traits
 	if traits.MultiProbe == "" {
@@ -53,16 +53,15 @@ func (r *Run) probeMulti(ctx context.Context) error {
 	return err
 }
 
-// multiBlock is the transaction of a call of several statements. Where the engine makes such a
-// text one (PostgreSQL), so does this: a block is opened before
-// the first part that does something, unless the statement or the session has
-// opened one, and ended after the last.
+// multiBlock is the transaction of a call of several statements. Where the engine runs such a text
+// in one transaction (PostgreSQL), so does this: a block is opened before the first part that does
+// something, unless the statements or the session have opened one, and ended after the last part.
 type multiBlock struct {
 	conn *Conn
 	end  func(error) error // nil where none is open that has to be ended
 }
 
-// reach is called before each part; skip reports whether that is not to be run.
+// reach is called before each part. Skip reports that the part is not to be run.
 func (b *multiBlock) reach(ctx context.Context, part rewrite.Part) (skip bool, err error) {
 	switch {
 	case part.TxEnd:
@@ -119,8 +118,9 @@ func (r *Run) runPart(ctx context.Context, part rewrite.Part) (answer, error) {
 	return c.newRun(p, direct{c}, call{args: args, options: r.call.options}).run(ctx)
 }
 
-// argsOf are the arguments of a part: those whose turn it is, numbered from 1 again, since some parents bind them by
-// their numbers, and those with names, which any part with enough of its own may use (mattn/go-sqlite3).
+// argsOf returns the arguments of a part: those that are its by position, numbered from 1 again
+// because some parents bind by number, and all named ones, which any part that has all of its own
+// may use (mattn/go-sqlite3).
 func argsOf(part rewrite.Part, all []driver.NamedValue) []driver.NamedValue {
 	if part.ArgBase > len(all) {
 		return all
@@ -138,14 +138,14 @@ func argsOf(part rewrite.Part, all []driver.NamedValue) []driver.NamedValue {
 	return out
 }
 
-// errRulesChanged is for a call that was cut into its statements by rules which
-// one of them has changed.
+// errRulesChanged is for a call that was split into statements by rules that one of them has
+// changed.
 var errRulesChanged = &link.UnsupportedError{
 	Reason: "one of several statements changes how the later ones are parsed (sql_mode or the character set); send them one by one",
 }
 
-// queryMulti runs a statement that returns rows whole, with every counter table of
-// it drained before, in one transaction.
+// queryMulti runs a call that returns rows as a whole, after a drain of every counter table that
+// it names, in one transaction.
 func (r *Run) queryMulti(ctx context.Context) (answer, error) {
 	drains := map[*rewrite.Table]bool{}
 	whole := &rewrite.Plan{Class: rewrite.Drain, SQL: r.Plan.SQL, Tables: r.Plan.Tables, Effects: r.Plan.Effects,
@@ -159,7 +159,7 @@ func (r *Run) queryMulti(ctx context.Context) (answer, error) {
 			return answer{}, unsupported(r.Plan.Plan,
 				"several statements in one call that return rows, control transactions and use counters cannot be run exactly; send them one by one")
 		}
-		if err := r.conn.allowed(part.Plan); err != nil {
+		if err := r.conn.checkAllowed(part.Plan); err != nil {
 			return answer{}, err
 		}
 		if part.Plan.Effects&rewrite.TicketRecall != 0 {
@@ -173,13 +173,12 @@ func (r *Run) queryMulti(ctx context.Context) (answer, error) {
 			}
 		}
 	}
-	one := r.conn.newRun(r.Plan.variant(whole), r.via, r.call)
+	one := r.conn.newRun(r.Plan.variant(whole), r.sender, r.call)
 	one.partsStay = !r.conn.Shared.Traits.MultiIsTx
 	return one.runDrained(ctx)
 }
 
-// multiResult is the result of several statements: as a whole that of the
-// last one.
+// multiResult is the result of several statements. As a whole it is that of the last one.
 type multiResult struct{ parts []driver.Result }
 
 func (m *multiResult) last() driver.Result {
@@ -195,7 +194,7 @@ func (m *multiResult) LastInsertId() (int64, error) { return m.last().LastInsert
 // RowsAffected implements driver.Result.
 func (m *multiResult) RowsAffected() (int64, error) { return m.last().RowsAffected() }
 
-// AllRowsAffected and AllLastInsertIds are go-sql-driver/mysql's extras.
+// AllRowsAffected and AllLastInsertIds are extra methods of go-sql-driver/mysql's results.
 func (m *multiResult) AllRowsAffected() []int64 {
 	out := make([]int64, len(m.parts))
 	for i, p := range m.parts {

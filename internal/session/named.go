@@ -13,23 +13,24 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// A fold by name: the slot rows of the rows that a drain has locked are looked for
-// first, and then each is named, so that a row without slots costs no lock in the
-// slot table (see dialect.SlotNamer). No session makes slot rows of these keys any more,
-// so a read of what is committed sees all of them but the transaction's own.
+// A fold by name looks for the slot rows of the locked base rows first, and then names each of
+// them, so that a row without slots costs no lock in the slot table (see dialect.SlotNamer). No
+// other session can create slot rows of these keys any more, so a read of what is committed sees
+// all of them but the transaction's own.
 //
-// A transaction of the application cannot look for itself: an ordinary query would
-// fix its snapshot, which plain takes later, or have one already that is older than
-// the lock. Another session is asked.
+// A transaction of the application cannot look for itself: an ordinary query would take its
+// snapshot earlier than with the plain driver, or use one that is older than the lock. Another
+// session is asked.
 
-// namer is the session's dialect, by whose rules SQL names slot rows; nil where it folds slots without that.
+// namer returns the session's dialect, by whose rules slot rows are named; nil if it folds slots
+// in another way.
 func (c *Conn) namer() dialect.SlotNamer {
 	n, _ := c.Dialect().(dialect.SlotNamer)
 	return n
 }
 
-// foldNamed folds the slots of the rows that a drain has locked. It returns the number
-// of slot rows.
+// foldNamed folds the slots of the rows that a drain has locked. It returns how many slot rows
+// there were.
 func (r *Run) foldNamed(ctx context.Context, d *rewrite.DrainTable, locked [][]any) (total int64, err error) {
 	if n := r.conn.namer(); n == nil || !n.Nameable(d.Table) {
 		return 0, unnameable(d.Table)
@@ -49,8 +50,8 @@ func (r *Run) foldNamed(ctx context.Context, d *rewrite.DrainTable, locked [][]a
 	}
 	r.addedToBase = r.addedToBase || moved > 0
 	if total > 0 && moved == 0 && d.Versions != nil && len(d.Versions.Touch) > 0 && !r.conn.InAutocommit() {
-		// The slots add up to nothing, and the base row may be another's
-		// version; see versions.go.
+		// The slots add up to nothing, so the base row has not been changed, and the transaction
+		// may not have a version of its own; see versions.go.
 		if err := r.steps(ctx, d.Versions.Touch); err != nil {
 			return total, err
 		}
@@ -59,7 +60,8 @@ func (r *Run) foldNamed(ctx context.Context, d *rewrite.DrainTable, locked [][]a
 	return total, nil
 }
 
-// foldOrKeepBare is foldNamed for the rows of the application's statement.
+// foldOrKeepBare is foldNamed for the rows of the application's statement. If they have no slots,
+// it remembers that.
 func (r *Run) foldOrKeepBare(ctx context.Context, d *rewrite.DrainTable, locked [][]any) error {
 	held, err := r.foldNamed(ctx, d, locked)
 	switch {
@@ -72,7 +74,7 @@ func (r *Run) foldOrKeepBare(ctx context.Context, d *rewrite.DrainTable, locked 
 	return err
 }
 
-// maxNamed bounds the rows that a statement names.
+// maxNamed bounds the rows that one statement names.
 const maxNamed = 500
 
 // slotRows finds the slot rows of locked rows, or of the whole table.
@@ -110,14 +112,14 @@ func (r *Run) slotRows(ctx context.Context, d *rewrite.DrainTable, locked [][]an
 	return append(rows, added...), nil
 }
 
-// slotSearch is how the slots of rows that are locked are found: by a query that locks
-// them, by one that does not, or by another session of the same server.
+// slotSearch is how the slots of locked rows are found: by a query that locks them, by one that
+// does not, or by another session of the same server.
 type slotSearch struct {
 	locks  bool
 	server string // whose other session is asked
 }
 
-// lockingSearch is exact everywhere, and has others wait for what it locks.
+// lockingSearch is exact everywhere, but makes others wait for what it locks.
 var lockingSearch = slotSearch{locks: true}
 
 // searchFor returns the search that locks least.
@@ -135,8 +137,8 @@ func (r *Run) searchFor(locked [][]any) slotSearch {
 	return slotSearch{server: link.TextOf(locked[0][1])}
 }
 
-// findSlots runs the query for slot rows, with locks or without. Where there is no connection
-// to ask another session on, the transaction's own locks what it finds.
+// findSlots runs the query for slot rows, with or without locks. If another session is to be asked
+// and there is no connection for that, the query runs here and locks what it finds.
 func (r *Run) findSlots(
 	ctx context.Context, search slotSearch, t *rewrite.Table, query func(lock bool) string, args ...any,
 ) ([][]any, error) {
@@ -153,9 +155,9 @@ func (r *Run) findSlots(
 	return r.slotsFound(ctx, q, args...)
 }
 
-// slotsOfRange finds the slot rows of a range of keys whose rows are locked. Where the
-// transaction has slots of its own in the table, which another session does not see, its
-// own query locks what it finds.
+// slotsOfRange finds the slot rows of a range of keys whose rows are locked. If the transaction
+// has slots of its own in the table, which another session does not see, it looks itself, with
+// locks.
 func (r *Run) slotsOfRange(ctx context.Context, d *rewrite.DrainTable, locked [][]any) ([][]any, error) {
 	search := r.searchFor(locked)
 	if search.server != "" && r.conn.addedToSlots(d.Table) {
@@ -185,7 +187,7 @@ func (c *Conn) addedToSlots(t *rewrite.Table) bool {
 	return false
 }
 
-// values are the values of arguments.
+// values returns the values that arguments are bound to.
 func (r *Run) values(list []rewrite.Arg) ([]any, error) {
 	args, err := r.bind(list)
 	if err != nil {
@@ -198,7 +200,7 @@ func (r *Run) values(list []rewrite.Arg) ([]any, error) {
 	return out, nil
 }
 
-// slotsFound asks the session itself.
+// slotsFound runs a query for slot rows on the session itself.
 func (r *Run) slotsFound(ctx context.Context, q string, args ...any) ([][]any, error) {
 	rows, err := r.conn.Session().Query(ctx, q, args...)
 	if err != nil {
@@ -207,8 +209,7 @@ func (r *Run) slotsFound(ctx context.Context, q string, args ...any) ([][]any, e
 	return namedSlots(rows), nil
 }
 
-// askObserver asks another session of the same server; it reports false when there is
-// none.
+// askObserver asks another session of the same server; it reports false if there is none.
 func (r *Run) askObserver(ctx context.Context, here, q string, args ...any) ([][]any, bool, error) {
 	rows, err := r.askAnother(ctx, q, args)
 	if ctx.Err() != nil {
@@ -220,7 +221,7 @@ func (r *Run) askObserver(ctx context.Context, here, q string, args ...any) ([][
 	return namedSlots(rows), true, nil
 }
 
-// namedSlots are the rows that FindSlots has found.
+// namedSlots returns the slot rows in the result of a FindSlots query.
 func namedSlots(rows [][]any) [][]any {
 	var out [][]any
 	for _, r := range rows {
@@ -231,8 +232,7 @@ func namedSlots(rows [][]any) [][]any {
 	return out
 }
 
-// moveNamed folds slot rows, and makes sure that their base rows have taken what
-// they held.
+// moveNamed folds slot rows, and makes sure that their base rows have taken what they held.
 func (r *Run) moveNamed(ctx context.Context, d *rewrite.DrainTable, rows [][]any) (held, added int64, err error) {
 	c := r.conn
 	n := c.namer()
@@ -254,7 +254,7 @@ func (r *Run) moveNamed(ctx context.Context, d *rewrite.DrainTable, rows [][]any
 	}()
 	res, err := c.ParentExec(ctx, n.MoveSlots(d.Table, rows), nil)
 	if err != nil {
-		err = c.Engine.Refused(d.Table, err)
+		err = c.Engine.ExplainNotMoved(d.Table, err)
 		return held, 0, err
 	}
 	added, _ = res.RowsAffected()
@@ -266,7 +266,7 @@ func (r *Run) moveNamed(ctx context.Context, d *rewrite.DrainTable, rows [][]any
 		return held, added, err
 	}
 	if gone, _ := res.RowsAffected(); gone != held {
-		err = c.Engine.Refused(
+		err = c.Engine.ExplainNotMoved(
 			d.Table,
 			link.ErrUnmoved(
 				fmt.Sprintf("of %d slot rows %d were not moved: a trigger or a column's type changes what is written", held, held-gone),
@@ -277,15 +277,15 @@ func (r *Run) moveNamed(ctx context.Context, d *rewrite.DrainTable, rows [][]any
 	return held, added, nil
 }
 
-// unnameable is the error for a key that no literal stands for.
+// unnameable is the error for a key that cannot be written as a literal.
 func unnameable(t *rewrite.Table) error {
 	return &link.NotMovedError{Table: t.Name, Reason: "its key has a value that slotsql cannot write"}
 }
 
-// slotsAddedTo are slot rows of keys that the transaction itself has added to, and
-// perhaps made, which no other session sees; false when it is not known which they are.
-// Of a change whose key is not known they are those of each key, of which there
-// are few then: to name one that is not there costs the lock of its place.
+// slotsAddedTo returns the slot rows of keys that the transaction itself has added to, and perhaps
+// created, which no other session sees; false if they are not known. If a change has an unknown
+// key, they may be those of every key, as long as there are few keys: naming a slot row that does
+// not exist locks its place.
 func (c *Conn) slotsAddedTo(t *rewrite.Table, keys [][]any) (rows [][]any, known bool) {
 	for _, ch := range c.changes {
 		if ch.how != inSlot || !ch.of(t) {
@@ -307,13 +307,13 @@ func (c *Conn) slotsAddedTo(t *rewrite.Table, keys [][]any) (rows [][]any, known
 
 const fewKeys = 4
 
-// keyNumbers is the key of the one row that a drain covers where it is of whole
-// numbers, as a database writes them; else nil.
+// keyNumbers returns the key of the one row that a drain covers, if it consists of whole numbers
+// as the database writes them; else nil.
 func (r *Run) keyNumbers(d *rewrite.DrainTable) []string {
 	return r.wholeNumbers(d.Table, d.Key)
 }
 
-// wholeNumbers returns a key of whole numbers; nil where it is another one.
+// wholeNumbers returns a key that consists of whole numbers; nil for any other.
 func (r *Run) wholeNumbers(t *rewrite.Table, key []rewrite.KeyValue) []string {
 	var out []string
 	for i, k := range key {
@@ -336,12 +336,12 @@ func (r *Run) wholeNumbers(t *rewrite.Table, key []rewrite.KeyValue) []string {
 	return out
 }
 
-// nothingBeside reports whether a key's value is the argument itself.
+// nothingBeside reports whether a key's value is just an argument.
 func (r *Run) nothingBeside(k *rewrite.KeyValue) bool {
 	return !slices.ContainsFunc(k.Parts, func(part rewrite.SQL) bool { return strings.TrimSpace(part.Of(r.Plan.Holes)) != "" })
 }
 
-// isolation is the level of the transaction that is open.
+// isolation returns the level of the open transaction; session is that of the session.
 func (c *Conn) isolation(session string) string {
 	if c.Tx.Own() {
 		return session

@@ -54,7 +54,7 @@ func TestNodesBeginApart(t *testing.T) {
 				t.Errorf("%s: two connections to node %d are told apart", name, i%3)
 			}
 			for _, other := range []*Conn{conns[(i+1)%6], conns[(i+2)%6]} {
-				distance := c.node.Places.Slot(0, 64) - other.node.Places.Slot(0, 64)
+				distance := c.node.Range.Slot(0, 64) - other.node.Range.Slot(0, 64)
 				if distance = (distance + 64) % 64; distance < 15 || distance > 49 {
 					t.Errorf("%s: nodes begin %d slots from each other", name, distance)
 				}

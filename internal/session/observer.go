@@ -9,18 +9,17 @@ import (
 	"github.com/slotsql/slotsql/internal/link"
 )
 
-// observers are connections of slotsql's own that are asked what others have committed
-// while a transaction of the application, which must not look for itself, waits for
-// the answer.
+// observers are side connections that answer what other sessions have committed, while a
+// transaction of the application waits for the answer. The transaction must not ask itself: that
+// would take its snapshot.
 type observers struct {
 	*sidePool
 	asking sync.Mutex
-	common map[string]*baseAnswer // that several transactions ask and that have not been sent, see basevalue.go
+	common map[string]*baseAnswer // by question: those that several transactions share and that have not been sent, see basevalue.go
 }
 
-// maxObservers bounds the connections. observerPatience is how long an answer is waited
-// for, and observerRest how long none is made after one could not be: a caller that asks
-// has locks.
+// maxObservers bounds the connections. observerPatience is how long a caller, which holds locks,
+// waits for an answer; observerRest, how long no connection is opened after one could not be.
 const (
 	maxObservers     = 8
 	observerPatience = time.Second
@@ -31,19 +30,19 @@ func newObservers() *observers {
 	return &observers{sidePool: newSidePool(maxObservers, observerRest), common: map[string]*baseAnswer{}}
 }
 
-// query asks a question, and calls before, if it is given, when it is about to be sent.
+// query asks a question. It calls before, if not nil, when the question is about to be sent.
 func (o *observers) query(ctx context.Context, s *Shared, n dialect.SlotNamer, before func(), q string, args ...any) ([][]any, error) {
 	if !s.OpensAside {
 		return nil, errNoSide
 	}
 	ctx, cancel := context.WithTimeout(ctx, observerPatience)
 	defer cancel()
-	return link.Soon(ctx, &s.Database, func() ([][]any, error) {
+	return link.WithContext(ctx, &s.Database, func() ([][]any, error) {
 		return o.queryAside(ctx, s, n, before, q, args)
 	}, func([][]any, error) {})
 }
 
-// queryAside is query, and may not return when ctx has ended.
+// queryAside is query, but may return later than the end of ctx.
 func (o *observers) queryAside(ctx context.Context, s *Shared, n dialect.SlotNamer, before func(), q string, args []any) ([][]any, error) {
 	connected, begin, end := n.Observer()
 	for {
@@ -66,8 +65,8 @@ func (o *observers) queryAside(ctx context.Context, s *Shared, n dialect.SlotNam
 	}
 }
 
-// renew ends a connection's transaction and begins that of the next question, before it
-// comes, and gives the connection back.
+// renew gives a connection back after it has ended its transaction and begun that of the next
+// question.
 func (o *observers) renew(c *Conn, end, begin []string) {
 	ctx, cancel := context.WithTimeout(context.Background(), observerPatience)
 	defer cancel()

@@ -259,14 +259,14 @@ func TestPlacementMisses(t *testing.T) {
 		return n
 	}
 	for i := range 50 {
-		p.Miss(row("posts", i))
-		p.Found("posts")
+		p.NoteMissing(row("posts", i))
+		p.NoteFound("posts")
 	}
 	if n := known("posts"); n != 50 {
 		t.Errorf("%d of 50 are known, after each of the others has gone by itself", n)
 	}
 	for i := range slots.ManyMissed {
-		p.Miss(row("posts", 50+i))
+		p.NoteMissing(row("posts", 50+i))
 	}
 	if n, others := known("posts"), known("users"); n != 0 || others != 100 {
 		t.Errorf("%d are known after %d have gone together, and %d of another table", n, slots.ManyMissed, others)

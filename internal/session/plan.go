@@ -10,33 +10,34 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// plan is a plan with what is learned when it first runs.
+// plan is a plan with what is learned when it runs.
 type plan struct {
 	*rewrite.Plan
-	source string       // the application's SQL, where it can be planned again
+	source string       // the application's SQL; "" if it cannot be planned again
 	tally  *counts      // nil: not counted
-	shadow any          // what counts it; nil: it names no table in shadow
-	habit  *slots.Habit // of its form; nil: none is kept
+	shadow any          // counts it in shadow mode; nil: it names no table in shadow
+	habit  *slots.Habit // of transactions with statements of its form; nil: none is kept
 	*learned
-	// dynamic is set where the statement runs SQL that is an expression's value.
+	// dynamic is set if the statement runs SQL that is the value of an expression.
 	dynamic *rewrite.Dynamic
-	// otherwise is the plan of several untouched statements in one call, in a session
-	// that may cut it elsewhere; see untouchedHere.
+	// otherwise is the plan of several untouched statements in one call, for a session that may
+	// split the call elsewhere; see withEffects.
 	otherwise *plan
 }
 
-// learned is what executions have shown of a statement, and of those of its shape.
+// learned is what executions have shown about a statement, and about those of the same shape.
 type learned struct {
-	types  atomic.Pointer[shapeTypes] // see Run.shape
+	types  atomic.Pointer[shapeTypes] // see Run.queryShape
 	proofs proofs
 }
 
-// variant is another plan for the same statement, which is counted as the one that it was made from.
+// variant returns another plan for the same statement. Its executions are counted with those of p.
 func (p *plan) variant(made *rewrite.Plan) *plan {
 	return &plan{Plan: made, tally: p.tally, learned: &learned{}}
 }
 
-// passes reports whether the statement goes to the parent as it is, and nothing of it is to be remembered.
+// passes reports whether the statement goes to the parent as it is, and nothing about it has to be
+// remembered.
 func (p *plan) passes() bool {
 	return p.Class == rewrite.PassThrough && p.Group == nil && len(p.Base.Changes) == 0 && p.Effects&rewrite.TicketRecall == 0
 }
@@ -58,13 +59,13 @@ func (p *plan) same(q *plan) bool {
 	return same && equal(p.Drain.Before, q.Drain.Before) && equal(p.Drain.After, q.Drain.After)
 }
 
-// cached returns the plan of a statement that a cache holds, nil for none.
+// cached returns the plan that a cache has for a statement, nil if it has none.
 func cached(c *catalog.PlanCache, query string) *plan {
 	p, _ := c.Get(query).(*plan)
 	return p
 }
 
-// TouchedTables returns the counter tables that the plan's SQL mentions.
+// TouchedTables returns the counter tables that the plan's SQL names.
 func (p *plan) TouchedTables() []*rewrite.Table {
 	all := p.Touched
 	for _, part := range p.Parts {

@@ -11,11 +11,11 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// This file finds the plan of a statement, and notes what a statement that has run
-// may have changed.
+// This file finds the plan of a statement, and notes what a statement may have changed once it has
+// run.
 
-// Plan returns the plan of a statement: from the cache, or made now with whatever
-// facts it needs read from the database.
+// Plan returns the plan of a statement: from the cache, or made now. Facts that it needs are read
+// from the database.
 func (c *Conn) Plan(ctx context.Context, query string) (*plan, error) {
 	if c.Broken {
 		return nil, link.ErrBroken
@@ -24,12 +24,12 @@ func (c *Conn) Plan(ctx context.Context, query string) (*plan, error) {
 		return nil, err
 	}
 	if c.insertID.state != insertIDKnown {
-		if err := c.tellInsertID(ctx, query); err != nil {
+		if err := c.giveInsertIDBefore(ctx, query); err != nil {
 			return nil, err
 		}
 	}
 	p := cached(&c.Shared.Untouched, query)
-	c.Heed(ctx, p == nil)
+	c.LookIfDue(ctx, p == nil)
 	if c.Shared.Names.ViewDDL.Load() && len(c.Shared.Tables) > 0 && c.Schema != nil && c.Schema.Stale() {
 		// A view over a counter table may have been created whose name is not known yet.
 		// In a transaction that has failed nothing can be read, and nothing runs but its end.
@@ -37,16 +37,16 @@ func (c *Conn) Plan(ctx context.Context, query string) (*plan, error) {
 			return nil, err
 		}
 	}
-	if err := c.Legible(ctx, query); err != nil {
+	if err := c.CheckCharset(ctx, query); err != nil {
 		return nil, err
 	}
-	if p != nil { // new names may have come since
+	if p != nil { // a name may have become that of a counter table meanwhile
 		p = cached(&c.Shared.Untouched, query)
 	}
 	if p == nil && !c.Shared.Mentions(query) {
 		p = c.Shared.untouchedPlan(query)
 		p.dynamic = rewrite.DynamicOf(c.Dialect(), query)
-		if c.Shared.comers.cameBefore(query) {
+		if c.Shared.repeats.seenBefore(query) {
 			c.Shared.Untouched.Put(query, p)
 		}
 	}
@@ -62,7 +62,7 @@ func (c *Conn) Plan(ctx context.Context, query string) (*plan, error) {
 	return c.planShaped(ctx, query)
 }
 
-// planNow makes the plan of a statement with the facts of the session's namespace.
+// planNow makes a plan, and reads the tables that the planner does not know yet.
 func (c *Conn) planNow(ctx context.Context, query string) (*plan, error) {
 	sc := c.Schema
 	for tries := 0; ; tries++ {
@@ -93,10 +93,10 @@ func (c *Conn) planNow(ctx context.Context, query string) (*plan, error) {
 	}
 }
 
-// after notes what a statement that has been run may have done to the session.
-func (c *Conn) after(plan *rewrite.Plan, err error) {
-	if c.detached.running() { // it has led a statement, and the error is that of its caller's context
-		c.detached.putOff(func() { c.after(plan, nil) })
+// noteRan notes what a statement that has run may have done to the session.
+func (c *Conn) noteRan(plan *rewrite.Plan, err error) {
+	if c.detached.running() { // err is that of the caller's context, not of the shared statement
+		c.detached.putOff(func() { c.noteRan(plan, nil) })
 		return
 	}
 	c.touchTickets(plan, err)
@@ -106,13 +106,13 @@ func (c *Conn) after(plan *rewrite.Plan, err error) {
 	c.Tx.ReadUnlessLocking()
 	c.Tx.Ran(err == nil && plan.Effects&rewrite.TxControl != 0 && c.Begins(plan.SQL))
 	if err != nil {
-		c.failed(err)
+		c.noteError(err)
 	}
 	if plan.Effects&rewrite.TxControl != 0 {
-		c.transacted(plan, err)
+		c.noteTxControl(plan, err)
 	}
 	if len(plan.Base.Unties) > 0 && !c.InAutocommit() {
-		c.unties(plan.Base.Unties)
+		c.noteUntied(plan.Base.Unties)
 	}
 	if plan.Effects&rewrite.SessionChange != 0 {
 		c.MayHaveRole(plan.SQL)
@@ -123,17 +123,17 @@ func (c *Conn) after(plan *rewrite.Plan, err error) {
 		c.Facts.MoveNamespace(!c.Committed())
 	}
 	if plan.Effects&rewrite.SchemaChange != 0 {
-		c.changed(plan.SQL)
+		c.noteSchemaChange(plan.SQL)
 	}
 	if err != nil && len(plan.Tables) > 0 {
 		c.LearnFrom(err)
 	}
 }
 
-// queried notes that a query has been run: its error may come with its rows.
-func (c *Conn) queried(plan *rewrite.Plan) {
+// noteQueried notes that a query has been sent: an error may still come with its rows.
+func (c *Conn) noteQueried(plan *rewrite.Plan) {
 	if c.detached.running() {
-		c.detached.putOff(func() { c.queried(plan) })
+		c.detached.putOff(func() { c.noteQueried(plan) })
 		return
 	}
 	c.Tx.Doubt()
@@ -142,15 +142,15 @@ func (c *Conn) queried(plan *rewrite.Plan) {
 		// Of several statements the later ones may run with their rows, or fail.
 		if !c.Idle() {
 			c.Tx.Fail()
-			c.doubted()
+			c.noteTxDoubt()
 		}
 	}
 }
 
-// changed notes that a statement may have changed the schema. Others must look
-// again, and must not take over what this session sees: not its temporary
-// tables, and not a change that is not committed.
-func (c *Conn) changed(query string) {
+// noteSchemaChange notes that a statement may have changed the schema. Other sessions must look at
+// it again, but must not take over what this session sees: neither its temporary tables nor
+// uncommitted changes.
+func (c *Conn) noteSchemaChange(query string) {
 	c.Shared.Noticed.DDL.Add(1)
 	concerns := c.Shared.Concerns(c.Dialect().Lexis(), query)
 	if concerns == catalog.NoFacts {
@@ -164,7 +164,7 @@ func (c *Conn) changed(query string) {
 			c.Shared.ForgetViews()
 		}
 		if rewrite.ContainsFold(query, "rename") {
-			c.Shared.Names.ViewDDL.Store(true) // a name yet unknown may be that of a table whose slots are known
+			c.Shared.Names.ViewDDL.Store(true) // a counter table may have a new name now
 		}
 		if concerns == catalog.OtherTables && c.Committed() {
 			c.Shared.Watch.Due()
@@ -177,19 +177,19 @@ func (c *Conn) changed(query string) {
 	}
 }
 
-// untouchedHere returns the plan of a statement that names no counter table, or of the
-// statement that such a statement runs as an expression's value.
+// untouchedHere returns the plan of a statement that names no counter table. If the statement runs
+// SQL that is the value of an expression, that SQL is planned.
 func (c *Conn) untouchedHere(ctx context.Context, p *plan) (*plan, error) {
 	if p.dynamic != nil {
-		return c.spelledOut(ctx, p)
+		return c.planDynamic(ctx, p)
 	}
 	return c.withEffects(p), nil
 }
 
-// withEffects returns the plan that holds in this session. A statement that names no
-// counter table runs as it is, by whatever rules it is read; but where these may be
-// others than the connector's, a call of several statements may be cut elsewhere, and
-// is taken to do to the session all that it can.
+// withEffects returns the plan that holds in this session. A statement that names no counter table
+// runs as it is, whatever the rules it is parsed by. But if the session may have other rules than
+// the connector, several statements in one call may be split elsewhere, and are taken to have
+// every effect that they can have.
 func (c *Conn) withEffects(p *plan) *plan {
 	if p.otherwise == nil || !c.ReadsOtherwise() {
 		return p
@@ -199,7 +199,7 @@ func (c *Conn) withEffects(p *plan) *plan {
 
 // untouchedPlan makes the plan of a statement that names no counter table.
 func (s *Shared) untouchedPlan(query string) *plan {
-	made := &struct { // one piece of memory
+	made := &struct { // one allocation
 		plan
 		of      rewrite.Plan
 		learned learned
@@ -217,8 +217,8 @@ func (s *Shared) untouchedPlan(query string) *plan {
 	return p
 }
 
-// CheckStars has the plan made again when the columns of a table whose * it
-// has written out have changed.
+// CheckStars plans the statement again if the columns have changed of a table whose * the plan has
+// written out.
 func (r *Run) CheckStars(ctx context.Context) error {
 	sc := r.conn.Schema
 	stars := r.Plan.Read.Stars
@@ -234,7 +234,7 @@ func (r *Run) CheckStars(ctx context.Context) error {
 		case r.conn.failsTx(err):
 			return err
 		case err != nil || same:
-			continue // an error is the statement's own to find
+			continue // the statement itself will meet the error
 		}
 		r.conn.Shared.Expire()
 		p, err := r.conn.Plan(ctx, r.Plan.source)
@@ -247,10 +247,9 @@ func (r *Run) CheckStars(ctx context.Context) error {
 	return nil
 }
 
-// replan reports whether the statement has failed because its plan was made with
-// facts that no longer hold, and gives it the plan that holds now. Nothing of
-// the statement is left: such errors come before any effect, and a drain has
-// been undone or changes no total.
+// replan reports whether the statement failed because its plan was made with facts that no longer
+// hold, and gives it the new plan. Nothing of the statement is left: such errors come before any
+// effect, and a drain has been undone or has changed no total.
 func (r *Run) replan(ctx context.Context, err error) bool {
 	c := r.conn
 	if r.Plan.source == "" || r.Plan.AsIs() || r.Plan.Class == rewrite.Multi || c.Broken || !c.Engine.SchemaChanged(err) {

@@ -13,17 +13,17 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// Guarded decrements in transactions that take from a portion: see rewrite.Portion for what
-// one slot proves, and docs/design/escrow.md.
+// Guarded decrements in transactions that take from a portion: see rewrite.Portion for what one
+// slot proves, and docs/design/escrow.md.
 //
-// A transaction that has the base row holds it until it ends, and all others wait for it.
-// One that takes from a slot holds that, and the next one takes from another. What it has
-// taken is a change of a slot row like any other: a rollback gives it back. Where the slot
-// has too little, or its row is gone, nothing is known, and the statement runs on the base
+// A transaction that has changed the base row keeps it locked until it ends, and all others wait.
+// One that takes from a slot only keeps that locked, and the next one takes from another slot.
+// What it has taken is a change of a slot row like any other: a rollback gives it back. If the
+// slot has too little, or its row is gone, nothing is known, and the statement runs on the base
 // row as if there were no portions.
 
-// taking is what an execution adds to the counters of its slot, in the order of the plan's
-// shares, and what is moved to it before that.
+// taking is what an execution adds to the counters of its slot, in the order of the plan's shares,
+// and what is moved to the slot before that.
 type taking struct {
 	deltas []int64
 	needs  []int64 // how much of the slot's portion that takes; 0 where it gives
@@ -31,7 +31,7 @@ type taking struct {
 	place  string
 }
 
-// number returns what is bound for an argument of a portion's statements.
+// number returns what an argument of a portion's statements is bound to.
 func (t *taking) number(a rewrite.Arg) driver.Value {
 	switch a.Portion {
 	case rewrite.PortionDelta:
@@ -44,7 +44,8 @@ func (t *taking) number(a rewrite.Arg) driver.Value {
 	return t.place
 }
 
-// portion works out what the execution takes; false where no portion is for it.
+// portion returns what the execution takes; false if it takes nothing, or cannot take from a
+// portion.
 func (r *Run) portion(p *rewrite.Portion) (t taking, ok bool) {
 	takes := false
 	for i := range p.Shares {
@@ -62,7 +63,7 @@ func (r *Run) portion(p *rewrite.Portion) (t taking, ok bool) {
 	return t, takes
 }
 
-// term returns a number of the statement; false where it is no integer, or a large one.
+// term returns a number of the statement; false if it is not an integer, or too large.
 func (r *Run) term(t rewrite.Term) (int64, bool) {
 	if t.Arg == nil {
 		return t.Literal.Of(r.Plan.Holes), true
@@ -81,12 +82,10 @@ func (r *Run) term(t rewrite.Term) (int64, bool) {
 	return n, ok && n <= rewrite.MaxTerm && n >= -rewrite.MaxTerm
 }
 
-// execPortion runs the statement on a slot; the result is nil where it is to run on the
-// base row.
+// execPortion runs the statement on a slot. The result is nil if it is to run on the base row.
 func (r *Run) execPortion(ctx context.Context) (driver.Result, error) {
 	p, c := r.Plan.Bounded.Portion, r.conn
-	if p == nil || !c.Shared.OpensAside || c.Cluster || c.Origin.RoleSet() || c.Origin.RoleUnknown() || !c.Ordinary() ||
-		c.snapshotBegun() || sql.IsolationLevel(c.begun) == sql.LevelSerializable {
+	if p == nil || !r.sessionTakesPortions() {
 		return nil, nil
 	}
 	var ok bool
@@ -101,55 +100,70 @@ func (r *Run) execPortion(ctx context.Context) (driver.Result, error) {
 	if !ok {
 		return nil, nil
 	}
-	heat := row
-	heat.Node = 0
-	if p.Table.Counter.Options.Placement == rewrite.PlacementAdaptive && !r.holdsHot(heat) || r.hasOtherwise(p.Table) {
-		return nil, nil
-	}
-	if held, err := c.heldToSnapshot(ctx); err != nil || held {
+	if may, err := r.mayTakeFromSlot(ctx, p, row, question); !may || err != nil {
 		return nil, err
-	}
-	if first, err := r.locksFirst(ctx, &r.Plan.Bounded.Row); err != nil || first {
-		return nil, err
-	}
-	if err := r.Plan.habit.Await(ctx, &c.trials, row, true); err != nil {
-		return nil, err
-	}
-	if question != nil { // the slot row has to stay locked until the base row is known
-		if open, err := c.InTransaction(ctx); err != nil || !open {
-			return nil, err
-		}
 	}
 	at, ok := r.portionAt(p, row)
 	if !ok {
 		return nil, nil
 	}
-	if !r.stocked(ctx, p, at) {
+	if !r.ensureStock(ctx, p, at) {
 		return nil, ctx.Err()
 	}
 	res, n, err := r.execBound(ctx, &p.Take)
 	switch {
 	case err != nil && r.refusedBase(err): // the slot is at the end of its range
-		c.Shared.portions.Rest(row)
+		c.Shared.portions.Pause(row)
 		return nil, nil
 	case err != nil:
 		return nil, err
 	case n > 0:
-		return r.taken(ctx, p, at, question, res)
+		return r.tookPortion(ctx, p, at, question, res)
 	}
-	r.missed(at)
+	r.notePortionShort(at)
 	return nil, nil
 }
 
-// missed notes that a slot has too little, or is gone. The transaction may keep others from its
-// row, or from its place, all the same: InnoDB locks the gap, and PostgreSQL a row that an update
-// has waited for, whatever it finds then. A portion that is moved there now would wait for the
-// transaction, with the lock of the base row that the transaction goes on to want.
-func (r *Run) missed(at slots.SlotRow) {
+// sessionTakesPortions reports whether the session and its transaction are such that statements may
+// take from slots.
+func (r *Run) sessionTakesPortions() bool {
+	c := r.conn
+	return c.Shared.OpensAside && !c.Cluster && !c.Origin.RoleSet() && !c.Origin.RoleUnknown() && c.Ordinary() &&
+		!c.snapshotBegun() && sql.IsolationLevel(c.begun) != sql.LevelSerializable
+}
+
+// mayTakeFromSlot reports whether the statement may take from a slot of the row: others want the row
+// too, and the transaction neither has it to itself nor has to lock it first.
+func (r *Run) mayTakeFromSlot(ctx context.Context, p *rewrite.Portion, row slots.RowKey, q *question) (bool, error) {
+	c, heat := r.conn, row
+	heat.Node = 0 // nodes of a cluster have the row in common
+	if p.Table.Counter.Options.Placement == rewrite.PlacementAdaptive && !r.holdsHot(heat) || r.hasOtherwise(p.Table) {
+		return false, nil
+	}
+	if held, err := c.heldToSnapshot(ctx); err != nil || held {
+		return false, err
+	}
+	if first, err := r.locksFirst(ctx, &r.Plan.Bounded.Row); err != nil || first {
+		return false, err
+	}
+	if err := r.Plan.habit.Await(ctx, &c.trials, row, true); err != nil {
+		return false, err
+	}
+	if q == nil {
+		return true, nil
+	}
+	return c.InTransaction(ctx) // the slot row has to stay locked until the base row is known
+}
+
+// notePortionShort notes that a slot has too little, or is gone. The transaction may still keep
+// others from its row, or from its place: InnoDB locks the gap, and PostgreSQL a row that an
+// update has waited for, whatever it finds then. A portion moved there now would wait for the
+// transaction while it has the base row locked, which the transaction wants next.
+func (r *Run) notePortionShort(at slots.SlotRow) {
 	portions := r.conn.Shared.portions
-	portions.Lack(at)
+	portions.NoteShort(at)
 	if r.conn.Shared.Traits.MissLocks {
-		portions.Rest(at.Row)
+		portions.Pause(at.Row)
 	}
 	r.note(r.Plan.Bounded.Row, inSlot)
 }
@@ -170,8 +184,8 @@ func (r *Run) foldsPortions(d *rewrite.DrainTable) {
 	}
 }
 
-// hasOtherwise reports whether the transaction has, or may have, the row for itself, or
-// changed it other than in a slot.
+// hasOtherwise reports whether the transaction has, or may have, the row to itself, or has changed
+// it other than in a slot.
 func (r *Run) hasOtherwise(t *rewrite.Table) bool {
 	c, key := r.conn, r.keyNumbers(&r.Plan.Bounded.Row)
 	if c.untied[t.Counter.Slotted()] || c.folded[t.Counter.Slotted()] || r.isBare(&r.Plan.Bounded.Row) {
@@ -196,33 +210,32 @@ func (r *Run) hasCounted(t *rewrite.Table) bool {
 	return false
 }
 
-// portionAt finds the slot for a transaction, which holds it until it ends; false where
-// others hold all.
+// portionAt chooses the slot for a transaction, which holds it until it ends; false if other
+// transactions hold all of them.
 func (r *Run) portionAt(p *rewrite.Portion, row slots.RowKey) (slots.SlotRow, bool) {
 	c, n := r.conn, p.Table.Counter.Slots
-	seats := r.seatsOf(p.Table.Counter)
+	picker := r.pickerOf(p.Table.Counter)
 	i, held := c.held[row]
 	if !held {
-		if i = seats.Placement.Take(row, n); i < 0 {
+		if i = picker.Placement.Take(row, n); i < 0 {
 			return slots.SlotRow{}, false
 		}
 		c.hold(row, i)
 	}
-	r.slot = seats.Places.Slot(i, n)
+	r.slot = picker.Range.Slot(i, n)
 	return slots.SlotRow{Row: row, Slot: r.slot}, true
 }
 
-// stocked reports whether the slot is believed to hold enough, after portions have been
-// moved to it where it does not. What the transaction itself has changed no other
-// session can change.
-func (r *Run) stocked(ctx context.Context, p *rewrite.Portion, at slots.SlotRow) bool {
+// ensureStock reports whether the slot is believed to hold enough, if necessary after more has
+// been moved to it. Nothing can be moved to a slot that the transaction itself has changed.
+func (r *Run) ensureStock(ctx context.Context, p *rewrite.Portion, at slots.SlotRow) bool {
 	portions := r.conn.Shared.portions
 	for i, need := range r.take.needs {
 		if need == 0 {
 			continue
 		}
-		n, rests := portions.Holds(at, p.Shares[i].Column)
-		if n < need && !rests && !r.hasCounted(p.Table) {
+		n, paused := portions.Holds(at, p.Shares[i].Column)
+		if n < need && !paused && !r.hasCounted(p.Table) {
 			r.restock(ctx, p, i, at)
 			n, _ = portions.Holds(at, p.Shares[i].Column)
 		}
@@ -234,23 +247,25 @@ func (r *Run) stocked(ctx context.Context, p *rewrite.Portion, at slots.SlotRow)
 	return true
 }
 
-// taken is for a statement that has taken from its slot, whose row the transaction has
+// tookPortion is called when a statement has taken from its slot, whose row the transaction has
 // locked by that.
-func (r *Run) taken(ctx context.Context, p *rewrite.Portion, at slots.SlotRow, q *question, res driver.Result) (driver.Result, error) {
+func (r *Run) tookPortion(
+	ctx context.Context, p *rewrite.Portion, at slots.SlotRow, q *question, res driver.Result,
+) (driver.Result, error) {
 	s := r.conn.Shared
 	for i, need := range r.take.needs {
-		s.portions.Took(at, p.Shares[i].Column, need)
+		s.portions.NoteTaken(at, p.Shares[i].Column, need)
 	}
 	r.note(r.Plan.Bounded.Row, inSlot)
 	if q != nil && !r.baseHolds(ctx, q) {
-		s.portions.Rest(at.Row)
+		s.portions.Pause(at.Row)
 		return nil, cmp.Or(r.putBack(context.WithoutCancel(ctx), p), ctx.Err())
 	}
 	r.Plan.tally.ranSlotted()
 	return &result{res, 1}, nil
 }
 
-// putBack undoes what has been taken. No other session has been able to change the slot since.
+// putBack gives back what has been taken. No other session can have changed the slot since.
 func (r *Run) putBack(ctx context.Context, p *rewrite.Portion) error {
 	back := *r
 	back.take.deltas = slices.Clone(r.take.deltas)
@@ -269,9 +284,9 @@ func (r *Run) putBack(ctx context.Context, p *rewrite.Portion) error {
 
 var errNotPutBack = errors.New("slotsql: what was taken from a slot could not be put back")
 
-// baseHolds asks another session whether the base row satisfies the statement's predicate
-// now, after the slot row has been locked: what both hold was there at one moment.
+// baseHolds asks another session whether the base row satisfies the statement's predicate now that
+// the slot row is locked: so both are known as of one moment.
 func (r *Run) baseHolds(ctx context.Context, q *question) bool {
-	rows, err := r.conn.Shared.asides.observers.ask(ctx, r.conn.Shared, q)
+	rows, err := r.conn.Shared.sides.observers.ask(ctx, r.conn.Shared, q)
 	return err == nil && len(rows) == 1 && link.TextOf(rows[0][0]) == r.take.place
 }

@@ -44,7 +44,7 @@ func (r *Run) probes() bool {
 	if r.Plan.Read.Probe == "" || len(r.call.options) > 0 || !tr.Probes && !(tr.ProbesText && len(r.call.args) == 0) || r.conn.readsDirty() {
 		return false
 	}
-	_, unprepared := r.via.(direct)
+	_, unprepared := r.sender.(direct)
 	return unprepared && r.Plan.proofs.due()
 }
 
@@ -100,7 +100,7 @@ func (r *Run) heldRow() (keys []slots.RowKey) {
 	if read.HeldKey == nil || len(c.changes) == 0 || c.Cluster || r.partsStay || len(r.call.options) > 0 || c.Tx.Phase() != link.TxBegun {
 		return nil
 	}
-	if _, unprepared := r.via.(direct); !unprepared && len(read.Stars) > 0 {
+	if _, unprepared := r.sender.(direct); !unprepared && len(read.Stars) > 0 {
 		return nil // the statement that is kept would have to be prepared anew where columns come
 	}
 	t := r.Plan.Touched[0]

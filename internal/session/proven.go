@@ -10,32 +10,32 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// A drain of a row without slots, and that is nearly every row, costs what the plain
-// statement costs: the statement is first sent in a form that touches its row only where
-// that has no slots (rewrite.Proof). Where it has some, nothing has been done, and the drain
-// follows. Why that is exact is said with each dialect's Proof.
+// A drain of a row without slots, as nearly every row is, costs no more than the plain statement:
+// the statement is first sent in a form that touches its row only if that has no slots
+// (rewrite.Proof). If it has some, nothing has been done, and the drain follows. Each dialect's
+// Proof says why that is exact.
 //
-// In a transaction what the form locks stays locked. So it is sent there only where it locks
-// what the drain would lock: the row, or all slots. On PostgreSQL and SQLite it does. On MySQL it also locks the
-// gap in the slot table, which other rows would feel.
+// In a transaction, what the form locks stays locked. So it is sent there only where it locks what
+// the drain would lock: the row, or all slots. On PostgreSQL and SQLite it does. On MySQL it also
+// locks the gap in the slot table, which sessions that use other rows would feel.
 
-// proofs is how statements of a plan have fared that were sent in the form that proves
-// that there are no slots.
+// proofs remembers how executions of a plan have fared in the form that proves that there are no
+// slots.
 type proofs struct {
-	// refuted is how many have been refuted in a row, and skip how many executions are
-	// to drain at once because of that.
+	// refuted is how many have failed in a row, and skip how many executions are to drain at once
+	// because of that.
 	refuted, skip atomic.Int32
-	// types are those of the columns that the statement returns, once they are known.
+	// types are those of the columns that the statement returns; nil until they are known.
 	types atomic.Pointer[columnTypes]
 }
 
-// maxSkipped bounds the executions that drain at once, after one that had to.
+// maxSkipped bounds the executions that drain at once after the form has failed.
 const maxSkipped = 64
 
 // due reports whether the form is worth a try.
 func (p *proofs) due() bool { return p.skip.Load() <= 0 || p.skip.Add(-1) < 0 }
 
-// note notes how a try has gone.
+// note notes the outcome of a try.
 func (p *proofs) note(held bool) {
 	if held {
 		p.refuted.Store(0)
@@ -44,9 +44,9 @@ func (p *proofs) note(held bool) {
 	p.skip.Store(min(int32(1)<<min(p.refuted.Add(1)-1, 30), maxSkipped))
 }
 
-// mayProve reports whether the statement may run in the form that proves that there is
-// nothing to fold: on a single server, whose locks are all there are, and as a user who may
-// read what slots there are.
+// mayProve reports whether the statement may run in the form that proves that there is nothing to
+// fold: on a single server, whose locks are all that there are, and as a user who may read the
+// slot table.
 func (r *Run) mayProve() bool {
 	c := r.conn
 	if r.Plan.Class != rewrite.Drain || !c.Engine.Proves(r.Plan.Drain.Proof) || len(r.call.options) > 0 || r.partsStay ||
@@ -55,21 +55,21 @@ func (r *Run) mayProve() bool {
 	}
 	d := &r.Plan.Drain.Tables[0]
 	t := d.Table.Counter
-	return len(t.Rights.Ungranted) == 0 && t.Options.OnDrain == rewrite.OnDrainRun && r.certain(d.Forms) &&
+	return len(t.Rights.Ungranted) == 0 && t.Options.OnDrain == rewrite.OnDrainRun && r.formsMatch(d.Forms) &&
 		(c.InAutocommit() || r.mayProveInTx(d)) && r.Plan.proofs.due()
 }
 
-// mayProveInTx is mayProve for a transaction of the application's. One that holds its changes to a
-// snapshot has to look for newer slots, one that has slots of its own there folds them, and one
-// that has the row for itself needs neither.
+// mayProveInTx is mayProve for a transaction of the application's. One whose changes are checked
+// against its snapshot has to look for newer slots, one that has slots of its own there folds
+// them, and one that has the row to itself needs neither.
 func (r *Run) mayProveInTx(d *rewrite.DrainTable) bool {
 	c := r.conn
 	return (r.Plan.Drain.Proof.Lock != nil || r.Plan.Drain.Proof.Judged) &&
 		!c.Tx.Own() && !r.isBare(d) && !c.snapshotBegun() && !c.addedToSlots(d.Table)
 }
 
-// runProven runs the statement where nothing is to be folded; it reports false where
-// nothing has come of it, and the drain is to follow.
+// runProven runs the statement if nothing is to be folded. It reports false if nothing has been
+// done, and the drain is to follow.
 func (r *Run) runProven(ctx context.Context) (a answer, done bool, err error) {
 	if !r.mayProve() || r.call.wantsRows && !r.knowsTypes() {
 		return answer{}, false, nil
@@ -78,7 +78,7 @@ func (r *Run) runProven(ctx context.Context) (a answer, done bool, err error) {
 	switch proof := r.Plan.Drain.Proof; {
 	case proof.Lock != nil:
 		var o *dialect.Outcome
-		if o, err = r.locked(ctx, proof); o != nil {
+		if o, err = r.pipelineInTx(ctx, proof); o != nil {
 			a, ran = r.answerOf(o), true
 		}
 	case r.call.wantsRows:
@@ -87,7 +87,7 @@ func (r *Run) runProven(ctx context.Context) (a answer, done bool, err error) {
 		a.result, _, err = r.execBound(ctx, &proof.Bound)
 		ran = a.result != nil
 	}
-	if done, err = r.provenBy(ran, err); done && err == nil {
+	if done, err = r.judgeProof(ran, err); done && err == nil {
 		return a, true, nil
 	}
 	return answer{}, done, err
@@ -102,7 +102,7 @@ func (r *Run) knowsTypes() bool {
 	return types != nil && r.decodes(*types)
 }
 
-// answerOf is what a pipeline has returned of the statement.
+// answerOf returns what a pipeline has returned for the statement.
 func (r *Run) answerOf(o *dialect.Outcome) answer {
 	if !r.call.wantsRows {
 		return answer{result: driver.RowsAffected(o.Affected)}
@@ -124,9 +124,10 @@ func (r *Run) provenRows(ctx context.Context, proof *rewrite.Proof) (driver.Rows
 	return r.asCalled(all), true, err
 }
 
-// provenBy judges how the statement has gone: done with an error is the application's.
-// What a deadlock has undone outside a transaction is run after a drain, as a drain runs again.
-func (r *Run) provenBy(ran bool, err error) (done bool, _ error) {
+// judgeProof judges the outcome: done with an error means that the application gets the error.
+// What a deadlock has undone outside a transaction is run again with a drain, just as a drain is
+// run again.
+func (r *Run) judgeProof(ran bool, err error) (done bool, _ error) {
 	switch {
 	case err == nil && ran:
 		r.Plan.tally.drained()
@@ -141,14 +142,14 @@ func (r *Run) provenBy(ran bool, err error) (done bool, _ error) {
 	return true, err
 }
 
-// locked is pipelined, in a transaction where PostgreSQL wants one to lock a table.
-func (r *Run) locked(ctx context.Context, proof *rewrite.Proof) (o *dialect.Outcome, err error) {
+// pipelineInTx is pipelineProof, in a transaction if PostgreSQL needs one to lock a table.
+func (r *Run) pipelineInTx(ctx context.Context, proof *rewrite.Proof) (o *dialect.Outcome, err error) {
 	if !proof.Judged {
-		return r.pipelined(ctx, proof)
+		return r.pipelineProof(ctx, proof)
 	}
 	skipped := false
 	err = r.conn.InOwnTx(ctx, func() (err error) {
-		o, err = r.pipelined(ctx, proof)
+		o, err = r.pipelineProof(ctx, proof)
 		if skipped = err == driver.ErrSkip; skipped {
 			return nil
 		}
@@ -162,10 +163,10 @@ func (r *Run) locked(ctx context.Context, proof *rewrite.Proof) (o *dialect.Outc
 	return o, nil
 }
 
-// pipelined sends the statements of a proof in one round trip. It returns nil where the
-// row has slots. A statement that has touched its row had its condition fulfilled, whatever the
-// question before it found: its slots may have gone in between.
-func (r *Run) pipelined(ctx context.Context, proof *rewrite.Proof) (*dialect.Outcome, error) {
+// pipelineProof sends the statements of a proof in one round trip. It returns nil if the row has
+// slots. If the statement has touched its row, its condition was true, whatever the question
+// before it found: the slots may have been folded in between.
+func (r *Run) pipelineProof(ctx context.Context, proof *rewrite.Proof) (*dialect.Outcome, error) {
 	var list []dialect.Statement
 	for _, b := range []*rewrite.Bound{proof.Lock, proof.Refuted} {
 		args, err := r.bind(b.Args)
@@ -188,15 +189,15 @@ func (r *Run) pipelined(ctx context.Context, proof *rewrite.Proof) (*dialect.Out
 		return nil, err
 	}
 	if !proof.Judged && !c.InAutocommit() {
-		r.provenInTx(len(out[0].Rows) > 0)
+		r.noteProvenInTx(len(out[0].Rows) > 0)
 	}
 	return &out[2], nil
 }
 
-// provenInTx remembers what a drain in a transaction does: the row, where one was locked, is bare
+// noteProvenInTx remembers in a transaction what a drain would: if a row was locked, it is bare
 // until the transaction ends.
-func (r *Run) provenInTx(locked bool) {
-	d := r.chosen(r.Plan.Drain.Tables[0])
+func (r *Run) noteProvenInTx(locked bool) {
+	d := r.rowsToDrain(r.Plan.Drain.Tables[0])
 	r.foldsPortions(&d)
 	if locked {
 		r.keepBare(&d)
@@ -204,7 +205,7 @@ func (r *Run) provenInTx(locked bool) {
 	r.noteDrained()
 }
 
-// decodes reports whether a pipeline returns columns of the types as the parent does.
+// decodes reports whether a pipeline returns columns of these types as the parent does.
 func (r *Run) decodes(types columnTypes) bool {
 	return !slices.ContainsFunc(types, func(t ColumnType) bool { return !r.conn.Engine.Pipeliner.Decodes(t.Name) })
 }

@@ -16,7 +16,7 @@ func (r *Run) runRead(ctx context.Context) (a answer, err error) {
 	whole := false
 	if r.call.wantsRows {
 		if r.Plan.Read.Shape != nil {
-			if types, err = r.shape(ctx); err != nil {
+			if types, err = r.queryShape(ctx); err != nil {
 				return answer{}, err
 			}
 		}
@@ -46,7 +46,7 @@ func (r *Run) runRead(ctx context.Context) (a answer, err error) {
 		a.rows, err = r.firstRow(a.rows)
 	}
 	if err == nil && types != nil {
-		a.rows = r.typed(a.rows, types)
+		a.rows = r.withTypes(a.rows, types)
 	}
 	return a, err
 }

@@ -10,16 +10,14 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// A drain writes, and so fails where the application may not: in a READ ONLY
-// transaction, in a session that is set so, on a replica, in a database that is
-// opened for reading. What is drained for may all the same only read, by a view or
-// a routine, and then plain runs it. How it runs here, and why that is exact, is in
-// readonly_gaps.go for engines whose locking reads keep slots from being made, and
-// in readonly_snapshot.go for others.
+// A drain writes, so it fails where the application may not write: in a READ ONLY transaction, in
+// a read-only session, on a replica, in a database opened for reading. But the statement that it
+// is for may only read, through a view or a routine, and then the plain driver would run it. How
+// it runs here, and why that is exact, is in readonly_gaps.go for engines whose locking reads keep
+// slots from being created, and in readonly_snapshot.go for others.
 
-// mayNotWrite reports whether the transaction that is open is READ ONLY and the
-// statement one that may run in it.
-func (r *Run) mayNotWrite(ctx context.Context) (bool, error) {
+// inReadOnlyTx reports whether the open transaction is READ ONLY, and the statement may run in it.
+func (r *Run) inReadOnlyTx(ctx context.Context) (bool, error) {
 	c := r.conn
 	switch w := c.Shared.Dialect.(type) {
 	case dialect.ReadOnlyWatcher:
@@ -47,16 +45,16 @@ func (r *Run) mayNotWrite(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// readsOnly reports whether err came of a fold where nothing may be written, and the
-// statement is one that may run there.
+// readsOnly reports whether err is that of a fold where nothing may be written, and the statement
+// may run there.
 func (r *Run) readsOnly(err error) bool {
 	d, ok := r.conn.Shared.Dialect.(dialect.ReadOnlyDetector)
 	return ok && d.ReadOnly(err) && r.mayRun(false)
 }
 
-// mayRun reports whether the statement is not certain to be refused where nothing may
-// be written. One that changes rows may change those of a temporary table; where the
-// engine is known to refuse others it is asked before locks are taken for a fold.
+// mayRun reports whether the statement is not certain to be refused where nothing may be written.
+// One that changes rows may change those of a temporary table; if the engine is known to refuse
+// others (known), it is asked before locks are taken for a fold.
 func (r *Run) mayRun(known bool) bool {
 	switch r.conn.Shared.Dialect.(type) {
 	case dialect.ReadOnlyErrorClassifier:
@@ -84,11 +82,11 @@ func (r *Run) mayRun(known bool) bool {
 	return false
 }
 
-// readOnly runs a statement where nothing may be written. Refused is the error of the
-// fold; nil where it was not tried.
-func (r *Run) readOnly(ctx context.Context, refused error, statement func() error) error {
+// runWhereReadOnly runs a statement where nothing may be written. Refused is the error of the
+// fold; nil if it was not tried.
+func (r *Run) runWhereReadOnly(ctx context.Context, refused error, statement func() error) error {
 	if d, ok := r.conn.Shared.Dialect.(dialect.ReadOnlyErrorClassifier); ok {
-		return r.besideGaps(ctx, d, refused, statement)
+		return r.runBesideGaps(ctx, d, refused, statement)
 	}
 	if w, ok := r.conn.Shared.Dialect.(dialect.ReadOnlyWatcher); ok {
 		open, err := r.conn.InTransaction(ctx)
@@ -96,18 +94,18 @@ func (r *Run) readOnly(ctx context.Context, refused error, statement func() erro
 			return err
 		}
 		if open {
-			return r.inReadOnly(ctx, w, statement)
+			return r.runInReadOnlyTx(ctx, w, statement)
 		}
 	}
-	return r.inSnapshot(ctx, refused, statement)
+	return r.runInSnapshot(ctx, refused, statement)
 }
 
-// runReadOnly runs a drained statement so.
+// runReadOnly runs a statement that needs a drain where nothing may be written.
 func (r *Run) runReadOnly(ctx context.Context, refused error) (a answer, err error) {
 	if refused == nil && r.changesDrained() {
 		return r.send(ctx)
 	}
-	err = r.readOnly(ctx, refused, func() (err error) {
+	err = r.runWhereReadOnly(ctx, refused, func() (err error) {
 		a, _, err = r.sendCounted(ctx)
 		return err
 	})
@@ -117,8 +115,8 @@ func (r *Run) runReadOnly(ctx context.Context, refused error) (a answer, err err
 	return a, nil
 }
 
-// wholeTables is a run, on a connection of slotsql's own, that drains all rows of
-// the statement's tables.
+// wholeTables returns an execution, on a connection of slotsql's own, that drains all rows of the
+// statement's tables.
 func (r *Run) wholeTables(c *Conn) *Run {
 	p := &plan{Plan: &rewrite.Plan{Class: rewrite.Drain}, learned: &learned{}}
 	for _, d := range r.Plan.Drain.Tables {
@@ -127,8 +125,7 @@ func (r *Run) wholeTables(c *Conn) *Run {
 	return c.newRun(p, direct{c}, call{})
 }
 
-// bare reports whether the tables have no slots that hold anything, as the session
-// sees them.
+// bare reports whether, as the session sees them, the tables have no slots that hold anything.
 func (r *Run) bare(ctx context.Context) (bool, error) {
 	for _, d := range r.Plan.Drain.Tables {
 		some, err := r.conn.Session().Query(ctx, rewrite.FullSlots(r.conn.Dialect(), d.Table))
@@ -146,8 +143,7 @@ func (r *Run) foundBare() {
 	}
 }
 
-// notFolded is the error of a statement that would need a fold where nothing may be
-// written.
+// notFolded is the error of a statement that would need a fold where nothing may be written.
 func (r *Run) notFolded(refused error, advice string) error {
 	return fmt.Errorf(
 		"slotsql: a view or routine reads table %q, which has increments in slots, and nothing may be written here to fold them; read the table itself, or %s: %w",
@@ -157,7 +153,7 @@ func (r *Run) notFolded(refused error, advice string) error {
 	)
 }
 
-// notKept is the error of a statement whose tables could not be kept without slots.
+// notKept is the error of a statement whose tables could not be kept free of slots.
 func (r *Run) notKept(err error) error {
 	return fmt.Errorf(
 		"slotsql: a view or routine reads table %q in a READ ONLY transaction; keeping its slots empty on another connection: %w",

@@ -8,11 +8,11 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// A transaction may change rows and become READ ONLY then. To read their counters it would
-// drain them first (rowchange.go), which it may no longer do. So it drains them just before the
-// statement that makes it READ ONLY, while it may: from then on it has them for itself until it
-// ends, and reads them without a further drain. Going back to a savepoint gives up that drain
-// and READ ONLY only together, as nothing comes between them.
+// A transaction may change rows and then become READ ONLY. To read their counters it would first
+// drain them (rowchange.go), which it may no longer do. So it drains them just before the
+// statement that makes it READ ONLY: from then on it has them to itself until it ends, and reads
+// them without a further drain. Rolling back to a savepoint gives up that drain and READ ONLY only
+// together, since nothing comes between them.
 
 // beforeReadOnly drains what the transaction has changed before it becomes READ ONLY.
 func (c *Conn) beforeReadOnly(ctx context.Context, p *rewrite.Plan) error {
@@ -36,8 +36,8 @@ func (c *Conn) beforeReadOnly(ctx context.Context, p *rewrite.Plan) error {
 	return nil
 }
 
-// staysDrained reports whether the transaction has become READ ONLY after it drained what it
-// had changed, and still is.
+// staysDrained reports whether the transaction drained what it had changed, then became READ ONLY,
+// and still is.
 func (r *Run) staysDrained(ctx context.Context) (bool, error) {
 	w, ok := r.conn.Shared.Dialect.(dialect.ReadOnlyWatcher)
 	if !ok || r.conn.access != drainedFirst {

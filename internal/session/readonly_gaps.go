@@ -10,59 +10,65 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// A READ ONLY transaction (MySQL) may read a view over a counter table, lock rows in share
-// mode and call a routine that reads, but a drain cannot fold in it. So the slots
-// are folded in a transaction of slotsql's own, on another connection, which
-// commits. Increments may come in between, so the slots are looked for twice: as
-// the transaction sees them, and, locked in share mode with the gaps between them,
-// as they are. When neither finds any the base values are the totals, in the
-// transaction's snapshot and beside it, and no session makes slots until it ends: the
-// text runs as it is. Where something has come in between, or is in a snapshot that
-// is older than the fold, that is tried again in a transaction of the statement's
-// own; in the application's the statement fails with the engine's own error, and so
-// it does below REPEATABLE READ, where gaps are not locked.
+// A READ ONLY transaction (MySQL) may read a view over a counter table, lock rows in share mode
+// and call a routine that reads, but a drain cannot fold in it. So the slots are folded in a
+// transaction on another connection, which commits. Increments may come in between, so slots are
+// looked for twice: as the transaction sees them, and as they are, locked in share mode with the
+// gaps between them. If neither look finds any, base values are the totals, both in the
+// transaction's snapshot and outside it, and no session can create slots until it ends: the
+// statement runs as it is. If an increment has come in between, or is in a snapshot older than the
+// fold, the statement is tried again in a new transaction of its own; in the application's
+// transaction it fails with the engine's own error. So it does below REPEATABLE READ, where gaps
+// are not locked.
 
-// maxReadOnlyTries bounds how often increments may come in between.
+// maxReadOnlyTries bounds how often a statement is tried again because increments have come in
+// between.
 const maxReadOnlyTries = 10
 
-// besideGaps runs a statement in a READ ONLY transaction, the session's or one of its own.
-func (r *Run) besideGaps(ctx context.Context, d dialect.ReadOnlyErrorClassifier, refused error, statement func() error) error {
-	c := r.conn
-	open, err := c.InTransaction(ctx)
-	if err != nil {
+// runBesideGaps runs a statement in a READ ONLY transaction, the session's or one of its own.
+func (r *Run) runBesideGaps(ctx context.Context, d dialect.ReadOnlyErrorClassifier, refused error, statement func() error) error {
+	open, err := r.conn.InTransaction(ctx)
+	switch {
+	case err != nil:
 		return err
-	}
-	if open && r.heldBare() {
+	case !open && d.ServerReadOnly(refused):
+		return r.runInSnapshot(ctx, refused, statement)
+	case !open:
+		return r.runWithoutSlots(ctx, d, open, statement)
+	case r.heldBare():
 		return statement()
 	}
-	if open {
-		locks, err := r.locksGaps(ctx, d)
-		switch {
-		case err != nil:
-			return err
-		case d.ServerReadOnly(refused):
-			return r.asReplicated(ctx, refused, locks, statement)
-		case !locks && r.locksRows():
-			return d.ErrReadOnly()
-		case !locks:
-			return r.besideHeld(ctx, d, statement)
-		}
-	} else if d.ServerReadOnly(refused) {
-		return r.inSnapshot(ctx, refused, statement)
+	locks, err := r.locksGaps(ctx, d)
+	switch {
+	case err != nil:
+		return err
+	case d.ServerReadOnly(refused):
+		return r.runOnReadOnlyServer(ctx, refused, locks, statement)
+	case !locks && r.locksRows():
+		return d.ErrReadOnly()
+	case !locks:
+		return r.runBesideHeld(ctx, d, statement)
 	}
+	return r.runWithoutSlots(ctx, d, open, statement)
+}
+
+// runWithoutSlots folds the slots on another connection, and runs a statement if the tables have no
+// slots then, in the application's transaction if it is open. Otherwise it tries again, in a new
+// transaction each time.
+func (r *Run) runWithoutSlots(ctx context.Context, d dialect.ReadOnlyErrorClassifier, open bool, statement func() error) error {
 	for tries := 0; ; tries++ {
 		if err := r.foldAside(ctx); err != nil {
 			if open && d.ServerReadOnly(err) {
-				return r.asReplicated(ctx, err, true, statement)
+				return r.runOnReadOnlyServer(ctx, err, true, statement)
 			}
 			return err
 		}
 		if !open {
-			if err := r.control(ctx, d.NextRepeatableRead()); err != nil {
+			if err := r.exec(ctx, d.NextRepeatableRead()); err != nil {
 				return err
 			}
 		}
-		end, err := c.BeginOwn(ctx)
+		end, err := r.conn.BeginOwn(ctx)
 		if err != nil {
 			return err
 		}
@@ -82,11 +88,10 @@ func (r *Run) besideGaps(ctx context.Context, d dialect.ReadOnlyErrorClassifier,
 	}
 }
 
-// besideHeld runs a statement in a transaction whose statements have snapshots of their
-// own. Another session finds that there are no slots, and keeps it so until the statement
-// has run.
-func (r *Run) besideHeld(ctx context.Context, d dialect.ReadOnlyErrorClassifier, statement func() error) error {
-	release, err := r.holdSoon(ctx, func(r *Run, ctx context.Context) (func() error, error) { return r.holdGaps(ctx, d) })
+// runBesideHeld runs a statement in a transaction whose statements have snapshots of their own.
+// Another session finds that there are no slots, and keeps it so until the statement has run.
+func (r *Run) runBesideHeld(ctx context.Context, d dialect.ReadOnlyErrorClassifier, statement func() error) error {
+	release, err := r.holdWithContext(ctx, func(r *Run, ctx context.Context) (func() error, error) { return r.holdGaps(ctx, d) })
 	if err != nil {
 		return r.notKept(err)
 	}
@@ -97,8 +102,8 @@ func (r *Run) besideHeld(ctx context.Context, d dialect.ReadOnlyErrorClassifier,
 	return err
 }
 
-// holdGaps drains the tables on another connection until it finds no slots and has
-// locked where they would be. The locks last until release.
+// holdGaps drains the tables on another connection until it finds no slots, and has locked the
+// gaps where they would be. The locks last until release.
 func (r *Run) holdGaps(ctx context.Context, d dialect.ReadOnlyErrorClassifier) (release func() error, err error) {
 	c, err := OpenOwn(ctx, r.conn.Shared)
 	if err != nil {
@@ -111,7 +116,7 @@ func (r *Run) holdGaps(ctx context.Context, d dialect.ReadOnlyErrorClassifier) (
 	}()
 	whole := r.wholeTables(c)
 	for {
-		if err := whole.control(ctx, d.NextRepeatableRead()); err != nil {
+		if err := whole.exec(ctx, d.NextRepeatableRead()); err != nil {
 			return nil, err
 		}
 		end, err := c.BeginOwn(ctx)
@@ -144,9 +149,9 @@ func (r *Run) onReadOnlyServer(err error) bool {
 	return ok && d.ServerReadOnly(err)
 }
 
-// asReplicated runs a statement in a transaction on a server that takes no writes: its
-// snapshot, if it has one, shows no slots.
-func (r *Run) asReplicated(ctx context.Context, refused error, snapshot bool, statement func() error) error {
+// runOnReadOnlyServer runs a statement in a transaction on a server that takes no writes, if the
+// transaction's snapshot shows no slots.
+func (r *Run) runOnReadOnlyServer(ctx context.Context, refused error, snapshot bool, statement func() error) error {
 	bare, err := false, error(nil)
 	if snapshot && !r.locksRows() {
 		bare, err = r.bare(ctx)
@@ -161,8 +166,8 @@ func (r *Run) asReplicated(ctx context.Context, refused error, snapshot bool, st
 	return statement()
 }
 
-// locksRows reports whether the statement may lock what it reads, so that plain keeps
-// others from counting until the transaction ends. What is no query reads with locks.
+// locksRows reports whether the statement may lock what it reads, so that the plain one keeps
+// others from counting until the transaction ends. Anything but a query reads with locks.
 func (r *Run) locksRows() bool {
 	for _, t := range rewrite.Tokens(r.conn.Dialect().Lexis(), r.Plan.SQL) {
 		switch strings.ToUpper(r.Plan.SQL[t.Start:t.End]) {
@@ -177,16 +182,14 @@ func (r *Run) locksRows() bool {
 	return rewrite.ContainsFold(r.Plan.SQL, "for update") || rewrite.ContainsFold(r.Plan.SQL, "share")
 }
 
-// heldBare reports whether the transaction has found before that the tables have no
-// slots.
+// heldBare reports whether the transaction has found earlier that the tables have no slots.
 func (r *Run) heldBare() bool {
 	return !slices.ContainsFunc(r.Plan.Drain.Tables, func(d rewrite.DrainTable) bool {
 		return !slices.Contains(r.conn.bareTables, d.Table.Counter.Slotted())
 	})
 }
 
-// locksGaps reports whether the transaction that is open is at REPEATABLE READ or
-// above.
+// locksGaps reports whether the open transaction is at REPEATABLE READ or above.
 func (r *Run) locksGaps(ctx context.Context, d dialect.ReadOnlyErrorClassifier) (bool, error) {
 	if begun := sql.IsolationLevel(r.conn.begun); begun != sql.LevelDefault {
 		return begun >= sql.LevelRepeatableRead, nil
@@ -196,7 +199,7 @@ func (r *Run) locksGaps(ctx context.Context, d dialect.ReadOnlyErrorClassifier) 
 
 // foldAside drains the tables on a connection of slotsql's own.
 func (r *Run) foldAside(ctx context.Context) error {
-	_, err := r.holdSoon(ctx, func(r *Run, ctx context.Context) (func() error, error) { return nil, r.foldOn(ctx) })
+	_, err := r.holdWithContext(ctx, func(r *Run, ctx context.Context) (func() error, error) { return nil, r.foldOn(ctx) })
 	return err
 }
 
@@ -212,8 +215,8 @@ func (r *Run) foldOn(ctx context.Context) error {
 	})
 }
 
-// holdBare reports whether the tables have no slots, as the transaction sees them
-// and as they are, and keeps it so.
+// holdBare reports whether the tables have no slots, both as the transaction sees them and as they
+// are, and keeps it so.
 func (r *Run) holdBare(ctx context.Context) (bool, error) {
 	for _, lock := range []string{"", " LOCK IN SHARE MODE"} {
 		for _, d := range r.Plan.Drain.Tables {

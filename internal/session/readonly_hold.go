@@ -9,27 +9,26 @@ import (
 	"github.com/slotsql/slotsql/internal/link"
 )
 
-// Another connection holds the lock of a drain on tables without slots. What it finds
-// in slots it has to fold and commit first, so that others see the base values, and
-// with the commit the lock is gone: sessions that have waited for it count, and there are
-// slots again. Beside callers that count without a pause that would go on for ever. So
-// after the first time two connections ask for the lock together. One has it first
-// and folds; the other one stands right behind it, before all who count, and finds
-// nothing.
+// Another connection holds the lock of a drain on tables without slots. If it finds slots, it has
+// to fold them and commit, so that others see the base values. But the commit also ends the lock:
+// sessions that have waited for it go on to count, and there are slots again. If callers count
+// without a pause that would never end. So after the first time two connections ask for the lock
+// together. One gets it and folds; the other one is right behind it in the queue, before all who
+// count, and finds nothing.
 
-const holdPatience = 15 * time.Second // to have the tables locked and without slots
+const holdPatience = 15 * time.Second // for the tables to be locked and without slots
 
 // hold is the lock of a drain, in a transaction of slotsql's own.
 type hold struct {
 	run  *Run
 	end  func(error) error // the transaction
 	bare bool              // there are no slots
-	err  error             // the lock was not had, and the transaction has ended
+	err  error             // the lock was not taken, and the transaction has ended
 }
 
-// holdSoon runs what works on the tables on other connections, and may hold them until release. It
-// waits for that as long as holdPatience.
-func (r *Run) holdSoon(ctx context.Context, hold func(*Run, context.Context) (func() error, error)) (release func() error, err error) {
+// holdWithContext runs hold, which works on the tables on other connections and may lock them until
+// release. It waits for that for holdPatience at most.
+func (r *Run) holdWithContext(ctx context.Context, hold func(*Run, context.Context) (func() error, error)) (release func() error, err error) {
 	ctx, cancel := context.WithTimeout(ctx, holdPatience)
 	defer cancel()
 	cp := r.clone()
@@ -38,10 +37,10 @@ func (r *Run) holdSoon(ctx context.Context, hold func(*Run, context.Context) (fu
 			_ = release()
 		}
 	}
-	return link.Soon(ctx, &r.conn.Shared.Database, func() (func() error, error) { return hold(cp, ctx) }, late)
+	return link.WithContext(ctx, &r.conn.Shared.Database, func() (func() error, error) { return hold(cp, ctx) }, late)
 }
 
-// holdAside locks the tables on another connection, without slots, until release.
+// holdAside locks the tables on another connection, once they have no slots, until release.
 func (r *Run) holdAside(ctx context.Context) (release func() error, err error) {
 	if !r.conn.Shared.OpensAside {
 		return nil, errUnheard
@@ -88,8 +87,8 @@ func (r *Run) openHolder(ctx context.Context) (*Run, error) {
 	return r.wholeTables(c), nil
 }
 
-// holdFirst has all connections ask for the lock, and folds for the first what there
-// is, until one has found nothing, or the last has the lock.
+// holdFirst has all connections ask for the lock. It folds for each that gets the lock and finds
+// slots, until one finds none, or the last one has the lock.
 func holdFirst(ctx context.Context, all []*Run) (h hold) {
 	waiting, cancel := context.WithCancel(ctx)
 	defer cancel()

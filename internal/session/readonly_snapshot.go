@@ -9,30 +9,31 @@ import (
 	"github.com/slotsql/slotsql/internal/link"
 )
 
-// Where all queries of a transaction see one snapshot, a look at the slot tables
-// tells what a view will read: if the snapshot shows no slots, base values are the
-// totals, for as long as the transaction lasts, without any lock.
+// If all queries of a transaction see one snapshot, a look at the slot tables tells what a view
+// will read: if the snapshot shows no slots, base values are the totals for as long as the
+// transaction lasts, without any lock.
 //
-// In autocommit the look and the statement share a transaction of slotsql's own. If there
-// are slots and the session is read-only by its own setting alone, they are folded in
-// a transaction that may write, and may not any more when the statement runs.
+// In autocommit the look and the statement share a transaction of slotsql's own. If there are
+// slots, and the session is read-only only by its own setting, they are folded in a transaction
+// that may write, and may no longer when the statement runs.
 //
-// In a READ ONLY transaction of the application (PostgreSQL) nothing can be folded.
-// That is done on another connection, which then holds the lock of a drain while it
-// sees no slots: no increment in slots is in flight, and none can begin. At
-// REPEATABLE READ and above it holds the lock while the look opens the snapshot, and
-// what the look finds decides. Below, each statement has its own snapshot, a routine
-// several, and the lock is held until the statement has run: it sees base values that are
-// totals. The server knows nothing of the statement and the lock belonging together. So
-// neither waits for locks for ever, and a session that waits for both is released.
+// In a READ ONLY transaction of the application (PostgreSQL) nothing can be folded. That is done
+// on another connection, which then holds the lock of a drain while it sees no slots: no increment
+// in slots is in flight, and none can begin. At REPEATABLE READ and above it holds the lock while
+// the look takes the snapshot, and what the look finds decides. Below, each statement has its own
+// snapshot, and a routine several, so the lock is held until the statement has run: it sees base
+// values that are totals. The server does not know that the statement and the lock belong together
+// and would not detect a deadlock between them. So neither waits for locks for ever, and a session
+// that waits for both is released.
 
 const (
 	lookPatience = time.Second // the lock is held while a snapshot is opened
 	readPatience = "10s"       // the statement waits for a lock of others while the lock is held
 )
 
-// inSnapshot runs a statement in a transaction of slotsql's own.
-func (r *Run) inSnapshot(ctx context.Context, refused error, statement func() error) error {
+// runInSnapshot runs a statement in a transaction of slotsql's own that shows no slots, or else
+// after a drain if the session may write.
+func (r *Run) runInSnapshot(ctx context.Context, refused error, statement func() error) error {
 	c := r.conn
 	d := c.Shared.Dialect.(dialect.ReadOnlyReader)
 	end, err := c.BeginOwnAs(ctx, d.ReadTx())
@@ -53,11 +54,11 @@ func (r *Run) inSnapshot(ctx context.Context, refused error, statement func() er
 	if !lifts {
 		return r.notFolded(refused, "connect to a database that may be written")
 	}
-	return r.lifted(ctx, d, refused, statement)
+	return r.runWritable(ctx, d, refused, statement)
 }
 
-// lifted runs a statement after a drain that the session's own setting forbids.
-func (r *Run) lifted(ctx context.Context, d dialect.ReadOnlyReader, refused error, statement func() error) error {
+// runWritable runs a statement after a drain that only the session's own setting forbids.
+func (r *Run) runWritable(ctx context.Context, d dialect.ReadOnlyReader, refused error, statement func() error) error {
 	c := r.conn
 	defer c.Drain.End()
 	end, err := c.BeginOwn(ctx)
@@ -80,8 +81,8 @@ func (r *Run) lifted(ctx context.Context, d dialect.ReadOnlyReader, refused erro
 	return err
 }
 
-// inReadOnly runs a statement in the application's READ ONLY transaction.
-func (r *Run) inReadOnly(ctx context.Context, w dialect.ReadOnlyWatcher, statement func() error) error {
+// runInReadOnlyTx runs a statement in the application's READ ONLY transaction.
+func (r *Run) runInReadOnlyTx(ctx context.Context, w dialect.ReadOnlyWatcher, statement func() error) error {
 	c := r.conn
 	if r.heldBare() {
 		return statement()
@@ -91,34 +92,34 @@ func (r *Run) inReadOnly(ctx context.Context, w dialect.ReadOnlyWatcher, stateme
 		return err
 	}
 	if held {
-		return r.inOldSnapshot(ctx, w, statement)
+		return r.runInOldSnapshot(ctx, w, statement)
 	}
 	applied, err := r.ask(ctx, w.AppliedQuery())
 	if err != nil {
 		return err
 	}
 	if applied != "" {
-		return r.onReplica(ctx, w, applied, statement)
+		return r.runOnReplica(ctx, w, applied, statement)
 	}
 	if c.lastChange > 0 { // the lock would wait for this transaction
 		return r.notFolded(w.ErrReadOnly(), "do so before the transaction has changed it and become READ ONLY")
 	}
-	release, err := r.holdSoon(ctx, (*Run).holdAside)
+	release, err := r.holdWithContext(ctx, (*Run).holdAside)
 	if err != nil {
 		return r.notKept(err)
 	}
-	err = r.patiently(ctx, w, statement)
+	err = r.runWithLockTimeout(ctx, w, statement)
 	if rerr := release(); err == nil {
 		err = rerr // the lock may have been lost before the statement has run
 	}
 	return err
 }
 
-// inOldSnapshot runs a statement in a transaction whose snapshot shows no slots.
-func (r *Run) inOldSnapshot(ctx context.Context, w dialect.ReadOnlyWatcher, statement func() error) error {
-	// Where the lock cannot be had the look tells all the same. It may wait for
-	// transactions that wait for the lock (DEFERRABLE): then that is given up.
-	release, err := r.holdSoon(ctx, (*Run).holdAside)
+// runInOldSnapshot runs a statement in a transaction whose snapshot shows no slots.
+func (r *Run) runInOldSnapshot(ctx context.Context, w dialect.ReadOnlyWatcher, statement func() error) error {
+	// Without the lock the look tells all the same. The lock may be waiting for transactions that
+	// wait for it (DEFERRABLE): then it is given up.
+	release, err := r.holdWithContext(ctx, (*Run).holdAside)
 	if err == nil {
 		held := time.AfterFunc(lookPatience, func() { _ = release() })
 		defer func() {
@@ -138,10 +139,10 @@ func (r *Run) inOldSnapshot(ctx context.Context, w dialect.ReadOnlyWatcher, stat
 	return statement()
 }
 
-// onReplica runs a statement between two looks that find no slots, and the replica in the
-// same state: at most one transaction has become visible in between. If that had made
-// slots, the second look would see them, because it takes another one to fold them.
-func (r *Run) onReplica(ctx context.Context, w dialect.ReadOnlyWatcher, applied string, statement func() error) error {
+// runOnReplica runs a statement between two looks that find no slots, with the replica in the same
+// state: at most one transaction has become visible in between. If that had created slots, the
+// second look would see them, since it takes another transaction to fold them.
+func (r *Run) runOnReplica(ctx context.Context, w dialect.ReadOnlyWatcher, applied string, statement func() error) error {
 	bare, err := r.bare(ctx)
 	if err != nil {
 		return r.conn.Lost(err)
@@ -165,8 +166,8 @@ func (r *Run) onReplica(ctx context.Context, w dialect.ReadOnlyWatcher, applied 
 	return nil
 }
 
-// patiently runs a statement that waits for locks for some seconds at most.
-func (r *Run) patiently(ctx context.Context, w dialect.ReadOnlyWatcher, statement func() error) error {
+// runWithLockTimeout runs a statement that waits for a lock for some seconds at most.
+func (r *Run) runWithLockTimeout(ctx context.Context, w dialect.ReadOnlyWatcher, statement func() error) error {
 	ask, set := w.LockPatience()
 	patience, err := r.ask(ctx, ask)
 	if err != nil {

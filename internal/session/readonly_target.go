@@ -7,10 +7,10 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// changesDrained reports whether the statement certainly changes rows of a counter table
-// that it drains: it begins as UPDATE, DELETE, INSERT or REPLACE of that table alone. A
-// READ ONLY transaction refuses it whatever is in slots, so nothing has to be kept out of
-// them for it. (A temporary table of that name is not drained.)
+// changesDrained reports whether the statement certainly changes rows of a counter table that it
+// drains: it begins as UPDATE, DELETE, INSERT or REPLACE of that table alone. A READ ONLY
+// transaction refuses it whatever the slots hold, so nothing has to be done for it. (A temporary
+// table of that name is not drained.)
 func (r *Run) changesDrained() bool {
 	query := r.Plan.SQL
 	var words []string

@@ -12,28 +12,28 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// A portion is moved from the base row to a slot by a short transaction of slotsql's own, on
-// another connection: in that of the application the base row would stay locked until it
-// ends. The base row is locked first, as by a drain, and its value read; then the portion
-// leaves it and arrives in the slot, and before that is committed the base value is compared
-// with what it has to be, as a fold does. The total never changes, and the slot row is made
-// under the base row's lock, so that a drain meets it.
+// A portion is moved from the base row to a slot in a short transaction on a side connection: in
+// the application's transaction the base row would stay locked until that ends. The base row is
+// locked first, as by a drain, and its value is read. Then the portion leaves it and arrives in
+// the slot, and before the commit the base value is compared with what it must be, as a fold does.
+// The total never changes, and the slot row is created under the base row's lock, so a drain finds
+// it.
 
 // maxMovers bounds the connections that move portions.
 const (
 	maxMovers = 4
-	// moverPatience is for a portion to be moved, a wait of a second for the row included.
+	// moverPatience bounds the move of a portion, including a wait of a second for the row.
 	moverPatience = 2 * time.Second
 	moverRest     = 10 * time.Second
-	// restockPatience is how long a statement waits for it: long enough for a few round
-	// trips, and short beside what a lock is waited for.
+	// restockPatience is how long a statement waits for it: long enough for a few round trips, and
+	// short compared with a lock timeout.
 	restockPatience = 150 * time.Millisecond
 )
 
-// restock has a portion moved to a slot, if that is worthwhile, and waits for that a little.
-// The base row may be locked by the very transaction that wants the portion, by a statement
-// that slotsql does not know of or the check of a foreign key: then its own statement goes
-// to the base row, and the portion is for others.
+// restock has a portion moved to a slot, if it is worthwhile, and waits for that for a short time.
+// The base row may be locked by the very transaction that wants the portion, by a statement that
+// slotsql does not know or by the check of a foreign key. Then its statement goes to the base row,
+// and the portion is for others.
 func (r *Run) restock(ctx context.Context, p *rewrite.Portion, share int, at slots.SlotRow) {
 	cp, done := r.clone(), make(chan struct{})
 	go func(ctx context.Context) {
@@ -47,7 +47,7 @@ func (r *Run) restock(ctx context.Context, p *rewrite.Portion, share int, at slo
 	select {
 	case <-done:
 	case <-patience.C:
-		r.conn.Shared.portions.Rest(at.Row)
+		r.conn.Shared.portions.Pause(at.Row)
 	case <-ctx.Done():
 	}
 }
@@ -59,18 +59,18 @@ func (r *Run) restockNow(ctx context.Context, p *rewrite.Portion, share int, at 
 		return
 	}
 	defer back()
-	if _, rests := portions.Holds(at, p.Shares[share].Column); rests {
+	if _, paused := portions.Holds(at, p.Shares[share].Column); paused {
 		return
 	}
 	size, place, err := r.move(ctx, p, share, at)
 	if err != nil || size == 0 {
-		portions.Rest(at.Row)
+		portions.Pause(at.Row)
 		return
 	}
-	portions.Moved(at, p.Shares[share].Column, size, place)
+	portions.NoteMoved(at, p.Shares[share].Column, size, place)
 }
 
-// move moves a portion, and returns its size, 0 for none, and the server that it is on.
+// move moves a portion. It returns its size, 0 for none, and the server that it is on.
 func (r *Run) move(ctx context.Context, p *rewrite.Portion, share int, at slots.SlotRow) (size int64, place string, err error) {
 	s := r.conn.Shared
 	m, ok := s.Dialect.(dialect.PortionMover)
@@ -78,7 +78,7 @@ func (r *Run) move(ctx context.Context, p *rewrite.Portion, share int, at slots.
 		return 0, "", errNoSide
 	}
 	connected, begin, commit, rollback := m.Moving()
-	c, _, err := s.asides.movers.take(ctx, func(ctx context.Context) (*Conn, error) { return s.openSide(ctx, connected) })
+	c, _, err := s.sides.movers.take(ctx, func(ctx context.Context) (*Conn, error) { return s.openSide(ctx, connected) })
 	if err != nil {
 		return 0, "", err
 	}
@@ -91,10 +91,10 @@ func (r *Run) move(ctx context.Context, p *rewrite.Portion, share int, at slots.
 		err = c.Session().ExecAll(ctx, end)
 	}
 	if err != nil {
-		s.asides.movers.drop(c)
+		s.sides.movers.drop(c)
 		return 0, "", err
 	}
-	s.asides.movers.keep(c)
+	s.sides.movers.keep(c)
 	return size, place, nil
 }
 
@@ -155,7 +155,7 @@ type baseRow struct {
 	value, bound int64
 }
 
-// baseValue reads the row of a query for a base value; false where there is none, or no bound.
+// baseValue reads the result of a query for a base value; false if there is no row, or no bound.
 func baseValue(rows [][]any) (b baseRow, ok bool) {
 	if len(rows) != 1 || len(rows[0]) < 3 {
 		return b, false

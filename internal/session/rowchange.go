@@ -84,7 +84,7 @@ func (r *Run) note(rows rewrite.DrainTable, how manner) {
 	if c.Shared.Traits.OneWriter || c.InAutocommit() {
 		return
 	}
-	if rows = r.chosen(rows); rows.Versions == nil && how >= afterDrain {
+	if rows = r.rowsToDrain(rows); rows.Versions == nil && how >= afterDrain {
 		return
 	}
 	rows.New = nil
@@ -134,11 +134,11 @@ func (r *Run) changeKey(rows *rewrite.DrainTable, how manner) (k slots.RowKey, o
 	return slots.RowKey{Table: r.sql(&rows.Rows), Values: string(b)}, ok
 }
 
-// counted remembers an increment in a slot.
-func (r *Run) counted() { r.note(r.Plan.Increment.Row, inSlot) }
+// noteIncrement remembers an increment in a slot.
+func (r *Run) noteIncrement() { r.note(r.Plan.Increment.Row, inSlot) }
 
-// changed remembers what a statement has changed on the base rows.
-func (r *Run) changed(affected int64) {
+// noteChanges remembers what a statement has changed on the base rows.
+func (r *Run) noteChanges(affected int64) {
 	base := &r.Plan.Base
 	how := onBase
 	switch {
@@ -152,7 +152,7 @@ func (r *Run) changed(affected int64) {
 	}
 	for _, d := range base.Changes {
 		if base.Counted && affected > 0 {
-			r.hasLocked(d.Table)
+			r.noteRowLocked(d.Table)
 		}
 		r.note(d, how)
 	}
@@ -264,7 +264,7 @@ func (c *Conn) keepRows(ctx context.Context, ch *rowChange) (seen bool, err erro
 	if alone {
 		ch.readAlone()
 	} else {
-		ch.plan.habit.Drains()
+		ch.plan.habit.NoteDrain()
 	}
 	if ch.how >= afterDrain || ch.how != inSlot && c.drained(ch) {
 		return true, nil
@@ -289,7 +289,7 @@ func (c *Conn) keepRows(ctx context.Context, ch *rowChange) (seen bool, err erro
 // that is not an increment never counts in a slot, and need not lock first because of that.
 func (ch *rowChange) readAlone() {
 	if ch.how == onBase && ch.plan.Increment != nil {
-		ch.plan.habit.WouldDrain()
+		ch.plan.habit.NoteWouldDrain()
 	}
 }
 
@@ -315,7 +315,7 @@ func (r *Run) hasDrained() bool {
 // before and must not change what is newer.
 func (r *Run) locksFirst(ctx context.Context, rows *rewrite.DrainTable) (bool, error) {
 	c := r.conn
-	if !c.Tx.KeepsLocks() || !r.Plan.habit.First() {
+	if !c.Tx.KeepsLocks() || !r.Plan.habit.LocksFirst() {
 		if !rows.Only {
 			return false, nil
 		}

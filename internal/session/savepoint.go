@@ -2,21 +2,20 @@ package session
 
 import "github.com/slotsql/slotsql/rewrite"
 
-// A ROLLBACK TO SAVEPOINT undoes changes: what they have changed is as others
-// have left it, and no longer the transaction's own. What has been remembered of
-// them (rowchange.go) is forgotten. A savepoint that is not found, or not the one
-// meant, leaves too much remembered, which costs locks only. So none of it counts as locked, or as drained.
+// ROLLBACK TO SAVEPOINT undoes changes of the transaction. What was remembered of those
+// (rowchange.go) is forgotten, and no row counts as locked or drained any more. If a savepoint is
+// not found, or mistaken for another, too much stays remembered, which costs locks only.
 
-// A mark is a savepoint and the number of the last change before it.
+// A mark is a savepoint, and the number of the last change before it.
 type mark struct {
 	name       string
 	lastChange int
 }
 
-// maxMarks is how many savepoints are remembered, the newest.
+// maxMarks bounds the savepoints that are remembered: the newest ones.
 const maxMarks = 256
 
-// mark notes a savepoint that has been set, released or rolled back to.
+// mark notes that a savepoint has been set, released or rolled back to.
 func (h *history) mark(e rewrite.TxEvent) {
 	switch e.Kind {
 	case rewrite.TxSavepoint:
@@ -45,7 +44,7 @@ func (h *history) mark(e rewrite.TxEvent) {
 	}
 }
 
-// markOf returns the newest savepoint of a name, -1 when there is none.
+// markOf returns the index of the newest savepoint with a name, -1 if there is none.
 func (h *history) markOf(name string) int {
 	for i := len(h.marks) - 1; i >= 0; i-- {
 		if h.marks[i].name == name {

@@ -13,8 +13,8 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// This file finds the plan of a statement that has not been seen before among those of its
-// shape: see rewrite.SharedPlan.
+// This file finds the plan of a statement that has not been seen before among those of its shape:
+// see rewrite.SharedPlan.
 
 // shape is what is known of the statements of one shape.
 type shape struct {
@@ -66,7 +66,7 @@ func (c *Conn) planShaped(ctx context.Context, query string) (*plan, error) {
 		shared.Fill(o, &made.of, &made.holes)
 		p := &made.plan
 		p.Plan = &made.of
-		if c.Shared.comers.cameBefore(query) {
+		if c.Shared.repeats.seenBefore(query) {
 			sc.Plans.Put(query, p)
 		}
 		return p, nil
@@ -94,7 +94,7 @@ func (sh *shape) find(o *rewrite.Outline) (found *sharedPlan, due bool) {
 	return found, ok && !s.none
 }
 
-// learn makes a shared plan of that of a statement.
+// learn makes a shared plan from that of a statement.
 func (sh *shape) learn(pl *rewrite.Planner, o *rewrite.Outline, p *plan) {
 	shared := pl.Share(o, p.Plan)
 	if shared == nil {
@@ -110,9 +110,9 @@ func (sh *shape) learn(pl *rewrite.Planner, o *rewrite.Outline, p *plan) {
 	sh.add(known, string(o.Known(nil, known)), &sharedPlan{shared, p.tally, p.habit, p.learned})
 }
 
-// add adds a plan, or nil where one is to be made for the next statement with these known
-// literals. Where the planner has decided by literals that the plans there have not
-// been told apart by, these go.
+// add adds a plan, or nil if one is to be made for the next statement with these known literals.
+// If the planner has decided by literals by which the existing plans are not told apart, those are
+// dropped.
 func (sh *shape) add(known []bool, key string, p *sharedPlan) {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
@@ -129,15 +129,15 @@ func (sh *shape) add(known []bool, key string, p *sharedPlan) {
 	sh.shared.Store(next)
 }
 
-// comers tells statements that come again from those that come once: these are not worth a
-// place in a cache. It forgets, and may take one for another.
-type comers struct {
+// repeats tells statements that are sent again from those that are sent once, which are not worth
+// a place in a cache. It forgets, and may mistake one for another.
+type repeats struct {
 	seed maphash.Seed
 	seen [8192]atomic.Uint32
 }
 
-// cameBefore reports whether a statement has come before.
-func (c *comers) cameBefore(query string) bool {
+// seenBefore reports whether a statement has been sent before.
+func (c *repeats) seenBefore(query string) bool {
 	if len(query) > catalog.MaxCachedSQL {
 		return false
 	}

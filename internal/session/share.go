@@ -16,11 +16,11 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// This file is an execution's way through the coalescer.
+// This file takes an increment in a slot through the coalescer.
 
-// share runs the increment together with others of the same row that are under
-// way. It says what has become of it: counted, failed with the error, or alone,
-// when nothing has been applied and it is to run by itself.
+// share runs the increment together with others of the same row that are in flight, and returns
+// its verdict: counted; failed, with the error; or alone, if nothing has been applied and it is to
+// run by itself.
 func (r *Run) share(ctx context.Context) slots.Verdict {
 	alone := slots.Verdict{Outcome: slots.OutcomeAlone}
 	co := r.Plan.Increment.Coalesced
@@ -39,7 +39,7 @@ func (r *Run) share(ctx context.Context) slots.Verdict {
 	var buf [64]byte
 	var common []byte
 	form := r.slotForm(co)
-	if form.Many = r.known(co, m, &form.Seats); form.Many {
+	if form.Many = r.mayShareRows(co, m, &form.Picker); form.Many {
 		form.SQL = r.sql(co.Many)
 	} else if common, ok = r.commonArgs(buf[:0], co.Upsert.Args); !ok {
 		return alone
@@ -50,7 +50,7 @@ func (r *Run) share(ctx context.Context) slots.Verdict {
 			if v.Batch == nil {
 				v = m.Wait(ctx)
 			} else {
-				v = r.lead(ctx, m, v.Batch)
+				v = r.leadBatch(ctx, m, v.Batch)
 			}
 			switch {
 			case v.Outcome != slots.OutcomeLead:
@@ -61,21 +61,21 @@ func (r *Run) share(ctx context.Context) slots.Verdict {
 			}
 		}
 		if v.Outcome != slots.OutcomeRetry {
-			r.conn.spares.keep(m, v)
+			r.conn.spares.keepMember(m, v)
 			return v
 		}
 	}
 	return alone
 }
 
-// slotForm is the form of executions that add to a slot of one row.
+// slotForm returns the form of executions that add to a slot of one row.
 func (r *Run) slotForm(co *rewrite.Coalesced) slots.Form {
-	return slots.Form{SQL: r.sql(&co.Upsert), Node: r.conn.node.Number, Shares: co.Shares, Seats: r.seats()}
+	return slots.Form{SQL: r.sql(&co.Upsert), Node: r.conn.node.Number, Shares: co.Shares, Picker: r.picker()}
 }
 
-// known reports whether the increment may share a statement with those of other rows:
-// its row has a slot, and a key of whole numbers.
-func (r *Run) known(co *rewrite.Coalesced, m *slots.Member, seats *slots.Seats) bool {
+// mayShareRows reports whether the increment may share a statement with those of other rows: its
+// row has a slot, and a key of whole numbers.
+func (r *Run) mayShareRows(co *rewrite.Coalesced, m *slots.Member, picker *slots.Picker) bool {
 	if co.Many == nil {
 		return false
 	}
@@ -83,14 +83,14 @@ func (r *Run) known(co *rewrite.Coalesced, m *slots.Member, seats *slots.Seats) 
 		return false
 	}
 	row := slots.RowKey{Table: r.Plan.Increment.Table.Counter.Slotted(), Values: numbers(m.Key), Node: r.conn.node.Number}
-	if !seats.Settled(row) {
+	if !picker.KnowsLowest(row) {
 		return false
 	}
 	m.Row = row
 	return true
 }
 
-// numberKey puts the values of a key into the slice, and reports whether all are numbers.
+// numberKey stores the values of a key in into, and reports whether all of them are numbers.
 func (r *Run) numberKey(key []rewrite.KeyNumber, into []int64) bool {
 	for i, k := range key {
 		if k.Arg == nil {
@@ -123,8 +123,8 @@ func numbers(key []int64) string {
 	return string(b)
 }
 
-// lead runs the statement of a batch, and tells its members.
-func (r *Run) lead(ctx context.Context, m *slots.Member, b *slots.Batch) slots.Verdict {
+// leadBatch runs the statement of a batch, and tells its members.
+func (r *Run) leadBatch(ctx context.Context, m *slots.Member, b *slots.Batch) slots.Verdict {
 	if len(b.Members) == 1 {
 		defer m.Group.Next()
 		return r.leadAlone(ctx, r.placeOf(b))
@@ -142,10 +142,10 @@ func (r *Run) leadShared(ctx context.Context, m *slots.Member, b *slots.Batch, r
 	run = r.conn.Shared.traceGroup(m, b, run)
 	if ctx.Done() == nil {
 		run(ctx)
-		return m.Told().ForLeader()
+		return m.Receive().ForLeader()
 	}
-	// The statement is also the others', so it outlives this caller's context:
-	// it runs beside the caller, who may leave it behind: see detached.
+	// The statement is also the other members', so it outlives this caller's context. It runs in a
+	// goroutine of its own, from which the caller may walk away: see detached.
 	shared, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	b.Mu.Lock()
 	b.Cancel = cancel
@@ -165,10 +165,10 @@ func (r *Run) leadShared(ctx context.Context, m *slots.Member, b *slots.Batch, r
 	return v.ForLeader()
 }
 
-// leadAlone runs the increment as it is, while others may queue behind it.
+// leadAlone runs the increment by itself, while others may queue behind it.
 func (r *Run) leadAlone(ctx context.Context, p slots.Place) slots.Verdict {
 	start := time.Now()
-	res, n, err := r.addTo(ctx, p, false, true)
+	res, n, err := r.addToSlot(ctx, p, false, true)
 	r.conn.Shared.coalescer.Pace.Note(time.Since(start))
 	switch {
 	case err != nil && !r.conn.Engine.SlotFull(err):
@@ -179,7 +179,7 @@ func (r *Run) leadAlone(ctx context.Context, p slots.Place) slots.Verdict {
 	return slots.Verdict{Outcome: slots.OutcomeCounted, Result: res}
 }
 
-// placeOf is the place of a batch of one row.
+// placeOf returns the place of a batch of one row.
 func (r *Run) placeOf(b *slots.Batch) slots.Place {
 	if b.Many {
 		return b.Rows[0].Place
@@ -187,9 +187,8 @@ func (r *Run) placeOf(b *slots.Batch) slots.Place {
 	return r.place()
 }
 
-// runShared runs the one statement of a batch and tells its members, the leader
-// last. It may run beside the leader's caller, and so changes nothing of the
-// connection but what its statements themselves do.
+// runShared runs the one statement of a batch and tells its members, the leader last. The leader's
+// caller may have given up, so it changes nothing of the connection except by its statements.
 func (r *Run) runShared(ctx context.Context, m *slots.Member, b *slots.Batch, p slots.Place) {
 	v := slots.Verdict{Outcome: slots.OutcomeFailed, Err: errLeaderGone}
 	start := time.Now()
@@ -205,16 +204,16 @@ func (r *Run) runShared(ctx context.Context, m *slots.Member, b *slots.Batch, p 
 		m.Tell(v)
 	}()
 	shared := *r
-	shared.with = b
+	shared.batch = b
 	var n int64
 	var err error
 	if len(b.Rows) > 1 {
 		v.Result, n, err = shared.addMany(ctx)
 		if v.Outcome, v.Err = r.judgeMany(n, err, len(b.Rows)); v.Outcome == slots.OutcomeCounted {
-			r.conn.Shared.placement.Found(b.Rows[0].Row.Table)
+			r.conn.Shared.placement.NoteFound(b.Rows[0].Row.Table)
 		}
 	} else {
-		v.Result, n, err = shared.addTo(ctx, p, false, true)
+		v.Result, n, err = shared.addToSlot(ctx, p, false, true)
 		v.Outcome, v.Err = r.judge(n, err)
 	}
 	if v.Outcome == slots.OutcomeCounted {
@@ -222,13 +221,13 @@ func (r *Run) runShared(ctx context.Context, m *slots.Member, b *slots.Batch, p 
 	}
 }
 
-// addMany adds to slots of many rows: to all of them or, when a roll-up or a drain has
-// deleted one since, to none.
+// addMany adds to slots of many rows: to all of them, or to none if a roll-up or a drain has
+// deleted one meanwhile.
 func (r *Run) addMany(ctx context.Context) (driver.Result, int64, error) {
-	seats := r.seats()
+	picker := r.picker()
 	defer func() {
-		for _, row := range r.with.Rows {
-			seats.Leave(row.Place)
+		for _, row := range r.batch.Rows {
+			picker.Release(row.Place)
 		}
 	}()
 	return r.execBound(ctx, r.Plan.Increment.Coalesced.Many)
@@ -237,7 +236,7 @@ func (r *Run) addMany(ctx context.Context) (driver.Result, int64, error) {
 // errLeaderGone is the error of members whose leader has panicked.
 var errLeaderGone = &link.LostError{Cause: "the goroutine running the coalesced statement panicked"}
 
-// judge says what the result of a shared statement means for each member.
+// judge returns what the result of a shared statement means for each member.
 func (r *Run) judge(n int64, err error) (slots.Outcome, error) {
 	switch {
 	case err == nil && n > 0:
@@ -254,8 +253,8 @@ func (r *Run) judge(n int64, err error) (slots.Outcome, error) {
 	return slots.OutcomeFailed, err
 }
 
-// judgeMany says what the result of a statement for many rows means: it has
-// updated all of them, or none.
+// judgeMany returns what the result of a statement for many rows means: it must have updated all
+// of them, or none.
 func (r *Run) judgeMany(n int64, err error, rows int) (slots.Outcome, error) {
 	switch {
 	case err == nil && n == int64(rows):
@@ -268,14 +267,14 @@ func (r *Run) judgeMany(n int64, err error, rows int) (slots.Outcome, error) {
 	return r.judge(n, err)
 }
 
-// mayShare reports whether the execution may share a statement, in a slot or on the base row: it has the
-// arguments of the statement and no others, and its session is as the connector opened it.
+// mayShare reports whether the execution may share a statement, in a slot or on the base row: it
+// has exactly the arguments of the statement, and its session is as the connector opened it.
 func (r *Run) mayShare() bool {
 	return len(r.call.options) == 0 && len(r.call.args) == r.Plan.Inputs && r.conn.AsConnected()
 }
 
-// commonArgs appends those arguments of a shared statement that all its executions have in common;
-// false where one has a type whose equality is not plain.
+// commonArgs appends the arguments that all executions of a shared statement have in common; false
+// if one has a type whose equality is not plain.
 func (r *Run) commonArgs(b []byte, args []rewrite.Arg) ([]byte, bool) {
 	for _, a := range args {
 		if a.Slot || a.Total > 0 || a.Bound > 0 || a.Free {
@@ -308,8 +307,8 @@ func (r *Run) adds(s rewrite.Share) (int64, bool) {
 	return n, ok && n >= -s.Max && n <= s.Max
 }
 
-// units returns a number in units of a digit behind the point; false when it is
-// none, or has more digits.
+// units returns a number in units of the last of scale digits after the decimal point; false if it
+// is no number, or has more digits.
 func units(v any, scale int) (int64, bool) {
 	factor := int64(math.Pow10(scale))
 	switch rv := reflect.ValueOf(v); rv.Kind() {

@@ -11,15 +11,15 @@ import (
 	"github.com/slotsql/slotsql/internal/slots"
 )
 
-// Shared is what the connections of one connector share beside the facts of the
-// database: the plans of statements that name no counter table, and what the
-// sessions of one process know of each other.
+// Shared is what the connections of one connector share besides the facts of the database: the
+// plans of statements that name no counter table, and what the sessions of the process know about
+// each other.
 type Shared struct {
 	*catalog.Catalog
 
 	Untouched catalog.PlanCache // of statements that name no configured table
 
-	Rolling atomic.Bool // a roll-up runs inside the application
+	Rolling atomic.Bool // the connector runs a roll-up worker
 	Made    slots.Made
 
 	begun  sync.Once
@@ -32,15 +32,15 @@ type Shared struct {
 	coalescer *slots.Coalescer
 	heat      *slots.Heat
 	portions  *slots.Portions
-	asides    asides
+	sides     sideConns
 	warned    warnings
 	habits    habits
-	comers    comers
+	repeats   repeats
 	numbers   slots.Numbers
 }
 
-// asides are the connections that sessions have had opened beside their own.
-type asides struct {
+// sideConns are the connections opened beside the application's.
+type sideConns struct {
 	witness   *witness
 	observers *observers
 	movers    *sidePool // of portions, see refill.go
@@ -50,7 +50,7 @@ type asides struct {
 // habits are what the application's statements and transactions have been seen to do.
 type habits struct {
 	slots.Habits
-	level atomic.Int32 // of transactions that are begun without one, once it is known
+	level atomic.Int32 // the isolation level of transactions begun without one, once it is known
 }
 
 // NewFor returns what the connections of a connector share, for some of the configured tables.
@@ -58,11 +58,11 @@ func NewFor(d dialect.Dialect, cfg *config.Config, tables []config.TableConfig) 
 	s := &Shared{
 		Catalog:   catalog.NewCatalog(d, cfg, tables),
 		placement: slots.NewPlacement(),
-		asides:    asides{newWitness(), newObservers(), newSidePool(maxMovers, moverRest), newTickets(d.Traits().OneWriter)},
+		sides:     sideConns{newWitness(), newObservers(), newSidePool(maxMovers, moverRest), newTickets(d.Traits().OneWriter)},
 		coalescer: slots.NewCoalescer(),
 		heat:      slots.NewHeat(),
 		portions:  slots.NewPortions(),
-		comers:    comers{seed: maphash.MakeSeed()},
+		repeats:   repeats{seed: maphash.MakeSeed()},
 		Made:      slots.Made{Wake: make(chan struct{}, 1), Journal: make(chan struct{}, 1)},
 	}
 	s.Hooks.NewNames = s.Untouched.Clear
@@ -70,12 +70,31 @@ func NewFor(d dialect.Dialect, cfg *config.Config, tables []config.TableConfig) 
 	return s
 }
 
-// Close closes the connections that sessions have had opened beside their own.
+// New returns what the connections of a connector share. It knows the tables with mode on or
+// passive, and no others.
+func New(d dialect.Dialect, cfg *config.Config) *Shared {
+	return NewFor(d, cfg, cfg.TablesOf(config.ModeOn, config.ModePassive))
+}
+
+// ForModes returns one for tables of the given modes, which runs none of the application's
+// statements. It is on itself if that has all of them.
+func (on *Shared) ForModes(modes ...config.Mode) *Shared {
+	tables := on.Config.TablesOf(modes...)
+	if len(tables) == len(on.Tables) {
+		return on
+	}
+	s := NewFor(on.Dialect, on.Config, tables)
+	s.Logger, s.Dial, s.Role.Beside = on.Logger, on.Dial, true
+	s.Made.Wake, s.Made.Journal = on.Made.Wake, on.Made.Journal // a roll-up is of both
+	return s
+}
+
+// Close closes the side connections.
 func (s *Shared) Close() {
 	s.end()
-	s.asides.witness.close()
+	s.sides.witness.close()
 	s.Watch.Side.Close()
-	s.asides.observers.close()
-	s.asides.movers.close()
-	s.asides.tickets.side.close()
+	s.sides.observers.close()
+	s.sides.movers.close()
+	s.sides.tickets.side.close()
 }

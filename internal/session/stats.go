@@ -21,8 +21,8 @@ type StatementStats struct {
 	Scope string `json:"scope,omitempty"`
 
 	Statements uint64 `json:"statements"` // that were run, failed ones included
-	// Drains is how often slots were folded for these statements, per table. If the
-	// statement is not of class drain, the drain is that of a Fallback.
+	// Drains is how often slots were folded for these statements, once per table. For a class
+	// other than drain, these are drains of Fallbacks.
 	Drains uint64 `json:"drains"`
 	// Fallbacks is how many increments were not slotted when they ran: the row did not
 	// exist, its counter was NULL or close to the end of its range, or an argument did
@@ -46,11 +46,10 @@ type StatementStats struct {
 	Examples []string `json:"examples,omitempty"`
 }
 
-// Stats returns what all drivers of this process have done so far with
-// statements that concern counter tables, ordered by dialect, tables, class,
-// reason and scope. Statements that pass through untouched are not counted. The counts
-// only grow, so that a metrics library can export them as counters; each is
-// right by itself, together they may be some statements apart.
+// Stats returns what all drivers of this process have counted so far about statements on counter
+// tables, ordered by dialect, tables, class, reason and scope. Statements that pass through
+// untouched are not counted. The counts only grow, so that a metrics library can export them as
+// counters. Each count is exact, but they are not all read at the same instant.
 func Stats() []StatementStats {
 	var out []StatementStats
 	tallies.All(func(k tally.Kind, c *counts) {
@@ -74,7 +73,7 @@ type counts struct {
 	examples examples
 }
 
-// countsOf returns what counts the plan of a statement: nil where nothing is run, and for one that
+// countsOf returns what counts the plan of a statement; nil if nothing is run, and for one that
 // passes through.
 func (s *Shared) countsOf(p *rewrite.Plan, query string) *counts {
 	if s.Role.Dry || p.Class == rewrite.PassThrough {

@@ -14,26 +14,26 @@ var (
 	_ driver.StmtQueryContext  = (*stmt)(nil)
 	_ driver.NamedValueChecker = (*stmt)(nil)
 	_ driver.ColumnConverter   = (*convertingStmt)(nil) //nolint:staticcheck // delegated for old parents
-	_ via                      = (*stmt)(nil)
+	_ sender                   = (*stmt)(nil)
 )
 
-// stmt is a prepared statement: the plan's SQL prepared on the parent, and
-// the increment's own statements once they are used. NumInput is the original's, which
-// the plan's SQL shares.
+// stmt is a prepared statement: the plan's SQL prepared on the parent, and the increment's own
+// statements once they are used. The parent's statement takes as many arguments as the
+// application's.
 type stmt struct {
 	conn   *Conn
 	query  string
 	plan   *plan
 	parent driver.Stmt
-	sql    string // of parent
-	ran    bool   // parent has run
+	sql    string // that parent was prepared with
+	ran    bool   // parent has been executed
 
-	statements link.Kept // of the plan's increment
+	statements link.Kept // those of the plan's increment
 }
 
-// convertingStmt is a stmt whose parent has column converters. They are not
-// offered for another: database/sql would no longer convert the arguments of a
-// statement that does not know their number.
+// convertingStmt is a stmt whose parent has column converters. A stmt without them must not have
+// the method: database/sql would no longer convert the arguments of a statement that does not know
+// how many it takes.
 type convertingStmt struct {
 	*stmt
 	converter driver.ColumnConverter //nolint:staticcheck // the parent's choice
@@ -103,32 +103,32 @@ func named(args []driver.Value) []driver.NamedValue {
 
 // ExecContext implements driver.StmtExecContext.
 func (s *stmt) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
-	r, err := s.ready(ctx, args, false)
+	r, err := s.plannedRun(ctx, args, false)
 	if err != nil {
 		return nil, err
 	}
 	s.conn.Shared.shadowRan(r.Plan)
 	a, err := r.run(ctx)
-	s.conn.over(r)
+	s.conn.keepRun(r)
 	return a.result, err
 }
 
 // QueryContext implements driver.StmtQueryContext.
 func (s *stmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
-	r, err := s.ready(ctx, args, true)
+	r, err := s.plannedRun(ctx, args, true)
 	if err != nil {
 		return nil, err
 	}
-	defer s.conn.queried(r.Plan.Plan)
+	defer s.conn.noteQueried(r.Plan.Plan)
 	s.conn.Shared.shadowQueried(r.Plan, r.call.args, r.call.options)
 	known := s.conn.knownOpen(r.Plan.Plan)
 	a, err := r.run(ctx)
-	return s.conn.confirming(known, a.rows, err)
+	return s.conn.confirmAtEnd(known, a.rows, err)
 }
 
-// ready plans again: what was true when the statement was prepared may have
-// changed. The plan comes from the cache while it has not.
-func (s *stmt) ready(ctx context.Context, args []driver.NamedValue, wantsRows bool) (*Run, error) {
+// plannedRun plans the statement again, since the facts may have changed after it was prepared.
+// While they have not, the plan comes from the cache.
+func (s *stmt) plannedRun(ctx context.Context, args []driver.NamedValue, wantsRows bool) (*Run, error) {
 	_, values, options, err := s.conn.Engine.RewriteArgs(ctx, s.conn.Parent, s.query, args)
 	if err != nil {
 		return nil, err
@@ -138,11 +138,11 @@ func (s *stmt) ready(ctx context.Context, args []driver.NamedValue, wantsRows bo
 		return nil, err
 	}
 	s.plan = p
-	return s.conn.execution(p, s, call{args: values, options: options, wantsRows: wantsRows}), nil
+	return s.conn.takeRun(p, s, call{args: values, options: options, wantsRows: wantsRows}), nil
 }
 
-// reprepare makes the parent's statement one of the plan's SQL, which is about
-// to run.
+// reprepare prepares the plan's SQL, which is about to run, unless the parent's statement has it
+// already.
 func (s *stmt) reprepare(ctx context.Context, p *rewrite.Plan) error {
 	if s.sql == p.SQL && !(p.Read.Anew && s.ran) {
 		s.ran = true

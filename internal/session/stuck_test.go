@@ -110,7 +110,7 @@ func TestObserversStuck(t *testing.T) {
 	whileStuck(t, func(t *testing.T, s *Shared) {
 		for range 2 * maxObservers {
 			start := time.Now()
-			_, err := s.asides.observers.query(t.Context(), s, sideDialect{}, nil, "SELECT 1")
+			_, err := s.sides.observers.query(t.Context(), s, sideDialect{}, nil, "SELECT 1")
 			if took := time.Since(start); err == nil || took > observerPatience {
 				t.Errorf("error %v after %v", err, took)
 			}
@@ -122,7 +122,7 @@ func TestObserversStuck(t *testing.T) {
 func TestLeaseStuck(t *testing.T) {
 	whileStuck(t, func(t *testing.T, s *Shared) {
 		s.Dialect = sideDialect{Engine: fake.Probing}
-		roll := s.asides.tickets.blocks.Of("row")
+		roll := s.sides.tickets.blocks.Of("row")
 		lease, _ := roll.Lead(10)
 		r := &Run{
 			conn: WrapConn(s, &slowConn{server: &slowServer{}}),
@@ -147,11 +147,11 @@ func TestHoldStuck(t *testing.T) {
 		r := &Run{conn: WrapConn(s, &slowConn{server: &slowServer{}})}
 		letGo, released := make(chan struct{}), 0
 		start := time.Now()
-		release, err := r.holdSoon(t.Context(), func(*Run, context.Context) (func() error, error) {
+		release, err := r.holdWithContext(t.Context(), func(*Run, context.Context) (func() error, error) {
 			<-letGo
 			return func() error { released++; return nil }, nil
 		})
-		if took := time.Since(start); release != nil || !errors.Is(err, link.ErrLeft) || took != holdPatience {
+		if took := time.Since(start); release != nil || !errors.Is(err, link.ErrAbandoned) || took != holdPatience {
 			t.Errorf("error %v after %v", err, took)
 		}
 		close(letGo)

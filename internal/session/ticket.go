@@ -12,21 +12,39 @@ import (
 	"github.com/slotsql/slotsql/internal/slots"
 )
 
-// An execution that draws a number from a counter with tickets takes it from a block that
-// the process has leased. docs/design/tickets.md says why no number is given twice.
+// An execution that draws a number from a counter with tickets takes it from a block that the
+// process has leased. docs/design/tickets.md says why no number is given out twice.
 //
-// Outside of a transaction a block is leased on the execution's own connection, by its own
-// statement with the size of the block in the place of 1. In a transaction that would lock the
-// row until it ends, so it is done on a connection of slotsql's own. Where that is not
-// possible, and where the transaction may have the row locked itself, the execution draws
-// from the base row as it is written: that is always right, as the base row is at or above
-// all that is leased.
+// Outside a transaction a block is leased on the execution's own connection, by its own statement
+// with the size of the block in place of 1. In a transaction that would lock the row until it
+// ends, so it is done on a side connection. If that is not possible, or the transaction may have
+// locked the row itself, the execution draws from the base row by its statement as written: that
+// is always right, because the base value is at or above all numbers that have been leased.
 
-// ticketWait is how long an execution in a transaction waits for the lease of another one,
-// which may itself wait for a lock that the transaction has.
+// tickets are the blocks of numbers that a process has leased, and the connections on which
+// it leases them beside transactions.
+type tickets struct {
+	blocks  *slots.Tickets
+	holding slots.Holding
+	side    *sidePool
+}
+
+func newTickets(oneWriter bool) *tickets {
+	h := slots.HoldingFor(oneWriter)
+	return &tickets{blocks: slots.NewTickets(h.Draw), holding: h, side: newSidePool(maxLeasers, leaserRest)}
+}
+
+const (
+	maxLeasers    = 4
+	leaserRest    = 10 * time.Second
+	leasePatience = 2 * time.Second
+)
+
+// ticketWait is how long an execution in a transaction waits for another one's lease, which may
+// itself wait for a lock that the transaction has.
 const ticketWait = 100 * time.Millisecond
 
-// drawTicket draws a number from a block; false where the execution is to run as it is.
+// drawTicket draws a number from a block; false if the execution is to run as written.
 func (r *Run) drawTicket(ctx context.Context) (a answer, done bool, err error) {
 	if r.Plan.Group == nil || r.Plan.Group.Block == 0 {
 		return answer{}, false, nil
@@ -36,7 +54,7 @@ func (r *Run) drawTicket(ctx context.Context) (a answer, done bool, err error) {
 		return answer{}, err != nil, err
 	}
 	s := r.conn.Shared
-	most, roll := r.Plan.Group.Block, s.asides.tickets.blocks.Of(key)
+	most, roll := r.Plan.Group.Block, s.sides.tickets.blocks.Of(key)
 	var patience <-chan time.Time
 	for {
 		n, drawn, ahead := roll.Draw(most, !s.Traits.OneWriter)
@@ -44,7 +62,7 @@ func (r *Run) drawTicket(ctx context.Context) (a answer, done bool, err error) {
 			r.leaseAhead(ctx, ahead)
 		}
 		if drawn {
-			return r.ticket(n), true, nil
+			return r.ticketAnswer(n), true, nil
 		}
 		lease, ended := roll.Lead(most)
 		switch {
@@ -66,8 +84,8 @@ func (r *Run) drawTicket(ctx context.Context) (a answer, done bool, err error) {
 	}
 }
 
-// mayDraw reports whether the execution may draw from a block, what it has in common with
-// others that draw from the same one, and whether it is in a transaction.
+// mayDraw reports whether the execution may draw from a block, what it has in common with others
+// that draw from the same block, and whether it is in a transaction.
 func (r *Run) mayDraw(ctx context.Context) (key string, inTx, ok bool, err error) {
 	c, g, rows := r.conn, r.Plan.Group, r.call.wantsRows
 	if rows != (len(g.Returns) > 0) || !rows && g.InsertID == 0 || // nobody sees the number
@@ -92,10 +110,10 @@ func (r *Run) mayDraw(ctx context.Context) (key string, inTx, ok bool, err error
 	return g.Alike.Of(r.Plan.Holes) + "\x00" + string(args), inTx, true, nil
 }
 
-// mayDrawInTx reports whether a transaction may draw from a block. It may not once it has
-// touched rows of a table with tickets: where it has the row it is held to its own version of that,
-// and a lease would wait for it. Nor where a row that has changed since its snapshot fails it: the lease
-// changes the row. An engine with one writer would have the transaction fail as well.
+// mayDrawInTx reports whether a transaction may draw from a block. It may not once it has touched
+// rows of a table with tickets: if it has changed the row it must see its own version of it, and a
+// lease would wait for it. Nor if it would fail because the row has changed since its snapshot:
+// the lease changes the row. On an engine with one writer any lease would make it fail.
 func (r *Run) mayDrawInTx(ctx context.Context) (bool, error) {
 	c := r.conn
 	if c.Shared.Traits.OneWriter || !c.Ordinary() || c.tickets == ticketsTouched || c.access != readWrite || c.Tx.Own() {
@@ -107,25 +125,25 @@ func (r *Run) mayDrawInTx(ctx context.Context) (bool, error) {
 
 // leaseHere leases a block on the execution's own connection.
 func (r *Run) leaseHere(ctx context.Context, l *slots.Lease) (answer, bool, error) {
-	b, err := r.leased(ctx, r.conn, l)
+	b, err := r.leaseOn(ctx, r.conn, l)
 	if b != nil {
-		return r.ticket(l.Got(b, b.top)), true, nil
+		return r.ticketAnswer(l.Complete(b, b.top)), true, nil
 	}
 	e := &r.conn.Engine
 	if ctx.Err() != nil || err != nil && (e.LockTimeout(err) || !e.NotApplied(err) && !e.SlotFull(err)) {
-		r.conn.after(r.Plan.Plan, err)
+		r.conn.noteRan(r.Plan.Plan, err)
 		return answer{}, true, err
 	}
 	return answer{}, false, nil // as it is written it meets its own error, or affects no row
 }
 
-// leaseInTx leases a block on a connection of slotsql's own. The lease is also others', and
+// leaseInTx leases a block on a side connection. Other executions draw from it, too, so the lease
 // outlives the caller's context.
 func (r *Run) leaseInTx(ctx context.Context, l *slots.Lease) (answer, bool, error) {
 	cp, got := r.clone(), make(chan *slots.Ticket, 1)
 	go func() {
-		if b := cp.leasedAside(ctx, l); b != nil {
-			n := l.Got(b, b.top)
+		if b := cp.leaseAside(ctx, l); b != nil {
+			n := l.Complete(b, b.top)
 			got <- &n
 		}
 		close(got)
@@ -135,49 +153,49 @@ func (r *Run) leaseInTx(ctx context.Context, l *slots.Lease) (answer, bool, erro
 		if n == nil {
 			return answer{}, false, nil
 		}
-		return r.ticket(*n), true, nil
+		return r.ticketAnswer(*n), true, nil
 	case <-ctx.Done():
 		return answer{}, true, ctx.Err()
 	}
 }
 
-// leaseAhead leases the next block while the last one is drawn from.
+// leaseAhead leases the next block while the last one is still being drawn from.
 func (r *Run) leaseAhead(ctx context.Context, l *slots.Lease) {
 	cp := r.clone()
 	go func() {
-		if b := cp.leasedAside(ctx, l); b != nil {
-			l.GotAhead(b, b.top)
+		if b := cp.leaseAside(ctx, l); b != nil {
+			l.CompleteAhead(b, b.top)
 		}
 	}()
 }
 
-// leasedAside runs a lease on a connection of slotsql's own; nil where that has failed.
-func (r *Run) leasedAside(ctx context.Context, l *slots.Lease) *block {
+// leaseAside runs a lease on a side connection; nil if that fails.
+func (r *Run) leaseAside(ctx context.Context, l *slots.Lease) *block {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leasePatience)
 	defer cancel()
 	s := r.conn.Shared
 	d, ok := s.Dialect.(dialect.TicketLeaser)
 	if !ok || !s.OpensAside {
-		l.Failed(true)
+		l.Fail(true)
 		return nil
 	}
-	b, err := link.Soon(ctx, &s.Database, func() (*block, error) { return r.leasedOn(ctx, d, l), nil }, func(*block, error) {})
+	b, err := link.WithContext(ctx, &s.Database, func() (*block, error) { return r.leaseOnSide(ctx, d, l), nil }, func(*block, error) {})
 	if err != nil {
-		l.Failed(true) // a block that comes later is not drawn from
+		l.Fail(true) // a block that comes later is not drawn from
 	}
 	return b
 }
 
-// leasedOn is leasedAside, and may not return when ctx has ended.
-func (r *Run) leasedOn(ctx context.Context, d dialect.TicketLeaser, l *slots.Lease) *block {
+// leaseOnSide is leaseAside, but may return later than the end of ctx.
+func (r *Run) leaseOnSide(ctx context.Context, d dialect.TicketLeaser, l *slots.Lease) *block {
 	s := r.conn.Shared
-	side := s.asides.tickets.side
+	side := s.sides.tickets.side
 	c, err := side.takeNow(ctx, func(ctx context.Context) (*Conn, error) { return s.openSide(ctx, d.Leasing()) })
 	if err != nil {
-		l.Failed(true)
+		l.Fail(true)
 		return nil
 	}
-	b, err := r.leased(ctx, c, l)
+	b, err := r.leaseOn(ctx, c, l)
 	if err == nil || c.Engine.NotApplied(err) || c.Engine.LockTimeout(err) {
 		side.keep(c)
 	} else {
@@ -186,7 +204,7 @@ func (r *Run) leasedOn(ctx context.Context, d dialect.TicketLeaser, l *slots.Lea
 	return b
 }
 
-// block is what a lease has brought.
+// block is what a lease has returned.
 type block struct {
 	groupReply
 	columns []string
@@ -194,13 +212,13 @@ type block struct {
 	top     int64 // the last number
 }
 
-// leased runs a lease: the statement of a group, with the size of the block as its sum. Where
-// it brings no block the lease has ended: with an error, or because there is no row.
-func (r *Run) leased(ctx context.Context, c *Conn, l *slots.Lease) (b *block, err error) {
+// leaseOn runs a lease on a connection: the statement of a group, with the size of the block as
+// its sum. If it returns no block the lease has ended, with an error or because there is no row.
+func (r *Run) leaseOn(ctx context.Context, c *Conn, l *slots.Lease) (b *block, err error) {
 	failed := true
 	defer func() {
 		if failed {
-			l.Failed(b == nil)
+			l.Fail(b == nil)
 			b = nil
 		}
 	}()
@@ -209,7 +227,7 @@ func (r *Run) leased(ctx context.Context, c *Conn, l *slots.Lease) (b *block, er
 	if form.One != nil && l.Size == 1 {
 		bound = form.One
 	}
-	cp.conn, cp.via, cp.sums = c, direct{c}, &sums{totals: []int64{l.Size}}
+	cp.conn, cp.sender, cp.sums = c, direct{c}, &sums{totals: []int64{l.Size}}
 	args, err := cp.bind(bound.Args)
 	if err != nil {
 		return nil, err
@@ -243,7 +261,8 @@ func (r *Run) leased(ctx context.Context, c *Conn, l *slots.Lease) (b *block, er
 	return b, err
 }
 
-// ticketNumber reads a number that RETURNING has given. One above 63 bits counts on below.
+// ticketNumber reads a number that RETURNING has given. Numbers above 63 bits wrap around, and
+// differences between them stay right.
 func ticketNumber(v driver.Value) (int64, bool) {
 	var text string
 	switch v := v.(type) {
@@ -265,8 +284,8 @@ func ticketNumber(v driver.Value) (int64, bool) {
 	return int64(n), err == nil
 }
 
-// ticket is what the execution is told that has drawn a number.
-func (r *Run) ticket(n slots.Ticket) answer {
+// ticketAnswer returns the answer to the execution that has drawn a number.
+func (r *Run) ticketAnswer(n slots.Ticket) answer {
 	b := n.Answer.(*block)
 	r.Plan.tally.drewTicket()
 	if !r.call.wantsRows {

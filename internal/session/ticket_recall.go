@@ -7,9 +7,9 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// A statement that may set a counter with tickets lower, or remove its row, waits between
-// that and the commit until no block is drawn from any more that was leased before. While it
-// waits it has the row locked, so that none is leased. See docs/design/tickets.md.
+// A statement that may lower a counter with tickets, or remove its row, waits before the commit
+// until no block that was leased before is drawn from any more. While it waits it has the row
+// locked, so no block is leased. See docs/design/tickets.md.
 
 // touchedTickets is whether the open transaction may have locked rows of tables with tickets.
 type touchedTickets byte
@@ -19,8 +19,8 @@ const (
 	ticketsTouched
 )
 
-// touchTickets notes a statement that has run as it is. Where an engine fails a transaction as a
-// whole, an error counts as well: the next draw is to meet that.
+// touchTickets notes a statement that has run as it is. Where an error fails the whole transaction
+// it counts as well: the next draw must meet that.
 func (c *Conn) touchTickets(plan *rewrite.Plan, err error) {
 	if plan.Effects&(rewrite.TicketLock|rewrite.TicketRecall) == 0 && (err == nil || !c.Shared.Traits.ErrorAborts) {
 		return
@@ -49,14 +49,14 @@ func (r *Run) recalls() bool {
 	return false
 }
 
-// recall waits until blocks are over that were leased before the statement has locked its
-// rows. It does so even if the caller gives up: in a transaction the statement has been
-// applied, and may yet be committed.
-func (r *Run) recall() { time.Sleep(r.conn.Shared.asides.tickets.holding.Recall) }
+// recall waits until no block is drawn from that was leased before the statement locked its rows.
+// It waits even if the caller gives up: in a transaction the statement has been applied, and may
+// yet be committed.
+func (r *Run) recall() { time.Sleep(r.conn.Shared.sides.tickets.holding.Recall) }
 
-// recalled reports whether the statement is one that waits, of a class that has no
+// needsRecall reports whether the statement has to wait so, and is of a class that has no
 // transaction of its own for that.
-func (r *Run) recalled() bool {
+func (r *Run) needsRecall() bool {
 	switch r.Plan.Class {
 	case rewrite.Multi, rewrite.Drain, rewrite.Refused:
 		return false
@@ -73,7 +73,7 @@ func (r *Run) runRecalled(ctx context.Context) (answer, error) {
 	if r.conn.InAutocommit() {
 		run = r.send // nothing of the transaction has come before
 	}
-	return r.retrying(ctx, func(ctx context.Context) (a answer, err error) {
+	return r.runWithRetries(ctx, func(ctx context.Context) (a answer, err error) {
 		err = r.conn.InOwnTx(ctx, func() (err error) {
 			if a, err = run(ctx); err != nil {
 				return err

@@ -12,7 +12,7 @@ import (
 // What is sent gets the context returned; end is called when the database has answered.
 type GroupTracer = func(ctx context.Context, others []context.Context) (traced context.Context, end func())
 
-// traced is what a member keeps of its caller's context: nothing unless groups are traced.
+// traced returns what a member keeps of its caller's context: nothing unless groups are traced.
 func (s *Shared) traced(ctx context.Context) context.Context {
 	if s.TraceGroup == nil {
 		return nil

@@ -22,14 +22,14 @@ func (c *Conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 	if err := c.detached.await(ctx); err != nil {
 		return nil, err
 	}
-	c.HeedHere(ctx)
+	c.LookHereIfDue(ctx)
 	goesOn := c.Engine.Watcher != nil && c.Engine.Watcher.ConnInTransaction(c.Parent) // BEGIN sent as SQL: PostgreSQL only warns
 	t, err := c.ParentBegin(ctx, c.levelFor(opts))
 	if err != nil {
 		return nil, err
 	}
 	if !goesOn {
-		c.ended() // the one before, however that was
+		c.noteTxEnd() // of the transaction before, however it ended
 	}
 	c.Tx.Begin()
 	c.begin(opts)
@@ -45,9 +45,8 @@ type tx struct {
 	parent driver.Tx
 }
 
-// Commit implements driver.Tx. The state is unknown afterwards, not closed: a
-// failed commit may leave a transaction, and the session may have autocommit
-// off.
+// Commit implements driver.Tx. It leaves the state of the transaction unknown: after a failed
+// commit one may still be open, and the session may have autocommit off.
 func (t *tx) Commit() error {
 	if t.conn.Broken {
 		_ = t.Rollback()
@@ -57,13 +56,13 @@ func (t *tx) Commit() error {
 	if err == nil {
 		t.conn.trials.Committed()
 	}
-	t.conn.finished(err)
+	t.conn.noteTxFinish(err)
 	return err
 }
 
 // Rollback implements driver.Tx.
 func (t *tx) Rollback() error {
 	err := t.parent.Rollback()
-	t.conn.finished(err)
+	t.conn.noteTxFinish(err)
 	return err
 }

@@ -8,45 +8,44 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// However a transaction ends, there is one place for it: ended. What leads there
-// is a driver.Tx, a statement sent as SQL in whatever spelling, PREPARE
-// TRANSACTION, the implicit commit of DDL on MySQL, an error that leaves nothing
-// of the transaction, and the reset of a session. What is remembered of a
-// transaction must not outlive it: its isolation level, the rows that it has
-// changed and locked, the counters that it has read.
+// However a transaction ends, noteTxEnd is called: for a driver.Tx, a statement sent as SQL in any
+// spelling, PREPARE TRANSACTION, the implicit commit of DDL on MySQL, an error that leaves nothing
+// of the transaction, and the reset of a session. What is remembered of a transaction must not
+// outlive it: its isolation level, the rows that it has changed and locked, the counters that it
+// has read.
 //
-// Where only the server knows, nothing is taken for certain (doubted): what has
-// been read and changed stays remembered, which costs locks at most, but no row
-// counts as locked, and no level as known, until that has been looked at again.
-// A transaction that has begun meanwhile is so held to more than it has done,
-// and never to less.
+// If only the server knows whether it has ended (noteTxDoubt), what was read and changed stays
+// remembered, which costs locks at most; but no row counts as locked, and no level as known, until
+// that has been checked. So a transaction that has begun meanwhile is treated as if it had done
+// more than it has, never less.
 
-// ended notes that no transaction is open, or another one than before.
-func (c *Conn) ended() {
+// noteTxEnd notes that no transaction is open, or a new one.
+func (c *Conn) noteTxEnd() {
 	c.release()
 	c.SettleFacts(true)
 }
 
-// doubted notes that the transaction may have ended.
-func (c *Conn) doubted() {
+// noteTxDoubt notes that the transaction may have ended.
+func (c *Conn) noteTxDoubt() {
 	c.doubt()
 	c.SettleFacts(false)
 }
 
-// finished notes what a driver.Tx has returned for its end.
-func (c *Conn) finished(err error) {
-	c.conflicted(err)
+// noteTxFinish notes the end of a transaction by a driver.Tx, with the error that this has
+// returned.
+func (c *Conn) noteTxFinish(err error) {
+	c.noteConflict(err)
 	mayBeOpen := err != nil && !c.Idle()
 	c.Tx.Finish(mayBeOpen)
 	if mayBeOpen {
-		c.doubted()
+		c.noteTxDoubt()
 	} else {
-		c.ended()
+		c.noteTxEnd()
 	}
 }
 
-// transacted notes what the statement of a plan may have done to the transaction.
-func (c *Conn) transacted(plan *rewrite.Plan, err error) {
+// noteTxControl notes what a statement may have done to the transaction.
+func (c *Conn) noteTxControl(plan *rewrite.Plan, err error) {
 	c.Tx.Doubt()
 	query, events := plan.SQL, plan.TxEvents
 	if events == nil {
@@ -60,11 +59,11 @@ func (c *Conn) transacted(plan *rewrite.Plan, err error) {
 	switch {
 	case c.Idle():
 		c.Tx.Close()
-		c.ended()
+		c.noteTxEnd()
 		return
 	case err != nil:
 		c.Tx.Fail()
-		c.doubted()
+		c.noteTxDoubt()
 		return
 	}
 	before := c.Tx
@@ -73,37 +72,37 @@ func (c *Conn) transacted(plan *rewrite.Plan, err error) {
 		if e.Kind == rewrite.TxEnds && slots.Commits(c.Shared.Dialect.Lexis(), query) {
 			c.trials.Committed()
 		}
-		c.apply(e, ddl)
+		c.noteTxEvent(e, ddl)
 	}
 	if c.Shared.Traits.OneWriter && len(events) == 1 && events[0].Kind == rewrite.TxMayEnd && single(query) {
-		// SQLite has no routines: such a statement, ALTER or DROP, leaves the
-		// transaction as it is.
+		// SQLite has no routines: such a statement, an ALTER or DROP, leaves the transaction as it
+		// is.
 		c.Tx = before
 	}
 	c.giveUpLocks()
 	c.SettleFacts(false)
 }
 
-// single reports whether SQL is certainly one statement, and was read as such.
+// single reports whether SQL is certainly one statement.
 func single(query string) bool {
 	return len(query) < 1<<10 && strings.IndexByte(strings.TrimRight(query, "; \t\r\n"), ';') < 0
 }
 
-// apply notes what one statement has done.
-func (c *Conn) apply(e rewrite.TxEvent, ddl bool) {
+// noteTxEvent notes what one statement has done to the transaction.
+func (c *Conn) noteTxEvent(e rewrite.TxEvent, ddl bool) {
 	watched := c.Engine.Watcher != nil
 	c.NoteTx(e, ddl)
 	switch e.Kind {
 	case rewrite.TxBegins:
 		if !watched {
-			c.ended() // MySQL commits the one before
+			c.noteTxEnd() // MySQL commits the previous one
 		}
 		c.beginBySQL(e)
 	case rewrite.TxEnds:
-		c.ended()
+		c.noteTxEnd()
 	case rewrite.TxChanges:
 		if c.Shared.Traits.DDLCommits {
-			c.ended()
+			c.noteTxEnd()
 		}
 	case rewrite.TxReadOnly:
 		if watched {
@@ -112,7 +111,7 @@ func (c *Conn) apply(e rewrite.TxEvent, ddl bool) {
 		c.mayRefuse = true
 	case rewrite.TxMayEnd:
 		if !watched {
-			c.doubted()
+			c.noteTxDoubt()
 		}
 		c.relevel()
 	default:
@@ -120,22 +119,23 @@ func (c *Conn) apply(e rewrite.TxEvent, ddl bool) {
 	}
 }
 
-// failed notes an error of any statement, which may have undone the transaction.
-func (c *Conn) failed(err error) {
+// noteError notes an error of any statement, which may have rolled back the transaction.
+func (c *Conn) noteError(err error) {
 	c.Tx.Doubt()
-	c.conflicted(err)
+	c.noteConflict(err)
 	switch {
 	case err == driver.ErrSkip: // nothing has been sent
 	case c.Engine.TxEnded(err):
-		c.ended()
+		c.noteTxEnd()
 	default:
 		c.unlock()
 	}
 }
 
-// failsTx reports whether an error of one of slotsql's own statements has ended the application's transaction, or
-// left it with nothing to run but its end. The statement that follows would get another error (25P02), or none, and the
-// application would not know that it has to retry the transaction.
+// failsTx reports whether an error of one of slotsql's own statements has ended the application's
+// transaction, or left it able only to roll back. Then the application must get this error: its
+// own statement would get another one (25P02), or none, and it would not know that it has to retry
+// the transaction.
 func (c *Conn) failsTx(err error) bool {
 	return err != nil && (c.Engine.TxEnded(err) || c.Shared.Traits.ErrorAborts && !c.InAutocommit())
 }

@@ -11,12 +11,12 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// A role may lock rows of a counter table, or delete them, and have no right to UPDATE
-// its counters, or its slots. Its drains lock the base rows as ever, so that no other session
-// makes slot rows of theirs any more. When there are none then, nothing has to be moved:
-// base values are totals until the transaction ends, and the statement runs as it is. A slot
-// row that is there, even with nothing in it, may be added to without the base row's lock;
-// for these the error names the rights to grant.
+// A role may be allowed to lock or delete rows of a counter table, but not to UPDATE its counters
+// or its slots. Its drains lock the base rows as always, so no other session can create slot rows
+// of them. If there are none then, nothing has to be moved: base values are totals until the
+// transaction ends, and the statement runs as it is. A slot row that exists, even one that holds
+// nothing, may be added to without a lock on the base row; then the error names the rights to
+// grant.
 
 // learnGrants finds out what has to be granted before the session's user may drain.
 func (r *Run) learnGrants(ctx context.Context) error {
@@ -30,7 +30,7 @@ func (r *Run) learnGrants(ctx context.Context) error {
 	return r.askGrants(ctx)
 }
 
-// askGrants is learnGrants for the rights that the session's user has just now.
+// askGrants is learnGrants for the rights that the session's user has at this moment.
 func (r *Run) askGrants(ctx context.Context) error {
 	c := r.conn
 	d, ok := c.Shared.Dialect.(dialect.RightsReader)
@@ -52,8 +52,8 @@ func (r *Run) askGrants(ctx context.Context) error {
 	return nil
 }
 
-// ownLock returns a drain as the session's user may run it.
-func (r *Run) ownLock(d rewrite.DrainTable) rewrite.DrainTable {
+// lockByRights returns a drain with a lock that the session's user may take.
+func (r *Run) lockByRights(d rewrite.DrainTable) rewrite.DrainTable {
 	if len(r.ungranted) == 0 {
 		return d
 	}
@@ -64,10 +64,10 @@ func (r *Run) ownLock(d rewrite.DrainTable) rewrite.DrainTable {
 	return d
 }
 
-// nothingToFold reports whether a drain whose rows are locked leaves its fold out. A
-// fold of nothing changes no row, but a trigger for each statement would fire for it.
-// No slot row that is there can be missed: one that has come since the transaction's
-// snapshot has been met by then (newer), and no other one comes while the lock is held.
+// nothingToFold reports whether a drain whose rows are locked has no fold to run. A fold of
+// nothing changes no row, but would fire a statement trigger. No existing slot row can be missed:
+// one that is newer than the transaction's snapshot has been met by then (newerslots.go), and no
+// other can be created while the lock is held.
 func (r *Run) nothingToFold(ctx context.Context, d *rewrite.DrainTable) (bool, error) {
 	if idle, err := r.nothingHeld(ctx, d); idle || err != nil {
 		return idle, err
@@ -79,20 +79,20 @@ func (r *Run) nothingToFold(ctx context.Context, d *rewrite.DrainTable) (bool, e
 	return err == nil && len(found) == 0, err
 }
 
-// nothingHeld reports whether a drain has nothing to move, for a user who may not move
-// it. Where the rights have been granted since, it does.
+// nothingHeld reports whether a drain has nothing to move, for a user who may not move it. If the
+// rights have been granted since, there may be.
 func (r *Run) nothingHeld(ctx context.Context, d *rewrite.DrainTable) (bool, error) {
 	if len(r.ungranted) == 0 || d.Look.Held == nil {
 		return false, nil
 	}
 	found, err := r.find(ctx, d.Look.Held)
 	if err != nil || len(found) == 0 {
-		return err == nil, r.lacking(d, err)
+		return err == nil, r.explainDenied(d, err)
 	}
 	if granted, err := r.grantedSince(ctx); granted || err != nil {
 		return false, err
 	}
-	return false, r.refused(ctx, d)
+	return false, r.refusedError(ctx, d)
 }
 
 // grantedSince reports whether the session's user has been granted what it lacked.
@@ -104,17 +104,17 @@ func (r *Run) grantedSince(ctx context.Context) (bool, error) {
 	return err == nil && len(r.ungranted) == 0, err
 }
 
-// refused is the error of a statement that meets slots which the session's user may not move.
-func (r *Run) refused(ctx context.Context, d *rewrite.DrainTable) error {
-	if err := r.refusal(ctx); err != nil {
+// refusedError is the error of a statement that meets slots which the session's user may not move.
+func (r *Run) refusedError(ctx context.Context, d *rewrite.DrainTable) error {
+	if err := r.engineRefusal(ctx); err != nil {
 		return err
 	}
 	return r.notGranted(d.Table, "")
 }
 
-// refusal is the engine's error for a statement that the session's user may not run, with the
-// plain driver, either. EXPLAIN asks for the same rights.
-func (r *Run) refusal(ctx context.Context) error {
+// engineRefusal returns the engine's error for a statement that the session's user may not run
+// with the plain driver, either. EXPLAIN needs the same rights.
+func (r *Run) engineRefusal(ctx context.Context) error {
 	query := r.Plan.SQL
 	for i, t := range rewrite.Tokens(r.conn.Dialect().Lexis(), query) {
 		switch word := strings.ToUpper(query[t.Start:t.End]); {
@@ -139,7 +139,8 @@ func (r *Run) refusal(ctx context.Context) error {
 	return err
 }
 
-// notGranted is the error of a statement that would have to move slots.
+// notGranted is the error of a statement that would have to move slots. Or is an alternative to
+// granting the rights.
 func (r *Run) notGranted(t *rewrite.Table, or string) *link.NotMovedError {
 	return &link.NotMovedError{
 		Table:  t.Name,
@@ -147,9 +148,9 @@ func (r *Run) notGranted(t *rewrite.Table, or string) *link.NotMovedError {
 	}
 }
 
-// lacking explains the refusal of a drain's lock. Who may not change a counter is refused
-// an UPDATE or an upsert by the plain driver, too.
-func (r *Run) lacking(d *rewrite.DrainTable, err error) error {
+// explainDenied explains why a drain's lock was denied. A user who may not change a counter is
+// denied an UPDATE or an upsert with the plain driver, too.
+func (r *Run) explainDenied(d *rewrite.DrainTable, err error) error {
 	right, ok := r.conn.Shared.Dialect.(dialect.RightsReader)
 	if !ok || err == nil || len(r.ungranted) == 0 || !right.DeniedRight(err) {
 		return err

@@ -9,15 +9,15 @@ import (
 // This file gives values of BIGINT UNSIGNED the Go type that the parent would have given them.
 //
 // go-sql-driver/mysql has two: uint64 for a statement sent as text, and for a prepared one int64,
-// or digits beyond its range. A statement of slotsql's that returns the application's rows may
-// have arguments where the application's has none, or be prepared where that is not.
+// or digits if it is out of range. A statement of slotsql's own that returns the application's
+// rows may have arguments where the application's has none, or be prepared where that is not.
 
 // asCalled changes the rows in place, which are this call's own.
 func (r *Run) asCalled(b *bufferedRows) *bufferedRows {
 	if b == nil || !r.conn.Shared.Traits.UnsignedByProtocol {
 		return b
 	}
-	_, text := r.via.(direct)
+	_, text := r.sender.(direct)
 	if text && len(r.call.args) > 0 {
 		return b // both have arguments, which the parent has prepared, or written into the text
 	}
@@ -32,7 +32,7 @@ func (r *Run) asCalled(b *bufferedRows) *bufferedRows {
 	return b
 }
 
-// unsigned returns the value as a text protocol's, or else as that of a prepared statement.
+// unsigned returns the value as the text protocol does, or else as a prepared statement does.
 func unsigned(v driver.Value, text bool) driver.Value {
 	n, ok := v.(uint64)
 	switch v := v.(type) {

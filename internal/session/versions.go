@@ -10,19 +10,16 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// On MySQL a transaction at REPEATABLE READ changes the newest version of a row,
-// and from then on sees its own version of it, beside a snapshot of everything
-// else. When others have drained the row since the snapshot, the slots that they
-// have moved into the row are still there in the snapshot, and would be counted
-// twice. Before it reads, slots of a snapshot are hidden behind versions of the
-// transaction's own.
+// On MySQL a transaction at REPEATABLE READ changes the newest version of a row, and from then on
+// sees its own version of that row beside a snapshot of everything else. If others have drained
+// the row since the snapshot, the slots that they have moved into the row are still there in the
+// snapshot, and would be counted twice. So before it reads, the transaction hides those slots
+// behind versions of its own.
 
-// oneVersion sees to it that the transaction sees rows that it has changed, and
-// has drained, as they are, and none of their slots: at other levels, where it
-// sees them so already, the query that looks for slots finds nothing. Seen says
-// that it sees its own version of the rows: its increments were in slots, and
-// when the sum of all slots was zero the drain has left a row as others have made
-// it.
+// oneVersion makes the transaction see the rows that it has changed and drained as they are, and
+// none of their slots. (At other levels it does so anyway, and the query that looks for slots
+// finds nothing.) Seen reports that it sees its own version of the rows. If its increments were in
+// slots, and the slots added up to zero, the drain has left the row as others have written it.
 func (r *Run) oneVersion(ctx context.Context, v *rewrite.Versions, seen bool) error {
 	if !seen {
 		if err := r.steps(ctx, v.Touch); err != nil {

@@ -9,40 +9,39 @@ import (
 	"github.com/slotsql/slotsql/internal/link"
 )
 
-// A witness is a connection of slotsql's own for questions that no session of the
-// application can be asked. It is made when one comes up, and kept. Who asks holds
-// a connection, and perhaps the last that there is (of a transaction pooler, or up
-// to the server's max_connections): so who can do without an answer does not wait long
-// for one. Who cannot would have to fail, and waits for as long as a connection may
-// take on a busy machine. After an answer has failed to come, the next ones are not
-// waited for as long, for a while.
+// A witness is a side connection for questions that no session of the application can answer. It
+// is opened for the first question, and kept. Whoever asks holds a connection, perhaps the last
+// one that a transaction pooler or the server's max_connections allow. So a caller that can do
+// without the answer does not wait long for it. One that would have to fail without it waits for
+// as long as connecting may take on a busy server. After a question has gone unanswered, the next
+// ones wait less for a while.
 type witness struct {
 	turn   chan struct{} // holds a token while no session asks
 	conn   *Conn
 	unsure [2]atomic.Int64 // by need: until when an answer is not to be expected, in Unix nanoseconds
 }
 
-// need is what an answer of the witness is to the one who asks.
+// need is what an answer is worth to the caller.
 type need int
 
 const (
-	wanted need = iota // there is another way that is as exact
+	wanted need = iota // there is another way, as exact
 	needed             // without it the transaction fails
 )
 
-// patience is for a connection that answers, by need.
+// patience is how long to wait for a connection, by need; unsurePatience, after a question has
+// gone unanswered.
 var (
 	patience       = [2]time.Duration{wanted: 300 * time.Millisecond, needed: 3 * time.Second}
 	unsurePatience = [2]time.Duration{wanted: 20 * time.Millisecond, needed: 300 * time.Millisecond}
 )
 
 const (
-	answerPatience = 5 * time.Second // when it has one: the server answers, if only that a lock is held
+	answerPatience = 5 * time.Second // for the answer: a server always gives one, if only that a lock is held
 	unsureFor      = 10 * time.Second
 )
 
-// errUnheard is returned when the witness could not be asked in time, or not be
-// reached.
+// errUnheard is returned if the witness could not be asked in time, or not be reached.
 var errUnheard = errors.New("slotsql: no side connection available")
 
 func newWitness() *witness {
@@ -51,9 +50,9 @@ func newWitness() *witness {
 	return w
 }
 
-// query asks the witness. What is needed is asked for twice, with a new connection the
-// second time: the kept one may lead nowhere any more, without a word of it. A server
-// that refuses the connection has none left, and is not asked again.
+// query asks the witness. It asks for a needed answer twice, the second time on a new connection:
+// the kept one may be dead without having reported it. A server that refuses the connection has
+// none left, and is not asked again.
 func (w *witness) query(ctx context.Context, s *Shared, n need, q string, args ...any) ([][]any, error) {
 	limit, tries := patience[n], 1
 	switch {
@@ -80,14 +79,13 @@ func (w *witness) query(ctx context.Context, s *Shared, n need, q string, args .
 	}
 }
 
-// try asks once. Late reports whether no answer came in time, as opposed to having been
-// refused.
+// try asks once. Late reports whether no answer came in time, rather than a refusal.
 func (w *witness) try(ctx context.Context, s *Shared, limit time.Duration, q string, args []any) (rows [][]any, late bool, err error) {
 	brief, cancel := context.WithCancel(ctx)
 	defer cancel()
 	reached := time.AfterFunc(limit, cancel) // stopped when the session has a connection
 	defer reached.Stop()
-	rows, err = w.asked(brief, s, reached, q, args)
+	rows, err = w.askOnce(brief, s, reached, q, args)
 	switch e := link.EngineOf(s.Dialect); {
 	case err == nil:
 		return rows, false, nil
@@ -99,7 +97,7 @@ func (w *witness) try(ctx context.Context, s *Shared, limit time.Duration, q str
 	return nil, brief.Err() != nil, errUnheard
 }
 
-func (w *witness) asked(ctx context.Context, s *Shared, reached *time.Timer, q string, args []any) ([][]any, error) {
+func (w *witness) askOnce(ctx context.Context, s *Shared, reached *time.Timer, q string, args []any) ([][]any, error) {
 	select {
 	case <-w.turn:
 		defer func() { w.turn <- struct{}{} }()
@@ -111,20 +109,20 @@ func (w *witness) asked(ctx context.Context, s *Shared, reached *time.Timer, q s
 			if !s.OpensAside {
 				return nil, errUnheard
 			}
-			raw, err := s.DialSoon(ctx)
+			raw, err := s.DialContext(ctx)
 			if err != nil {
 				return nil, err
 			}
 			w.conn, fresh = WrapConn(s, raw), true
 		}
 		c := w.conn
-		rows, err := link.Soon(ctx, &s.Database, func() ([][]any, error) {
+		rows, err := link.WithContext(ctx, &s.Database, func() ([][]any, error) {
 			return c.ask(ctx, reached, q, args)
 		}, func([][]any, error) { _ = c.Parent.Close() })
 		if err == nil {
 			return rows, nil
 		}
-		if errors.Is(err, link.ErrLeft) {
+		if errors.Is(err, link.ErrAbandoned) {
 			w.conn = nil
 		}
 		w.drop()
@@ -134,8 +132,8 @@ func (w *witness) asked(ctx context.Context, s *Shared, reached *time.Timer, q s
 	}
 }
 
-// ask waits for locks only as long as OneState says: the session it waits for, such as
-// an ALTER TABLE of the slot table, may wait for the transaction that it asks for.
+// ask waits for locks only as long as OneState says: the session that it waits for (an ALTER TABLE
+// of the slot table, say) may itself wait for the transaction that is asking.
 func (c *Conn) ask(ctx context.Context, reached *time.Timer, q string, args []any) ([][]any, error) {
 	begin, end := c.DB.Dialect.OneState()
 	if _, err := c.inOneTrip(ctx, statements(begin, "", nil, nil)); err != nil {

@@ -71,7 +71,7 @@ func (noRows) Next([]driver.Value) error { return io.EOF }
 func askSlow(t *testing.T, s *Shared, n need) (heard bool, took time.Duration) {
 	t.Helper()
 	start := time.Now()
-	_, err := s.asides.witness.query(t.Context(), s, n, "SELECT 1")
+	_, err := s.sides.witness.query(t.Context(), s, n, "SELECT 1")
 	if err != nil && !errors.Is(err, errUnheard) {
 		t.Fatal(err)
 	}
@@ -112,7 +112,7 @@ func TestWitnessReplaced(t *testing.T) {
 		server := &slowServer{}
 		s := newSlow(t, server)
 		askSlow(t, s, needed)
-		s.asides.witness.conn.Parent.(*slowConn).dead = true
+		s.sides.witness.conn.Parent.(*slowConn).dead = true
 		if heard, took := askSlow(t, s, needed); !heard || server.opened.Load() != 2 {
 			t.Errorf("heard %v after %v, %d connections", heard, took, server.opened.Load())
 		}

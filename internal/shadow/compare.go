@@ -23,7 +23,7 @@ var errSnapshotOpen = errors.New("slotsql: could not end the transaction of a co
 func (w *Shadower) do(ctx context.Context, raw driver.Conn, j job) error {
 	w.running.Lock()
 	defer w.running.Unlock()
-	if err := w.dry.Meet(ctx, raw); err != nil {
+	if err := w.dry.LearnServer(ctx, raw); err != nil {
 		return err
 	}
 	dry := session.WrapConn(w.dry, raw)
@@ -153,7 +153,7 @@ func (c *comparison) prepare(ctx context.Context) (why string, err error) {
 		if err != nil {
 			return "", err
 		}
-		r := side.conn.Alone(p, c.job.args)
+		r := side.conn.UncountedRun(p, c.job.args)
 		if err := r.CheckStars(ctx); err != nil {
 			return "", err
 		}

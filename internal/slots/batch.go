@@ -11,20 +11,20 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// A Batch is the members of one statement, its leader first. It adds to the
-// rows that they name, each of them once.
+// A Batch is the members of one statement, its leader first. The statement adds once to each of
+// the rows that they name.
 type Batch struct {
 	Members []*Member
 	Rows    []batchRow
-	index   map[RowKey]int // of rows, when there are several
-	Many    bool           // may be for more than one
+	index   map[RowKey]int // of Rows, if there are several
+	Many    bool           // it may have more than one row
 
 	Mu      sync.Mutex
-	waiting int // members whose caller still waits
+	waiting int // number of members whose caller still waits
 	Cancel  context.CancelFunc
 }
 
-// A batchRow is what one statement does to one row.
+// A batchRow is what the statement does to one row.
 type batchRow struct {
 	key   []int64
 	Sums  []int64
@@ -32,15 +32,15 @@ type batchRow struct {
 	Row   RowKey
 }
 
-// These bound a statement: the rows that it is for, and the members of a row.
+// These bound the rows of a statement, and the members of a row.
 const (
 	maxBatchRows = 256
 	maxMembers   = 1024
 )
 
-// newBatch makes a batch of one member. Of a group of many rows it is for many
-// if the row has a place that is known to be there: else the member makes it, in a
-// statement of its own row.
+// newBatch makes a batch of one member. In a group of many rows it takes members of other rows if
+// its own row has a slot that is known to exist; otherwise the member creates the slot, in a
+// statement for its row only.
 func (g *Group) newBatch(leader *Member) *Batch {
 	b := &Batch{}
 	row := batchRow{Row: leader.Row, key: leader.Key, Sums: slices.Clone(leader.Adds)}
@@ -52,12 +52,12 @@ func (g *Group) newBatch(leader *Member) *Batch {
 	return b
 }
 
-// place is where a statement for many rows adds to one of them; false where it cannot.
+// place returns where a statement for many rows adds to one of them; false if it cannot.
 func (f *Form) place(row RowKey) (Place, bool) {
 	if f.Base {
 		return Place{}, true
 	}
-	return f.Seats.take(row)
+	return f.Picker.pickKnown(row)
 }
 
 func (b *Batch) add(r batchRow) {
@@ -68,7 +68,7 @@ func (b *Batch) add(r batchRow) {
 	b.Rows = append(b.Rows, r)
 }
 
-// find returns the number of a row; false when the batch is not for it.
+// find returns the index of a row; false if the batch does not have it.
 func (b *Batch) find(row RowKey) (int, bool) {
 	if b.index == nil {
 		return 0, b.Rows[0].Row == row
@@ -83,8 +83,8 @@ func (b *Batch) take(m *Member) {
 	b.waiting++
 }
 
-// admit takes a member along if the sums of its row stay within their limits, and are
-// not nothing: engines differ in what a sum of nothing affects.
+// admit adds a member to the batch if the sums of its row stay within their limits, and are not
+// all zero: engines differ in what a sum of nothing affects.
 func (b *Batch) admit(m *Member, g *Group) bool {
 	i, ok := b.find(m.Row)
 	if !ok {
@@ -121,8 +121,8 @@ func (b *Batch) admit(m *Member, g *Group) bool {
 	return true
 }
 
-// abandon notes that the caller of a member no longer waits. The statement is
-// cancelled once no caller waits for it. The shard's lock is held.
+// abandon notes that a member's caller no longer waits. Once no caller waits, the statement is
+// cancelled. The shard's lock is held.
 func (b *Batch) abandon() {
 	b.Mu.Lock()
 	defer b.Mu.Unlock()
@@ -138,9 +138,9 @@ func (b *Batch) Deliver(v Verdict) {
 	}
 }
 
-// Split makes a batch of each row, when nothing has come of the statement for
-// all of them, and has one of its members lead it. So a row that others hold
-// keeps its own members waiting, and no others.
+// Split makes a batch of each row, after the statement for all of them has not been applied, and
+// has one of its members lead it. So a row that other sessions have locked makes only its own
+// members wait.
 func (g *Group) Split(b *Batch) {
 	parts := make([]*Batch, len(b.Rows))
 	for i, r := range b.Rows {
@@ -154,16 +154,15 @@ func (g *Group) Split(b *Batch) {
 	g.leaders += len(parts)
 	g.shard.mu.Unlock()
 	for _, part := range parts {
-		if !g.hand(part) {
+		if !g.handOver(part) {
 			g.Next()
 		}
 	}
 }
 
-// hand has one of a batch's members lead it, without those whose callers have
-// given up: nothing has come of their increments. It reports whether any member is
-// left.
-func (g *Group) hand(b *Batch) bool {
+// handOver has one of a batch's members lead it, without the members whose callers have given up:
+// their increments have not been applied. It reports whether any member is left.
+func (g *Group) handOver(b *Batch) bool {
 	g.shard.mu.Lock()
 	defer g.shard.mu.Unlock()
 	b.Mu.Lock()
@@ -188,15 +187,15 @@ func (g *Group) hand(b *Batch) bool {
 	return true
 }
 
-// Accept notes that a member begins to run the batch that it has been handed.
+// Accept notes that a member has begun to run the batch that was handed over to it.
 func (m *Member) Accept() {
 	m.Group.shard.mu.Lock()
 	defer m.Group.shard.mu.Unlock()
 	m.state = stateTaken
 }
 
-// Value is a part of a statement for many rows: each has its key, its slot, and
-// what is added to its counters.
+// Value returns an argument of a statement for many rows: the number of rows, one column of all of
+// them, or all of their keys, slots and sums.
 func (b *Batch) Value(a rewrite.Arg, shares []rewrite.Share) any {
 	if a.Many == rewrite.ManyCount {
 		return int64(len(b.Rows))
@@ -235,7 +234,7 @@ func (r *batchRow) append(out []byte, column int, shares []rewrite.Share) []byte
 	}
 }
 
-// Decimal writes units of a digit behind the point as a number.
+// Decimal returns a number of units of the last of scale digits after the decimal point.
 func Decimal(n int64, scale int) any {
 	if scale == 0 {
 		return n

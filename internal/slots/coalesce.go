@@ -13,19 +13,17 @@ import (
 
 // Coalescer lets executions of an increment that overlap share one statement.
 //
-// An execution that meets no other runs alone, exactly as without a coalescer.
-// While one is at the server, those that come wait in a queue: those of the same
-// row, or, where a statement may add to many rows, of the same table.
-// When it is done one of them leads: it takes the others along, runs one
-// statement that adds what all of them add, and each returns with its own
-// result once that is committed. So the statements of a queue follow each other
-// without a pause, each with all that came up meanwhile.
+// An execution that meets no other runs alone, just as without a coalescer. While its statement is
+// at the server, others queue behind it: those of the same row or, if a statement may add to many
+// rows, of the same table. When it has returned, one of those leads: it takes the others along,
+// runs one statement that adds what all of them add, and each returns with its own result once
+// that is committed. So the statements of a queue follow one another without a pause, each with
+// everything that has come in meanwhile.
 //
-// Every member counts exactly once. It is in a queue or in one batch, never in
-// both: it is moved under the shard's lock. A batch runs one statement in
-// autocommit, which is applied as a whole or not at all. What is known not to
-// have been applied each member runs again by itself, and so meets the error
-// that is its own; where that is not known, it is not run again.
+// Every member is counted exactly once. It is in a queue or in one batch, never in both: it moves
+// under the shard's lock. A batch runs one statement in autocommit, which is applied as a whole or
+// not at all. If it is known not to have been applied, each member runs again by itself, and meets
+// the error that is its own. If that is not known, it is not run again.
 type Coalescer struct {
 	seed   maphash.Seed
 	Pace   pace
@@ -34,8 +32,8 @@ type Coalescer struct {
 
 const (
 	coalescerShards = 32
-	// maxIdleGroups is how many groups without members a shard keeps: they
-	// remember how many members to expect.
+	// maxIdleGroups bounds the groups without members that a shard keeps. They remember how many
+	// members to expect.
 	maxIdleGroups = 128
 )
 
@@ -46,14 +44,13 @@ type coalescerShard struct {
 	_      [48]byte               // a cache line of its own
 }
 
-// groupKey is what executions have in common that may share a statement.
+// groupKey is what executions that may share a statement have in common.
 type groupKey struct {
 	sql, args string
 	node      int
 }
 
-// A Group is the executions of one key that are under way. Its fields
-// belong to the shard's lock.
+// A Group is the executions of one key that are in flight. The shard's lock guards its fields.
 type Group struct {
 	shard *coalescerShard
 	key   groupKey
@@ -66,20 +63,20 @@ type Group struct {
 	last    int // members of the last batch
 }
 
-// A Form is what a group's statements are like.
+// A Form describes the statements of a group.
 type Form struct {
 	SQL    string
 	Node   int // of a cluster
 	Shares []rewrite.Share
-	Many   bool // for several rows: with places of these seats, or base rows
+	Many   bool // for several rows: with slots of this picker, or base rows
 	Base   bool
-	Seats  Seats
-	// Hash is that of a key on a base row, where a second statement would wait for the lock
-	// of the first one's row: one is under way at a time. 0: a slot's.
+	Picker Picker
+	// Hash is the hash of a key on a base row, of which only one statement may be in flight: a
+	// second one would wait for the lock of the row. It is 0 for a key on slots.
 	Hash uint64
 }
 
-// A Verdict is what a waiting member gets.
+// A Verdict is the answer to a waiting member.
 type Verdict struct {
 	Outcome Outcome
 	Batch   *Batch        // of OutcomeLead: the one to run; nil: what the queue holds
@@ -87,7 +84,7 @@ type Verdict struct {
 	Err     error         // of OutcomeFailed and OutcomeAbandoned
 }
 
-// Outcome is what has become of a member's increment, or what its caller is to do.
+// Outcome is what has become of a member's increment, or what its caller has to do.
 type Outcome int
 
 // The outcomes.
@@ -95,26 +92,26 @@ const (
 	OutcomeCounted   Outcome = iota // it is committed
 	OutcomeLead                     // run a batch, or the queue
 	OutcomeAlone                    // nothing has been applied: run it without the others
-	OutcomeByRow                    // nothing has been applied: share it with those of its row only
-	OutcomeRejoin                   // nothing has been done yet: choose a group anew
+	OutcomeByRow                    // nothing has been applied: share a statement with those of its row only
+	OutcomeRejoin                   // nothing has been done yet: choose a group again
 	OutcomeRetry                    // nothing has been applied: the statement never reached the server
 	OutcomeFailed                   // with the batch's error, which is the member's own
 	OutcomeAbandoned                // its caller has given up
 )
 
-// pace decides how many statements of one group may be under way at a time.
+// pace decides how many statements of one group may be in flight at a time.
 //
-// An increment that comes while a statement is under way waits for half of its time
-// on average. If that is long because the database is far away, it pays to send
-// another statement at once, in another slot. If it is short, or long because the
-// database is busy, it does not. So the pace depends on the shortest time that a recent
-// statement has taken. There are as many as make one per maxPause: a group sends at most
-// 1/maxPause statements in a second, however far away the database is, and no caller
-// waits for much longer than maxPause before its own is sent. While batches are small
-// few come at a time, and waiting gains little: then it is one per minPause.
+// An increment that comes in while a statement is in flight waits half as long as that takes, on
+// average. If that is long because the database is far away, it pays to send another statement at
+// once, in another slot. If it is short, or long because the database is busy, it does not. So the
+// pace depends on the shortest time that a recent statement took: one statement per maxPause of
+// it. A group then sends at most 1/maxPause statements a second, however far away the database is,
+// and no caller waits much longer than maxPause before its own is sent. While batches are small
+// few increments come in at a time, and waiting gains little: then it is one statement per
+// minPause.
 type pace struct {
-	took  atomic.Int64 // nanoseconds of the shortest of the last window, and of the one before
-	now   atomic.Int64 // of this one
+	took  atomic.Int64 // nanoseconds of the shortest statement of this window and the last one
+	now   atomic.Int64 // of this window only
 	notes atomic.Int64
 	Most  int // maxLeaders but for tests
 }
@@ -127,7 +124,8 @@ const (
 	paceWindow = 64 // statements
 )
 
-// leaders returns that number, for a group whose last batch had so many members.
+// leaders returns how many statements may be in flight, for a group whose last batch had so many
+// members.
 func (p *pace) leaders(last int) int {
 	pause := maxPause
 	if last <= smallBatch {
@@ -155,12 +153,12 @@ func NewCoalescer() *Coalescer {
 	return &Coalescer{seed: maphash.MakeSeed(), Pace: pace{Most: maxLeaders}}
 }
 
-// Join brings a member in, to those of its form that have these arguments in common. When it
-// returns a batch the member leads it, else it waits for its verdict.
+// Join adds a member to the group of its form and of these common arguments. If it returns a batch
+// the member leads it, otherwise the member waits for its verdict.
 //
-// All that queue go along, whichever of them leads. So the lead goes to the connection
-// that has led most: its server process knows the statement, and others need
-// not learn it.
+// Whichever member leads takes along all that queue. So the one leads whose connection has led
+// most often: its server process has already prepared the statement, and other connections need
+// not.
 func (co *Coalescer) Join(f Form, args []byte, m *Member) *Batch {
 	s, e := co.turn(f.Hash)
 	if f.Hash == 0 {
@@ -201,8 +199,8 @@ func (co *Coalescer) Join(f Form, args []byte, m *Member) *Batch {
 	return g.Take(m)
 }
 
-// group returns the group of a form and arguments; nil for none. Mostly it is the entry's, of a form
-// with a turn: the entry of any other is no business of this shard.
+// group returns the group of a form and its common arguments; nil for none. With a turn it is
+// nearly always the entry's group. (Without one, the entry belongs to another shard.)
 func (s *coalescerShard) group(e *turnEntry, f *Form, args []byte) *Group {
 	if f.Hash != 0 {
 		if g := e.group; g != nil && g.key.args == string(args) && g.key.node == f.Node && g.key.sql == f.SQL {
@@ -214,10 +212,9 @@ func (s *coalescerShard) group(e *turnEntry, f *Form, args []byte) *Group {
 
 const maxYields = 3
 
-// Take makes a batch of the leader and those in the queue; nil when another one
-// is to lead, and the leader to wait. When the last batch
-// had many members their callers have just returned, and are about to be back:
-// the leader lets them go first.
+// Take makes a batch of the leader and the queue; nil if another member is to lead and this one to
+// wait. If the last batch had many members, their callers have just returned and are about to come
+// back: the leader lets them join first.
 func (g *Group) Take(leader *Member) *Batch {
 	s := g.shard
 	s.mu.Lock()
@@ -249,7 +246,7 @@ func (g *Group) Take(leader *Member) *Batch {
 	return b
 }
 
-// Next ends a leader's turn and gives it to one in the queue.
+// Next ends a leader's turn, and gives it to a member of the queue.
 func (g *Group) Next() {
 	g.shard.mu.Lock()
 	defer g.shard.mu.Unlock()
@@ -262,12 +259,12 @@ func (g *Group) next() {
 		return
 	}
 	if g.leaders--; g.leaders == 0 && g.last <= 1 {
-		g.drop() // nothing to remember: so it is with nearly all rows
+		g.drop() // nothing to remember, as for nearly all rows
 	}
 }
 
-// disperse ends a leader's turn, and has those in the queue choose a group anew. A group of
-// many rows has no other one to go to. The shard's lock is held.
+// disperse ends a leader's turn, and has the queue choose a group again. A group of many rows has
+// no other to go to. The shard's lock is held.
 func (g *Group) disperse() {
 	if g.form.Many {
 		g.next()
@@ -283,8 +280,8 @@ func (g *Group) disperse() {
 	}
 }
 
-// mostUsed returns the place in the queue of the member whose connection has
-// run most shared statements; -1 for an empty queue.
+// mostUsed returns the index in the queue of the member whose connection has run the most shared
+// statements; -1 if the queue is empty.
 func (g *Group) mostUsed() int {
 	best := -1
 	for i, m := range g.queue {
@@ -312,17 +309,17 @@ func (s *coalescerShard) sweep() {
 	}
 }
 
-// ForLeader is the leader's own verdict: it is its connection that is gone.
+// ForLeader returns the leader's own verdict: it was its connection that was lost.
 func (v Verdict) ForLeader() Verdict {
 	if v.Outcome == OutcomeRetry {
-		return Verdict{Outcome: OutcomeFailed, Err: driver.ErrBadConn} // for database/sql to try another one
+		return Verdict{Outcome: OutcomeFailed, Err: driver.ErrBadConn} // database/sql tries another connection
 	}
 	return v
 }
 
-// Members returns how many statements of groups are at the server, and how many
-// callers wait behind them.
-func (co *Coalescer) Members() (leaders, waiting int) {
+// InFlight returns how many statements of groups are in flight, and how many callers wait behind
+// them.
+func (co *Coalescer) InFlight() (leaders, waiting int) {
 	for i := range co.shards {
 		s := &co.shards[i]
 		s.mu.Lock()

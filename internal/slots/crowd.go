@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// A crowd is what is known of the hot rows of one table. Where increments of several rows
-// share statements at the same time, each row by itself, one statement for many rows does
-// more than one on each: see Form.Many. Where there is one for base rows they share that
-// while the table is crowded. Else the table is hot as a whole, for a period as a row is.
+// A crowd is what is known of the hot rows of one table. If increments of several rows share
+// statements at the same time, each row by itself, one statement for many rows does better than
+// one for each: see Form.Many. If there is such a statement for base rows, they share it while the
+// table is crowded. Otherwise the whole table is hot for a period, as a row can be.
 type crowd struct {
 	until   atomic.Int64 // Unix nanoseconds
 	mu      sync.Mutex
@@ -22,9 +22,9 @@ const (
 	crowdWindow = time.Second // within this time
 )
 
-// Grouped notes that several increments of a row have shared a statement on the base row,
-// though one for many rows could have been for them.
-func (h *Heat) Grouped(row RowKey) {
+// NoteGrouped notes that several increments of a row have shared a statement on the base row,
+// although they could have shared one for many rows.
+func (h *Heat) NoteGrouped(row RowKey) {
 	found, ok := h.crowds.Load(row.Table)
 	if !ok {
 		found, _ = h.crowds.LoadOrStore(row.Table, &crowd{grouped: map[string]time.Time{}})
@@ -34,7 +34,7 @@ func (h *Heat) Grouped(row RowKey) {
 	}
 }
 
-// note reports whether the table has become a crowd by this row.
+// note notes a row, and reports whether the table has become crowded by that.
 func (c *crowd) note(row string, now time.Time) (became bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

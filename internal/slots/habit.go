@@ -10,23 +10,23 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// A Habit is what has been seen of the transactions with statements of one form,
-// whatever their literals: whether they go on to drain the rows that they have
-// changed. Two of them that have both counted in slots of a row, which leaves its
-// base row to both, and then both want it alone, wait for each other. With the plain
-// driver the second would have waited at its increment.
+// A Habit is what has been seen of transactions with statements of one form, whatever their
+// literals: whether they go on to drain the rows that they have changed. Two transactions that
+// have counted in slots of a row may both lock its base row; if each then wants that row to
+// itself, they wait for each other. With the plain driver the second one would have waited at its
+// increment.
 //
-// So the first transaction with an increment of a form is on trial, for its row:
-// others of this process that come to the same row with it wait until it has ended.
-// Where it has counted in a slot and committed without a drain, increments of the form count in slots from
-// then on; where it has drained its row, or would have, they lock first, in the plain driver's
-// order of locks. With the plain driver they would have waited, too, and here for
-// trialPatience at most: whom they wait for may wait for them, which the server
-// cannot see.
+// So the first transaction with an increment of a form is on trial, for its row: other
+// transactions of this process that come to the row with it wait until the first one has ended. If
+// that has counted in a slot and committed without a drain, increments of the form count in slots
+// from then on. If it has drained its row, or would have, they lock the base row first, in the
+// plain driver's order of locks. With the plain driver they would have waited as well. Here they
+// wait for trialPatience at most: the transaction on trial may be waiting for them, which the
+// server cannot see.
 type Habit struct {
-	// locksFirst: such a transaction has drained its row afterwards.
+	// locksFirst: such a transaction has gone on to drain its row.
 	locksFirst atomic.Bool
-	// harmless: one has ended without, or has taken longer than is waited for.
+	// harmless: one has committed without a drain, or has taken longer than others wait for it.
 	harmless atomic.Bool
 	mu       sync.Mutex
 	trials   map[RowKey]*trial
@@ -39,16 +39,16 @@ type trial struct {
 
 const trialPatience = time.Second
 
-// maxHabits bounds what is remembered; then it begins anew.
+// maxHabits bounds the habits that are remembered; beyond it they are all forgotten.
 const maxHabits = 4096
 
-// Habits are those of a connector, by the form of the statement.
+// Habits are the habits of a connector, by the form of the statement.
 type Habits struct {
 	mu    sync.Mutex
 	forms map[string]*Habit
 }
 
-// Of returns the habit of a statement; nil for a plan that changes no counter's rows.
+// Of returns the habit of a statement; nil for a plan that changes no rows with counters.
 func (hs *Habits) Of(d rewrite.Dialect, p *rewrite.Plan, sql string) *Habit {
 	if p.Increment == nil && len(p.Base.Changes) == 0 && (p.Bounded == nil || p.Bounded.Portion == nil) {
 		return nil
@@ -82,29 +82,30 @@ func formOf(d rewrite.Dialect, sql string) string {
 	return b.String()
 }
 
-// Drains notes that a transaction with such a statement drains its row.
-func (h *Habit) Drains() {
+// NoteDrain notes that a transaction with such a statement drains its row.
+func (h *Habit) NoteDrain() {
 	if h != nil {
 		h.locksFirst.Store(true)
 	}
 }
 
-// WouldDrain notes that a transaction with such a statement, which has its row for itself, goes on as one that would
-// drain the row if it had counted in a slot. The first of these to do so would meet those that still wait for the base row.
-// So statements of the form lock first, unless transactions have been seen to count in slots and go without.
-func (h *Habit) WouldDrain() {
+// NoteWouldDrain notes that a transaction with such a statement, which has its row to itself, goes
+// on as one that would drain the row if it had counted in a slot. The first one that did count in
+// a slot would meet those that wait for the base row. So statements of the form lock first, unless
+// transactions have been seen to count in slots without a drain.
+func (h *Habit) NoteWouldDrain() {
 	if h != nil && !h.harmless.Load() {
 		h.locksFirst.Store(true)
 	}
 }
 
-// First reports whether statements of the form lock their base row first.
-func (h *Habit) First() bool { return h != nil && h.locksFirst.Load() }
+// LocksFirst reports whether statements of the form lock their base row first.
+func (h *Habit) LocksFirst() bool { return h != nil && h.locksFirst.Load() }
 
-// Await waits for another transaction that is on trial for the row, or begins the
-// connection's own. Slotted: it is about to count in a slot. A transaction that locks first waits,
-// too: the one on trial shares the base row, and could not take it for itself past another that waits
-// for it.
+// Await waits for another transaction that is on trial for the row, or puts the connection's own
+// on trial. Slotted reports that it is about to count in a slot. A transaction that locks first
+// waits as well: the one on trial shares the base row, and could not lock it exclusively while
+// this one waits for it.
 func (h *Habit) Await(ctx context.Context, ts *Trials, row RowKey, slotted bool) error {
 	if h == nil {
 		return nil
@@ -130,8 +131,8 @@ func (h *Habit) Await(ctx context.Context, ts *Trials, row RowKey, slotted bool)
 	return nil
 }
 
-// try returns the trial of another transaction for the row. Where there is none it
-// begins one, unless the habit is known.
+// try returns the trial of another transaction for the row. If there is none it begins one, unless
+// the habit is known.
 func (h *Habit) try(ts *Trials, row RowKey, slotted bool) *trial {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -152,7 +153,7 @@ func (h *Habit) try(ts *Trials, row RowKey, slotted bool) *trial {
 	return nil
 }
 
-// Trials are those of the transaction that is open on one connection.
+// Trials are the trials of the transaction that is open on one connection.
 type Trials struct{ tried []tried }
 
 // tried is a trial of the open transaction.
@@ -162,7 +163,7 @@ type tried struct {
 	slotted bool
 }
 
-// Committed notes that the transaction has committed: the habits by which it has counted in slots are harmless.
+// Committed notes that the transaction has committed: counting in slots as it did is harmless.
 func (ts *Trials) Committed() {
 	for _, t := range ts.tried {
 		if t.slotted {

@@ -43,12 +43,12 @@ func TestTrialOnBaseRow(t *testing.T) {
 		if isClosed(may) {
 			t.Fatal("the second transaction does not wait for the first")
 		}
-		h.WouldDrain()
+		h.NoteWouldDrain()
 		first.Committed()
 		first.End()
 		synctest.Wait()
-		if !isClosed(may) || !h.First() {
-			t.Errorf("after the first has read its row: the second runs: %t, and locks first: %t; want both", isClosed(may), h.First())
+		if !isClosed(may) || !h.LocksFirst() {
+			t.Errorf("after the first has read its row: the second runs: %t, and locks first: %t; want both", isClosed(may), h.LocksFirst())
 		}
 		if !isClosed(await(t, &h, &third, true)) {
 			t.Error("a form that locks first is on trial")
@@ -70,10 +70,10 @@ func TestHabitFromSlots(t *testing.T) {
 		<-await(t, &h, &ts, true)
 		ts.Committed()
 		ts.End()
-		if h.WouldDrain(); h.First() {
+		if h.NoteWouldDrain(); h.LocksFirst() {
 			t.Error("a read of a row that was changed alone has the form lock first, though others have counted in slots")
 		}
-		if h.Drains(); !h.First() {
+		if h.NoteDrain(); !h.LocksFirst() {
 			t.Error("a drain of a row counted in a slot does not have the form lock first")
 		}
 	})

@@ -7,31 +7,30 @@ import (
 	"time"
 )
 
-// Heat tells which rows are hot: those whose increments have been seen to wait for one
-// another where a group cannot help, because transactions hold the row over round trips,
-// or other processes count it. Increments of a hot row go to slots, and those of any
-// other row to the base row. Nothing but speed depends on it: an increment on the base
-// row and one in a slot commute.
+// Heat tells which rows are hot: those whose increments have been seen to wait for one another
+// where a group cannot help, because transactions hold the row over round trips, or other
+// processes count it. Increments of a hot row go to slots, and those of any other row to the base
+// row. Nothing but speed depends on it: an increment on the base row and one in a slot commute.
 //
-// A row becomes hot when an increment finds it held by a transaction of this process,
-// when one update of it after another took much longer than such updates take, and when
-// one has been refused for a lock or a conflict. A single slow update is no evidence: a
-// disk that is slow to sync delays updates of all rows. It stays so for a period, which begins anew
-// whenever increments of it overlap in transactions. The next increment is then one on
-// the base row; when that waits again the row is hot for a longer period.
+// A row becomes hot when an increment finds it held by a transaction of this process, when two
+// updates of it in succession took much longer than such updates take, or when one failed because
+// of a lock or a conflict. A single slow update proves nothing: a disk that is slow to sync delays
+// the updates of all rows. The row stays hot for a period, which begins again whenever its
+// increments overlap in transactions. The next increment is then one on the base row; if that
+// waits again, the row is hot for a longer period.
 type Heat struct {
 	seed   maphash.Seed
 	shards [heatShards]heatShard
-	known  atomic.Int64 // rows of all shards: while there are none all rows are cold
+	known  atomic.Int64 // number of rows in all shards: while it is 0 all rows are cold
 	crowds sync.Map     // by table: *crowd
 	usual  atomic.Int64 // nanoseconds that updates of cold rows take, on average
-	// crowded: some table has been hot as a whole. Until then no clock is read for it.
+	// crowded: some table has been crowded. Until then the clock is not read for it.
 	crowded atomic.Bool
 }
 
 const (
 	heatShards = 32
-	// maxWarmRows bounds what a shard remembers of rows that no transaction holds.
+	// maxWarmRows bounds the rows that a shard remembers while no transaction holds them.
 	maxWarmRows = 1024
 )
 
@@ -41,7 +40,7 @@ type heatShard struct {
 	_    [40]byte // a cache line of its own
 }
 
-// warmth is what is known of one row.
+// warmth is what is known about one row.
 type warmth struct {
 	holders int           // transactions that have counted it and are still open
 	until   time.Time     // it is hot
@@ -52,23 +51,23 @@ type warmth struct {
 const (
 	shortestPeriod = 2 * time.Second
 	longestPeriod  = time.Minute
-	// slowFactor and slowSpare say when an update has waited: it took so many times
-	// what updates take, and so much more. A busy machine makes all updates slow.
+	// slowFactor and slowSpare define when an update has waited: it took so many times as long as
+	// updates take, and so much longer. On a busy machine all updates are slow.
 	slowFactor = 8
 	slowSpare  = 5 * time.Millisecond
-	// slowWindow is how soon after a slow update the next one begins that confirms it.
+	// slowWindow is how soon after a slow update the next one must begin to confirm it.
 	slowWindow = time.Second
 )
 
-// NewHeat returns one for which all rows are cold.
+// NewHeat returns a Heat for which all rows are cold.
 func NewHeat() *Heat { return &Heat{seed: maphash.MakeSeed()} }
 
 func (h *Heat) shard(row RowKey) *heatShard {
 	return &h.shards[maphash.String(h.seed, row.Values)%heatShards]
 }
 
-// Hold notes that a transaction counts a row, until Release. It reports whether the row
-// is hot, so that a slot is the place for the increment, and whether it became so now.
+// Hold notes that a transaction counts a row, until Release. It reports whether the row is hot, so
+// that the increment belongs in a slot, and whether it has just become hot.
 func (h *Heat) Hold(row RowKey) (hot, became bool) {
 	s, now := h.shard(row), time.Now()
 	s.mu.Lock()
@@ -94,8 +93,8 @@ func (h *Heat) Release(row RowKey) {
 	}
 }
 
-// Hot reports whether an increment outside of transactions belongs in a slot, and whether
-// the row became hot now.
+// Hot reports whether an increment outside transactions belongs in a slot, and whether the row has
+// just become hot.
 func (h *Heat) Hot(row RowKey) (hot, became bool) {
 	if h.Crowded(row.Table) {
 		return true, false
@@ -103,7 +102,7 @@ func (h *Heat) Hot(row RowKey) (hot, became bool) {
 	return h.HotRow(row)
 }
 
-// HotRow is Hot of the row itself, whatever its table is.
+// HotRow is Hot for the row itself, even if its table is crowded.
 func (h *Heat) HotRow(row RowKey) (hot, became bool) {
 	if h.known.Load() == 0 {
 		return false, false
@@ -122,18 +121,18 @@ func (h *Heat) HotRow(row RowKey) (hot, became bool) {
 	return now.Before(w.until), became
 }
 
-// Waited notes that an increment of the row has waited for others, and reports whether
-// the row became hot by that.
-func (h *Heat) Waited(row RowKey) (became bool) {
+// NoteWait notes that an increment of the row has waited for others, and reports whether the row
+// became hot by that.
+func (h *Heat) NoteWait(row RowKey) (became bool) {
 	s, now := h.shard(row), time.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return h.of(s, row, now).heat(now)
 }
 
-// Took notes that an update of a cold row has taken from a time until now, and reports
+// NoteDuration notes that an update of a cold row has taken from began until now, and reports
 // whether the row became hot by that.
-func (h *Heat) Took(row RowKey, began time.Time) (became bool) {
+func (h *Heat) NoteDuration(row RowKey, began time.Time) (became bool) {
 	d, usual := time.Since(began), time.Duration(h.usual.Load())
 	if usual == 0 {
 		usual = d
@@ -143,9 +142,9 @@ func (h *Heat) Took(row RowKey, began time.Time) (became bool) {
 	return slow && h.slow(row, began)
 }
 
-// slow notes that an update of the row, begun at a time, has ended and took long. Those
-// that were under way at once may have been delayed by one and the same thing, so that the
-// update that confirms another began after it, or is the first one after a hot period.
+// slow notes that an update of the row, begun at a given time, has ended and took long. One cause
+// may have delayed all updates that were in flight at the time. So only an update that began after
+// another slow one, or the first one after a hot period, makes the row hot.
 func (h *Heat) slow(row RowKey, began time.Time) (became bool) {
 	s, now := h.shard(row), time.Now()
 	s.mu.Lock()
@@ -160,20 +159,20 @@ func (h *Heat) slow(row RowKey, began time.Time) (became bool) {
 	return false
 }
 
-// heat makes the row hot, or keeps it so. The lock of its shard is held.
+// heat makes the row hot, or keeps it hot. The lock of its shard is held.
 func (w *warmth) heat(now time.Time) (became bool) {
 	switch {
 	case now.Before(w.until):
 	case w.period == 0 || now.Sub(w.until) > 2*w.period:
 		w.period, became = shortestPeriod, true
-	default: // it has waited again as soon as it was tried
+	default: // the first try on the base row has waited again
 		w.period, became = min(2*w.period, longestPeriod), true
 	}
 	w.until = now.Add(w.period)
 	return became
 }
 
-// of returns what is known of a row, for which it makes room. The lock of its shard is held.
+// of returns what is known about a row, after making room for it. The lock of its shard is held.
 func (h *Heat) of(s *heatShard, row RowKey, now time.Time) *warmth {
 	w := s.rows[row]
 	if w != nil {

@@ -34,13 +34,13 @@ func TestHeat(t *testing.T) {
 		want(true)
 		time.Sleep(shortestPeriod + time.Millisecond)
 		want(false)
-		h.Waited(row) // again as soon as it was tried
+		h.NoteWait(row) // again as soon as it was tried
 		time.Sleep(shortestPeriod + time.Millisecond)
 		want(true)
 		time.Sleep(shortestPeriod)
 		want(false)
 		time.Sleep(longestPeriod)
-		h.Waited(row) // after a long time it begins anew
+		h.NoteWait(row) // after a long time it begins anew
 		time.Sleep(shortestPeriod + time.Millisecond)
 		want(false)
 	})
@@ -58,7 +58,7 @@ func TestHeatTook(t *testing.T) {
 				t.Helper()
 				began := time.Now()
 				time.Sleep(d)
-				if h.Took(row, began) != hot {
+				if h.NoteDuration(row, began) != hot {
 					t.Fatalf("%v where %v is usual: hot %v, want %v", d, usual, !hot, hot)
 				}
 			}
@@ -81,7 +81,7 @@ func TestHeatTook(t *testing.T) {
 			time.Sleep(long)
 			third := RowKey{Table: "posts", Values: "3"}
 			for range 2 { // both were under way while the disk was slow
-				if h.Took(third, began) {
+				if h.NoteDuration(third, began) {
 					t.Fatal("hot by updates that ran side by side")
 				}
 			}
@@ -97,7 +97,7 @@ func TestHeatCrowd(t *testing.T) {
 		other := RowKey{Table: "posts", Values: "other"}
 		group := func(table string, rows int, every time.Duration) {
 			for i := range rows {
-				h.Grouped(RowKey{Table: table, Values: fmt.Sprint(i)})
+				h.NoteGrouped(RowKey{Table: table, Values: fmt.Sprint(i)})
 				time.Sleep(every)
 			}
 		}

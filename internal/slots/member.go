@@ -15,15 +15,15 @@ type Member struct {
 	state   memberState
 	batch   *Batch
 	verdict Verdict
-	told    chan struct{} // of capacity 1: who tells does not wait. One of Verdicts would be two allocations
+	told    chan struct{} // of capacity 1, so that Tell does not wait. (A chan Verdict would take two allocations.)
 	room    [4]int64      // for the numbers of most members
 }
 
 // NewMember returns a member for an execution.
 func NewMember() *Member { return &Member{told: make(chan struct{}, 1)} }
 
-// Begin makes it a member that adds so many numbers, with room for further ones. It may have been
-// one before that has taken its last verdict: nothing reads of a member whom it has told that.
+// Begin makes it a member that adds so many numbers, with room for further ones. It may be reused
+// once it has received its last verdict: nothing refers to it any more.
 func (m *Member) Begin(adds, further int) (rest []int64) {
 	*m = Member{told: m.told}
 	numbers := m.room[:]
@@ -36,20 +36,20 @@ func (m *Member) Begin(adds, further int) (rest []int64) {
 	return numbers[adds:]
 }
 
-// Tell gives the member a verdict, after it has taken the one before. It may be the member of
-// another execution from then on, unless the verdict leaves it in its batch.
+// Tell gives the member a verdict, after it has received the one before. The member may be reused
+// for another execution from then on, unless the verdict leaves it in its batch.
 func (m *Member) Tell(v Verdict) {
 	m.verdict = v
 	m.told <- struct{}{}
 }
 
-// Told waits for the verdict.
-func (m *Member) Told() Verdict {
+// Receive waits for the verdict.
+func (m *Member) Receive() Verdict {
 	<-m.told
 	return m.verdict
 }
 
-// memberState is how far a member has come.
+// memberState is where a member is.
 type memberState int
 
 const (
@@ -59,12 +59,12 @@ const (
 	stateGone                // its caller has given up
 )
 
-// Wait waits for the verdict, or until the caller gives up. Then the member is
-// certainly not counted when no statement has taken it along yet; else it is
-// as with any statement that is interrupted.
+// Wait waits for the verdict, or until the caller gives up. If no statement has taken the member
+// along by then, it is certainly not counted; otherwise that is unknown, as for any interrupted
+// statement.
 func (m *Member) Wait(ctx context.Context) Verdict {
 	if ctx.Done() == nil {
-		return m.Told()
+		return m.Receive()
 	}
 	select {
 	case <-m.told:
@@ -82,8 +82,8 @@ func (m *Member) Wait(ctx context.Context) Verdict {
 	return Verdict{Outcome: OutcomeAbandoned, Err: ctx.Err()}
 }
 
-// leave takes out a member whose caller gives up. It reports whether the member is
-// certainly not counted.
+// leave removes a member whose caller gives up. It reports whether the member is certainly not
+// counted.
 func (m *Member) leave() bool {
 	g := m.Group
 	g.shard.mu.Lock()
@@ -101,7 +101,7 @@ func (m *Member) leave() bool {
 		b.abandon()
 	}
 	g.shard.mu.Unlock()
-	if state == stateLeading && (b == nil || !g.hand(b)) {
+	if state == stateLeading && (b == nil || !g.handOver(b)) {
 		g.Next()
 	}
 	return state != stateTaken

@@ -5,21 +5,20 @@ import (
 	"slices"
 )
 
-// On a cluster whose nodes all take writes, a row that two of them write at
-// about the same time is refused to one. So connections to different nodes have
-// different slots and do not share statements, also those of one connector: a
-// load balancer or a DSN with several hosts leads it to any of them. To the
-// placement each node of a process is what a process is elsewhere, with places
-// and a lease of its own.
+// On a cluster whose nodes all take writes, one of two transactions fails that write the same row
+// on two nodes at about the same time. So connections to different nodes use different slots and
+// do not share statements. That includes connections of one connector: a load balancer, or a DSN
+// with several hosts, may connect it to any node. To the placement each node of a process is what
+// a process is elsewhere, with a range and a lease of its own.
 
-// Node is one of those that a connector's connections are on.
+// Node is a node that connections of a connector are on.
 type Node struct {
 	Number int
-	Places *places
+	Range  *slotRange
 }
 
-// NodeOf returns the node of that name. The first begins where the process
-// does, and others as far from each other as can be, until they have leases.
+// NodeOf returns the node with that name. The first one begins where the process does, and the
+// others as far from each other as possible, until they have leases.
 func (p *Placement) NodeOf(name string) *Node {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -30,10 +29,10 @@ func (p *Placement) NodeOf(name string) *Node {
 	if len(p.nodes) == 0 {
 		p.nodes = map[string]*Node{}
 	} else {
-		n = &Node{Number: len(p.nodes), Places: newPlaces()}
-		n.Places.First.Store(p.Home.Places.First.Load() + bits.Reverse32(uint32(n.Number)))
+		n = &Node{Number: len(p.nodes), Range: newSlotRange()}
+		n.Range.First.Store(p.Home.Range.First.Load() + bits.Reverse32(uint32(n.Number)))
 		if p.leasing {
-			n.Places.Due.Store(1)
+			n.Range.Due.Store(1)
 		}
 	}
 	p.nodes[name] = n
@@ -45,9 +44,9 @@ func (p *Placement) StartLeasing() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.leasing = true
-	p.Home.Places.Due.Store(1)
+	p.Home.Range.Due.Store(1)
 	for _, n := range p.nodes {
-		n.Places.Due.Store(1)
+		n.Range.Due.Store(1)
 	}
 }
 
@@ -65,7 +64,7 @@ func (p *Placement) Parts() []int {
 	slices.SortFunc(nodes, func(a, b *Node) int { return a.Number - b.Number })
 	parts := make([]int, len(nodes))
 	for i, n := range nodes {
-		parts[i] = int(n.Places.Part.Load())
+		parts[i] = int(n.Range.Part.Load())
 	}
 	return parts
 }

@@ -10,13 +10,12 @@ import (
 	"sync/atomic"
 )
 
-// Placement decides which slot an increment adds to. Only the time that increments
-// wait for each other depends on it: any slot is exact.
+// Placement decides which slot an increment adds to. Only how long increments wait for one another
+// depends on it: any slot is exact.
 //
-// A process gives out the slots of a row from its first one up, the lowest that
-// is free: an increment holds its slot until its transaction ends. So a row has
-// as many slots as increments of it have been under way at one time, and a row
-// that is counted now and then has one.
+// A process gives out the slots of a row from its first one up, always the lowest that is free: an
+// increment holds its slot until its transaction ends. So a row has as many slots as increments of
+// it have been in flight at the same time, and a row that is counted now and then has one.
 type Placement struct {
 	Home  Node // the only one, outside of clusters
 	mu    sync.Mutex
@@ -38,8 +37,8 @@ type placementShard struct {
 	_     [40]byte // a cache line of its own
 }
 
-// A RowKey names a row of a base table as written on one node of a cluster, as
-// far as the plan can tell: the same row may have several, which costs speed when its increments meet in a slot.
+// A RowKey is the name of a row of a base table, as written in statements on one node of a
+// cluster. One row may have several names, which costs speed if its increments meet in a slot.
 type RowKey struct {
 	Table, Values string
 	Node          int
@@ -51,8 +50,7 @@ type SlotRow struct {
 	Slot int64
 }
 
-// ordinals are the numbers of a row's slots that are in use. Nearly always they
-// are few.
+// ordinals are the ordinals of a row's slots that are in use. There are nearly always few.
 type ordinals struct {
 	low  uint64
 	more map[int]struct{}
@@ -60,7 +58,7 @@ type ordinals struct {
 
 // NewPlacement returns a placement that begins at a random slot.
 func NewPlacement() *Placement {
-	p := &Placement{Home: Node{Places: newPlaces()}, seed: maphash.MakeSeed()}
+	p := &Placement{Home: Node{Range: newSlotRange()}, seed: maphash.MakeSeed()}
 	p.Journal.begin()
 	return p
 }
@@ -69,8 +67,7 @@ func (p *Placement) shard(k RowKey) *placementShard {
 	return &p.shards[maphash.String(p.seed, k.Values)%placementShards]
 }
 
-// Take returns the lowest number below n that is free, and holds it; -1 when all
-// are held.
+// Take returns the lowest free ordinal below n, and holds it; -1 if all are held.
 func (p *Placement) Take(k RowKey, n int) int {
 	s := p.shard(k)
 	s.mu.Lock()
@@ -90,7 +87,7 @@ func (p *Placement) Take(k RowKey, n int) int {
 	return -1
 }
 
-// Give frees a number that Take has returned.
+// Give frees an ordinal that Take has returned.
 func (p *Placement) Give(k RowKey, i int) {
 	s := p.shard(k)
 	s.mu.Lock()
@@ -103,9 +100,9 @@ func (p *Placement) Give(k RowKey, i int) {
 	s.taken[k] = o
 }
 
-// Knows reports whether a slot row has been written before, so that a plain update
-// adds to it. It is a guess: a row that has gone since then is not found by the
-// update, and is made again by the upsert.
+// Knows reports whether a slot row has been written before, so that a plain update adds to it. It
+// is a guess: if the row has been deleted since, the update does not find it, and the upsert
+// creates it again.
 func (p *Placement) Knows(r SlotRow) bool {
 	s := p.shard(r.Row)
 	s.mu.Lock()
@@ -114,7 +111,7 @@ func (p *Placement) Knows(r SlotRow) bool {
 	return ok
 }
 
-// maxKnownSlots bounds what a shard remembers; when it is full it starts anew.
+// maxKnownSlots bounds what a shard remembers; when it is full it forgets everything.
 const maxKnownSlots = 2048
 
 // Learn notes that a slot row has been written.
@@ -138,14 +135,14 @@ func (p *Placement) Forget(r SlotRow) {
 	delete(s.known, r)
 }
 
-// ManyMissed is how many known slot rows must be missing in a row before a roll-up
-// is taken to have deleted all of the table.
+// ManyMissed is how many known slot rows in succession must be missing for a roll-up to be assumed
+// to have deleted all of the table.
 const ManyMissed = 8
 
-// Miss notes that a slot row which was known has gone. After many of them none of
-// the table is taken to be there: an upsert makes a row sooner than an update that
-// does not find it, and then an upsert.
-func (p *Placement) Miss(r SlotRow) {
+// NoteMissing notes that a known slot row has been deleted. After many of these, none of the table
+// is assumed to exist: an upsert alone is faster than an update that finds nothing, and then an
+// upsert.
+func (p *Placement) NoteMissing(r SlotRow) {
 	s := p.shard(r.Row)
 	s.mu.Lock()
 	delete(s.known, r)
@@ -163,8 +160,8 @@ func (p *Placement) Miss(r SlotRow) {
 	n.(*atomic.Int32).Store(0)
 }
 
-// Found notes that a known slot row of the table was there.
-func (p *Placement) Found(table string) {
+// NoteFound notes that a known slot row of the table existed.
+func (p *Placement) NoteFound(table string) {
 	if n, ok := p.missed.Load(table); ok && n.(*atomic.Int32).Load() != 0 {
 		n.(*atomic.Int32).Store(0)
 	}
@@ -206,20 +203,20 @@ type Place struct {
 	Ordinal int  // to be given back after the statement; -1: none
 }
 
-// Seats are what places of a table's rows are found from.
-type Seats struct {
+// Picker picks slots for rows of one table.
+type Picker struct {
 	Placement *Placement
-	Places    *places
+	Range     *slotRange
 	Slots     int
-	One       bool // all increments add to the first slot
-	Random    bool // or to any
+	One       bool // all increments use the first slot
+	Random    bool // increments use random slots
 }
 
-// Any reports whether increments may share a slot, so that none is held.
-func (s *Seats) Any() bool { return s.One || s.Random }
+// Shares reports whether increments may share a slot, so that none is held.
+func (s *Picker) Shares() bool { return s.One || s.Random }
 
-// Find returns the slot for one statement, and its number to be given back.
-func (s *Seats) Find(row RowKey) (slot int64, ordinal int) {
+// Pick returns the slot for one statement, and its ordinal, which is to be given back.
+func (s *Picker) Pick(row RowKey) (slot int64, ordinal int) {
 	switch {
 	case s.One:
 		return 0, -1
@@ -231,40 +228,41 @@ func (s *Seats) Find(row RowKey) (slot int64, ordinal int) {
 	if i < 0 {
 		i = rand.IntN(s.Slots)
 	}
-	return s.Places.Slot(i, s.Slots), ordinal
+	return s.Range.Slot(i, s.Slots), ordinal
 }
 
-// take finds a place whose slot row is known to be there; false when it is not.
-func (s *Seats) take(row RowKey) (Place, bool) {
-	slot, ordinal := s.Find(row)
+// pickKnown picks a slot whose slot row is known to exist; false if it is not.
+func (s *Picker) pickKnown(row RowKey) (Place, bool) {
+	slot, ordinal := s.Pick(row)
 	p := Place{SlotRow: SlotRow{row, slot}, Keyed: true, Ordinal: ordinal}
 	if s.Placement.Knows(p.SlotRow) {
 		return p, true
 	}
-	s.Leave(p)
+	s.Release(p)
 	return Place{}, false
 }
 
-// Settled reports whether the row has the slot that a lone increment takes.
-func (s *Seats) Settled(row RowKey) bool {
+// KnowsLowest reports whether the slot that a lone increment would use is known to exist.
+func (s *Picker) KnowsLowest(row RowKey) bool {
 	var slot int64
 	switch {
 	case s.Random:
 		slot = int64(rand.IntN(s.Slots))
 	case !s.One:
-		slot = s.Places.Slot(0, s.Slots)
+		slot = s.Range.Slot(0, s.Slots)
 	}
 	return s.Placement.Knows(SlotRow{row, slot})
 }
 
-// Leave gives back what has been taken for one statement.
-func (s *Seats) Leave(p Place) {
+// Release gives back a slot that was picked for one statement.
+func (s *Picker) Release(p Place) {
 	if p.Ordinal >= 0 {
 		s.Placement.Give(p.Row, p.Ordinal)
 	}
 }
 
-// AppendValue appends an argument such that values which differ look different.
+// AppendValue appends an argument in a form in which different values differ; false for a type
+// whose equality is not plain.
 func AppendValue(b []byte, v driver.NamedValue) ([]byte, bool) {
 	switch x := v.Value.(type) {
 	case int64:

@@ -7,30 +7,29 @@ import (
 	"time"
 )
 
-// Portions remembers what a process believes that its slots hold of counters with bounds, and
-// which rows are so near to it that their base rows decide at once. Nothing but speed
-// depends on it: the statement that takes from a slot looks for itself.
+// Portions remembers how much the process believes its slots to hold of counters with bounds, and
+// which rows are so close to a bound that their base rows decide at once. Nothing but speed
+// depends on it: the statement that takes from a slot checks for itself.
 //
-// A portion is a share of what is left in the base row, so that portions shrink as the
-// row comes near its bound. Where a share would be worth no more than a few statements, none
-// is moved for a while: what is left is in one place then, and no session has to look for it
-// in all slots.
+// A portion is a share of what is left in the base row, so portions shrink as the row comes close
+// to its bound. If a share would only be enough for a few statements, none is moved for a while:
+// then what is left is in one place, and no session has to look for it in all slots.
 type Portions struct {
 	mu    sync.Mutex
-	rows  map[RowKey]*portioned
+	rows  map[RowKey]*portionedRow
 	known atomic.Int64 // len(rows)
 }
 
-// portioned is what is known of one row.
-type portioned struct {
+// portionedRow is what is known about one row.
+type portionedRow struct {
 	holds map[held]int64
 	place string        // the server that they are on
-	rest  time.Time     // until then no portion is moved
-	pause time.Duration // that was last rested for
+	until time.Time     // until then no portion is moved
+	pause time.Duration // the last pause
 	turn  chan struct{} // holds a token while no portion of the row is moved
 }
 
-// held is one counter of a slot.
+// held identifies one counter of a slot.
 type held struct {
 	slot   int64
 	column string
@@ -40,18 +39,18 @@ const (
 	maxPortioned = 1024
 	// fewest is how many slots a portion leaves at least as much for.
 	fewest = 8
-	// worthwhile is how many statements a portion has to be for, with as much again for
-	// each of the other slots.
+	// worthwhile is for how many statements a portion must be enough, with as much again for each
+	// of the other slots.
 	worthwhile  = 2
 	shortestNap = 100 * time.Millisecond
 	longestNap  = 3 * time.Second
 )
 
-// NewPortions returns one that knows of no portion.
-func NewPortions() *Portions { return &Portions{rows: map[RowKey]*portioned{}} }
+// NewPortions returns a Portions that knows of none.
+func NewPortions() *Portions { return &Portions{rows: map[RowKey]*portionedRow{}} }
 
-// of returns what is known of a row, for which it makes room. The lock is held.
-func (p *Portions) of(row RowKey) *portioned {
+// of returns what is known about a row, after making room for it. The lock is held.
+func (p *Portions) of(row RowKey) *portionedRow {
 	w := p.rows[row]
 	if w != nil {
 		return w
@@ -59,20 +58,20 @@ func (p *Portions) of(row RowKey) *portioned {
 	if len(p.rows) >= maxPortioned {
 		clear(p.rows)
 	}
-	w = &portioned{holds: map[held]int64{}, turn: make(chan struct{}, 1)}
+	w = &portionedRow{holds: map[held]int64{}, turn: make(chan struct{}, 1)}
 	w.turn <- struct{}{}
 	p.rows[row] = w
 	p.known.Store(int64(len(p.rows)))
 	return w
 }
 
-// Holds returns how much a slot is believed to hold of a counter; rests reports whether no portion
-// is to be moved to it now.
-func (p *Portions) Holds(r SlotRow, column string) (n int64, rests bool) {
+// Holds returns how much a slot is believed to hold of a counter. Paused reports whether no
+// portion is to be moved to it now.
+func (p *Portions) Holds(r SlotRow, column string) (n int64, paused bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	w := p.of(r.Row)
-	return w.holds[held{r.Slot, column}], time.Now().Before(w.rest)
+	return w.holds[held{r.Slot, column}], time.Now().Before(w.until)
 }
 
 // Place returns the server that a row's portions are on.
@@ -82,8 +81,8 @@ func (p *Portions) Place(row RowKey) string {
 	return p.of(row).place
 }
 
-// Took notes that a slot has been taken from.
-func (p *Portions) Took(r SlotRow, column string, n int64) {
+// NoteTaken notes that something was taken from a slot.
+func (p *Portions) NoteTaken(r SlotRow, column string, n int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	w, k := p.of(r.Row), held{r.Slot, column}
@@ -92,8 +91,8 @@ func (p *Portions) Took(r SlotRow, column string, n int64) {
 	}
 }
 
-// Lack notes that a slot does not hold what it was believed to.
-func (p *Portions) Lack(r SlotRow) {
+// NoteShort notes that a slot does not hold what it was believed to.
+func (p *Portions) NoteShort(r SlotRow) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	w := p.of(r.Row)
@@ -104,8 +103,8 @@ func (p *Portions) Lack(r SlotRow) {
 	}
 }
 
-// Turn waits until no other portion of the row is moved, and has others wait until it is
-// given back.
+// Turn waits until no other portion of the row is being moved, and makes others wait until back is
+// called.
 func (p *Portions) Turn(ctx context.Context, row RowKey) (back func(), err error) {
 	p.mu.Lock()
 	turn := p.of(row).turn
@@ -118,8 +117,8 @@ func (p *Portions) Turn(ctx context.Context, row RowKey) (back func(), err error
 	}
 }
 
-// Size returns how much of what the base row has to spare becomes the portion of one more
-// slot, of which a statement needs that much; 0 for none.
+// Size returns how much of what the base row has to spare (spare) becomes the portion of one more
+// slot, for a statement that needs that much (need); 0 for none.
 func (p *Portions) Size(r SlotRow, column string, spare, need, most int64) int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -136,30 +135,29 @@ func (p *Portions) Size(r SlotRow, column string, spare, need, most int64) int64
 	return share
 }
 
-// Moved notes that a portion has been moved to a slot.
-func (p *Portions) Moved(r SlotRow, column string, n int64, place string) {
+// NoteMoved notes that a portion has been moved to a slot.
+func (p *Portions) NoteMoved(r SlotRow, column string, n int64, place string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	w := p.of(r.Row)
 	w.holds[held{r.Slot, column}] += n
-	w.place, w.rest, w.pause = place, time.Time{}, 0
+	w.place, w.until, w.pause = place, time.Time{}, 0
 }
 
-// Rest notes that no portion of a row could be moved: none is tried for a while.
-func (p *Portions) Rest(row RowKey) {
+// Pause notes that no portion of a row could be moved: none is tried for a while.
+func (p *Portions) Pause(row RowKey) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	w := p.of(row)
 	w.pause = min(max(2*w.pause, shortestNap), longestNap)
-	w.rest = time.Now().Add(w.pause)
+	w.until = time.Now().Add(w.pause)
 }
 
-// Any reports whether any have been moved.
+// Any reports whether any portion has been moved.
 func (p *Portions) Any() bool { return p.known.Load() > 0 }
 
-// Forget notes that portions have been folded: those of the row, or of all rows of the
-// table where it is not known which. When they are moved again, and how much, is found out
-// anew.
+// Forget notes that portions have been folded: those of the row or, if it is not known which, of
+// all rows of the table. Whether and how much to move again is found out afresh.
 func (p *Portions) Forget(row RowKey, known bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

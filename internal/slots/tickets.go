@@ -6,12 +6,11 @@ import (
 	"time"
 )
 
-// Tickets keeps the blocks of numbers that a process has leased, by what its executions have
-// in common: the statement and its arguments. A block is drawn from until it is used up, or
-// for a little less time than a statement waits that sets the counter lower: see
-// docs/design/tickets.md.
+// Tickets keeps the blocks of numbers that a process has leased, by what its executions have in
+// common: the statement and its arguments. A block is drawn from until it is used up, or for a
+// little less time than a statement waits that lowers the counter: see docs/design/tickets.md.
 //
-// How many numbers are leased follows from how many are drawn, up to the block that the
+// How many numbers are leased depends on how many are drawn, up to the block that the
 // configuration allows: a row that is drawn from now and then has no gaps.
 type Tickets struct {
 	hold time.Duration
@@ -21,13 +20,13 @@ type Tickets struct {
 	rows map[string]*Roll
 }
 
-// Holding is for how long a block is drawn from after its lease has been asked for, and how
-// long a statement waits, with the row locked, that sets the counter lower. The difference
-// is for clocks that run at different speeds. On an engine with one writer all processes are
-// on one machine, and who waits keeps everybody out.
+// Holding is how long a block is drawn from after its lease was sent, and how long a statement
+// that lowers the counter waits with the row locked. The difference is for clocks that run at
+// different speeds. On an engine with one writer all processes are on one machine, and a waiting
+// statement keeps out all others.
 type Holding struct{ Draw, Recall time.Duration }
 
-// HoldingFor returns it.
+// HoldingFor returns the times for an engine, which has one writer or many.
 func HoldingFor(oneWriter bool) Holding {
 	if oneWriter {
 		return Holding{40 * time.Millisecond, 50 * time.Millisecond}
@@ -37,14 +36,14 @@ func HoldingFor(oneWriter bool) Holding {
 
 const (
 	maxRolls = 4096
-	// rollRest is how long nothing is leased for a row after a lease has failed: it was
-	// locked, or its column is at the end of its range.
+	// rollRest is how long nothing is leased for a row after a lease has failed, because the row
+	// was locked or its column is at the end of its range.
 	rollRest = 100 * time.Millisecond
-	// leaseAhead is the least size of a block behind which the next one is leased in advance.
+	// leaseAhead is how large a block must be for the next one to be leased in advance.
 	leaseAhead = 8
 )
 
-// NewTickets returns one without blocks, each of which is drawn from for so long.
+// NewTickets returns a Tickets without blocks. Each block is drawn from for hold.
 func NewTickets(hold time.Duration) *Tickets {
 	return &Tickets{hold: hold, now: time.Now, rows: map[string]*Roll{}}
 }
@@ -64,15 +63,15 @@ type Roll struct {
 	rest    time.Time
 }
 
-// Block is what a lease has brought: Answer is what the database has said, and Left the
-// numbers that have not been drawn, which end with the one that it has returned.
+// Block is what a lease has returned: Answer is the database's answer, and Left how many numbers
+// have not been drawn. They end with the number in the answer.
 type Block struct {
 	Answer any
 	Left   int64
 	asked  time.Time // when the lease was sent
 }
 
-// Ticket is one number of a block: the one that the database has returned less Behind.
+// Ticket is one number of a block: the number that the database has returned, less Behind.
 type Ticket struct {
 	Answer any
 	Behind int64
@@ -93,8 +92,8 @@ func (t *Tickets) Of(key string) *Roll {
 	return r
 }
 
-// sweep forgets the rows that have no block in use, or all where that leaves too many: their
-// numbers are lost. The lock is held.
+// sweep forgets the rows that have no block in use, or all of them if that leaves too many; the
+// numbers of their blocks are lost. The lock is held.
 func (t *Tickets) sweep() {
 	for k, r := range t.rows {
 		r.mu.Lock()
@@ -108,8 +107,8 @@ func (t *Tickets) sweep() {
 	}
 }
 
-// Draw draws a number. Ahead is the lease of the next block, where that is due and may be: the
-// caller is to run it.
+// Draw draws a number. Ahead is the lease of the next block, for the caller to run, if that is due
+// and allowed (may).
 func (r *Roll) Draw(most int64, may bool) (n Ticket, ok bool, ahead *Lease) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -129,7 +128,7 @@ func (r *Roll) Draw(most int64, may bool) (n Ticket, ok bool, ahead *Lease) {
 	return n, true, ahead
 }
 
-// runsOut reports whether the last block is half used, or half of its time is over.
+// runsOut reports whether the last block is half used, or half of its time has passed.
 func (r *Roll) runsOut() bool {
 	if len(r.blocks) == 0 {
 		return true
@@ -138,7 +137,7 @@ func (r *Roll) runsOut() bool {
 	return b.Left <= r.size/2 || r.t.now().Sub(b.asked) > r.t.hold/2
 }
 
-// fresh drops blocks whose time is over, and reports whether one is left. The lock is held.
+// fresh drops blocks whose time has passed, and reports whether one is left. The lock is held.
 func (r *Roll) fresh() bool {
 	now := r.t.now()
 	for len(r.blocks) > 0 {
@@ -150,8 +149,8 @@ func (r *Roll) fresh() bool {
 	return false
 }
 
-// within reports whether less than d has passed, by both clocks: the monotonic one stands
-// still while a machine sleeps, and the other one may be set.
+// within reports whether less than d has passed, by both clocks: the monotonic one stops while a
+// machine sleeps, and the wall clock may be set.
 func within(from, to time.Time, d time.Duration) bool {
 	steady, wall := to.Sub(from), to.Round(0).Sub(from.Round(0))
 	return steady < d && wall < d && wall >= 0
@@ -165,8 +164,8 @@ type Lease struct {
 	ended bool
 }
 
-// Lead returns a lease for the caller to run; nil where one is under way, whose end is told
-// by ended, or where none is to be made now.
+// Lead returns a lease for the caller to run. It is nil if one is in flight, which closes ended
+// when it ends, or if none is to be run now.
 func (r *Roll) Lead(most int64) (l *Lease, ended <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -181,15 +180,15 @@ func (r *Roll) Lead(most int64) (l *Lease, ended <-chan struct{}) {
 	return r.lease(most), nil
 }
 
-// closed is the end of a lease that has ended already.
+// closed is a channel that is closed already.
 var closed = func() chan struct{} {
 	c := make(chan struct{})
 	close(c)
 	return c
 }()
 
-// lease begins a lease: of as many numbers as twice those drawn since the last one, if that
-// was not long ago, and as many as are waited for.
+// lease begins a lease, of twice as many numbers as have been drawn since the last one, if that
+// was not long ago, and at least as many as are waited for.
 func (r *Roll) lease(most int64) *Lease {
 	now := r.t.now()
 	size := r.waiting + 1
@@ -201,8 +200,7 @@ func (r *Roll) lease(most int64) *Lease {
 	return &Lease{roll: r, Size: r.size, asked: now}
 }
 
-// Wait waits for the lease that is under way. It reports false when ctx, or patience, has
-// ended before.
+// Wait waits for the lease in flight. It reports false if ctx or patience ends first.
 func (r *Roll) Wait(ctx context.Context, ended <-chan struct{}, patience <-chan time.Time) bool {
 	r.mu.Lock()
 	r.waiting++
@@ -222,10 +220,10 @@ func (r *Roll) Wait(ctx context.Context, ended <-chan struct{}, patience <-chan 
 	}
 }
 
-// Got ends the lease with what the database has said, and the last number of the block. The first
-// number is the caller's, whose execution has begun before the lease, so that it does not matter
-// how long that has taken.
-func (l *Lease) Got(answer any, top int64) Ticket {
+// Complete ends the lease with the database's answer and the last number of the block. The first
+// number is the caller's: its execution began before the lease, so it does not matter how long
+// that took.
+func (l *Lease) Complete(answer any, top int64) Ticket {
 	r := l.roll
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -234,8 +232,8 @@ func (l *Lease) Got(answer any, top int64) Ticket {
 	return Ticket{answer, l.Size - 1}
 }
 
-// GotAhead ends a lease that no execution waits for.
-func (l *Lease) GotAhead(answer any, top int64) {
+// CompleteAhead ends a lease that no execution waits for.
+func (l *Lease) CompleteAhead(answer any, top int64) {
 	r := l.roll
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -256,9 +254,9 @@ func (l *Lease) end(answer any, top, left int64) {
 	r.leasing = nil
 }
 
-// Failed ends the lease without a number. Rest: none is to be made for a while, and blocks
-// begin with single numbers then.
-func (l *Lease) Failed(rest bool) {
+// Fail ends the lease without a number. If rest is set, no lease is run for a while, and blocks
+// begin with single numbers again.
+func (l *Lease) Fail(rest bool) {
 	r := l.roll
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -28,7 +28,7 @@ func TestTicketsGrow(t *testing.T) {
 		l, _ := roll.Lead(10)
 		sizes = append(sizes, l.Size)
 		top += l.Size
-		l.Got("", top)
+		l.Complete("", top)
 	}
 	for range 40 {
 		draw()
@@ -57,7 +57,7 @@ func TestTicketsEnd(t *testing.T) {
 			roll.mu.Lock()
 			l := roll.lease(10)
 			roll.mu.Unlock()
-			l.GotAhead("new", 12)
+			l.CompleteAhead("new", 12)
 			if n, ok, _ := roll.Draw(10, false); !ok || n.Answer != "new" {
 				t.Errorf("drew %v of %v", ok, n)
 			}
@@ -69,7 +69,7 @@ func TestTicketsEnd(t *testing.T) {
 		roll := tickets.Of("a")
 		roll.drawn, roll.last = 5, *now
 		l, _ := roll.Lead(10)
-		l.Got("old", 1000)
+		l.Complete("old", 1000)
 		if n, ok, _ := roll.Draw(10, false); !ok || n.Behind != 8 {
 			t.Errorf("%s: drew %v, %v", name, n, ok)
 		}
@@ -90,7 +90,7 @@ func TestTicketsLead(t *testing.T) {
 	if again, ended := roll.Lead(10); again != nil || ended == nil {
 		t.Error("two leases at once")
 	}
-	l.Failed(true)
+	l.Fail(true)
 	if l, ended := roll.Lead(10); l != nil || ended != nil {
 		t.Error("a lease right after one that has failed")
 	}
@@ -131,7 +131,7 @@ func TestTicketsTogether(t *testing.T) {
 					if ahead != nil {
 						wg.Go(func() {
 							hi := database(ahead.Size)
-							ahead.GotAhead(hi, hi)
+							ahead.CompleteAhead(hi, hi)
 						})
 					}
 					if ok {
@@ -146,11 +146,11 @@ func TestTicketsTogether(t *testing.T) {
 						continue
 					}
 					if rand.IntN(20) == 0 {
-						l.Failed(false)
+						l.Fail(false)
 						continue
 					}
 					hi := database(l.Size)
-					took(l.Got(hi, hi))
+					took(l.Complete(hi, hi))
 					break
 				}
 			}

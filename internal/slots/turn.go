@@ -5,9 +5,9 @@ import (
 	"sync/atomic"
 )
 
-// A Turn is the right to send the statement of a key on a base row, until End. It is
-// taken without a lock or an allocation where no other execution of the key is under
-// way, which is how nearly all are. The zero Turn is none.
+// A Turn is the right to send the statement of a key on a base row, until End. If no other
+// execution of the key is in flight, as is nearly always so, it is taken without a lock or an
+// allocation. The zero Turn is none.
 type Turn struct {
 	shard *coalescerShard
 	entry *turnEntry
@@ -15,9 +15,9 @@ type Turn struct {
 	group *Group // of a turn that a group has given
 }
 
-// A turnEntry is who has the turn of keys with a hash: none (0), one execution without
-// a group (the hash), or a group (the hash with groupBit), which others have made to
-// queue in. Keys that share a hash wait for one another: that is a matter of speed only.
+// A turnEntry tells who has the turn of the keys with a hash: nobody (0), one execution without a
+// group (the hash), or a group in which others queue (the hash with groupBit). Keys that share a
+// hash wait for one another, which only costs speed.
 type turnEntry struct {
 	hash  atomic.Uint64
 	group *Group // belongs to the shard's lock
@@ -28,8 +28,8 @@ const (
 	groupBit    = 1
 )
 
-// Hash tells keys apart by what their executions have in common: statement, arguments and
-// node.
+// Hash returns the hash of a key: what executions have in common, that is their statement,
+// arguments and node.
 func (co *Coalescer) Hash(statement string, args []byte, node int) uint64 {
 	h := maphash.String(co.seed, statement)*31 + maphash.Bytes(co.seed, args)
 	h = h*31 + uint64(node)
@@ -41,7 +41,7 @@ func (co *Coalescer) turn(hash uint64) (*coalescerShard, *turnEntry) {
 	return s, &s.turns[hash>>8%turnEntries]
 }
 
-// Enter takes the turn of a key where it is free.
+// Enter takes the turn of a key if it is free.
 func (co *Coalescer) Enter(hash uint64) (Turn, bool) {
 	s, e := co.turn(hash)
 	if !e.hash.CompareAndSwap(0, hash) {
@@ -50,14 +50,13 @@ func (co *Coalescer) Enter(hash uint64) (Turn, bool) {
 	return Turn{shard: s, entry: e, hash: hash}, true
 }
 
-// End gives the turn to those that have come meanwhile.
+// End gives the turn to those that have come in meanwhile.
 func (t Turn) End() { t.pass((*Group).next) }
 
-// Disperse is End, and has those that have come meanwhile choose another group.
+// Disperse is End, but has those that have come in meanwhile choose another group.
 func (t Turn) Disperse() { t.pass((*Group).disperse) }
 
-// pass leaves the turn to a group, if there is one; the group learns it with its shard's
-// lock held.
+// pass leaves the turn to a group, if there is one. The group learns of it under the shard's lock.
 func (t Turn) pass(on func(*Group)) {
 	if t.group == nil && (t.entry == nil || t.entry.hash.CompareAndSwap(t.hash, 0)) {
 		return
@@ -72,7 +71,7 @@ func (t Turn) pass(on func(*Group)) {
 	}
 }
 
-// Busy reports whether a statement of a key is under way.
+// Busy reports whether a statement of a key is in flight.
 func (co *Coalescer) Busy(hash uint64) bool {
 	s, e := co.turn(hash)
 	switch e.hash.Load() {
@@ -86,10 +85,10 @@ func (co *Coalescer) Busy(hash uint64) bool {
 	return true
 }
 
-// Turn is that of a member whose batch has no other one.
+// Turn returns the turn of a member that its group has given it.
 func (m *Member) Turn() Turn { return Turn{shard: m.Group.shard, group: m.Group} }
 
-// claim has later executions queue in a new group. It reports whether one that needs no
+// claim makes later executions queue in a new group. It reports whether an execution without a
 // group has the turn: its End is then the group's first Next. The shard's lock is held.
 func (g *Group) claim(e *turnEntry, hash uint64) (waits bool) {
 	for {

@@ -28,7 +28,7 @@ func Migrate(ctx context.Context, s *catalog.Catalog) (created []string, err err
 	if checked = slotted(checked); len(checked) == 0 {
 		return nil, nil
 	}
-	if err := view.WaitsBriefly(ctx); err != nil {
+	if err := view.LimitLockWaits(ctx); err != nil {
 		return nil, err
 	}
 	m := &migration{view: view}
@@ -118,7 +118,7 @@ func (m *migration) slotTable(ctx context.Context, t catalog.CheckedTable) (*rew
 		}
 	}
 	w, ok := d.(dialect.Widener)
-	if !ok || t.Table.Counter.Layout == rewrite.LayoutShared || !catalog.Narrow(t.Table, slots) {
+	if !ok || t.Table.Counter.Layout == rewrite.LayoutShared || !catalog.OnlyTooNarrow(t.Table, slots) {
 		return slots, nil
 	}
 	if err := view.MigratePatiently(ctx, w.WidenSlots(t.Table)); err != nil {

@@ -24,7 +24,7 @@ func MigrateDown(ctx context.Context, s *catalog.Catalog) (dropped []string, err
 	if err != nil {
 		return nil, err
 	}
-	if err := cn.WaitsBriefly(ctx); err != nil {
+	if err := cn.LimitLockWaits(ctx); err != nil {
 		return nil, err
 	}
 	for _, t := range tables {

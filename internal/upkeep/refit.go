@@ -22,7 +22,7 @@ func refit(
 ) (done []string, _ *rewrite.Table, err error) {
 	d, name := c.Catalog.Dialect, t.Table.Counter.SlotTable.Name
 	if misfits := c.Catalog.Misfits(t.Table, slots); len(misfits) > 0 &&
-		len(catalog.CheckSlotTable(t.Table, catalog.Outgrown(t.Table, slots))) == 0 {
+		len(catalog.CheckSlotTable(t.Table, catalog.WithoutOutgrown(t.Table, slots))) == 0 {
 		refer := wanted && len(t.Table.Counter.Key) > 0 && len(slots.ForeignKeys.Parents) > 0 &&
 			slices.ContainsFunc(misfits, func(m catalog.Misfit) bool { return m.Counter == "" }) // else the base table needs no lock
 		t.Table.Counter.SlotTable.NoForeignKey = !wanted
@@ -53,7 +53,7 @@ func refit(
 // outgrownColumns returns the columns of a slot table that its base table has not any more,
 // if they hold nothing.
 func outgrownColumns(ctx context.Context, c *catalog.View, t, slots *rewrite.Table) (empty []string, err error) {
-	rest := catalog.Outgrown(t, slots)
+	rest := catalog.WithoutOutgrown(t, slots)
 	if t.Counter.Layout == rewrite.LayoutShared || slots == nil || len(slots.Columns) == len(rest.Columns) ||
 		len(catalog.CheckSlotTable(t, rest)) > 0 {
 		return nil, nil // nothing to do, or another program's table

@@ -61,7 +61,7 @@ func (v *verifier) open(ctx context.Context) error {
 	if _, err := v.shared.Open(ctx, &v.conn.View); err != nil {
 		return err
 	}
-	return v.conn.WaitsBriefly(ctx)
+	return v.conn.LimitLockWaits(ctx)
 }
 
 // planned says why a query cannot be read beside others; nil if it can.

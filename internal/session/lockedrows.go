@@ -10,29 +10,30 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// Where the parent sends several statements in one round trip, a drain of the rows of a key in
-// a transaction of the application's begins with three: its lock, the question for the transaction's snapshot, and a look
-// whether the rows have slots. Nearly none have, and then that is all of the drain.
+// If the parent can send several statements in one round trip, a drain of the rows of a key in a
+// transaction of the application's begins with three: the lock, the query for the transaction's
+// snapshot, and a look whether the rows have slots. Hardly any have, and then that is all of the
+// drain.
 //
-// Such rows are bare, and so are those of which another session has found no slots (named.go). They stay
-// so until the transaction ends, but for slots of its own: the drain's lock keeps out any session that
-// would make one (docs/design/locks.md). What is remembered of that saves another look, at a row that
-// the transaction goes on to increment, to set and to read.
+// Rows without slots are called bare. So are rows of which another session has found no slots
+// (named.go). They stay bare until the transaction ends, except for slots of its own, because the
+// drain's lock keeps other sessions from creating any (docs/design/locks.md). That is remembered,
+// so that a row that the transaction goes on to increment, set and read is not looked at again.
 
-// lockedRows is what a drain has found out with its lock.
+// lockedRows is what a drain knows once it has its lock.
 type lockedRows struct {
 	rows [][]any // what the lock statement has returned
 	some bool    // there may be something to fold
 	open bool    // rows that the drain covers may still be inserted
 
-	looked   bool    // for slots, with the lock
+	looked   bool    // whether slots were looked for, with the lock
 	snapshot [][]any // what DrainTable.Look.Snapshot has returned
 	bare     bool
 }
 
-// lookAt locks the rows of a drain and looks at them; nil where that takes more than one round
-// trip, or a right that the session may not have. A transaction of slotsql's own is for a row that
-// has slots, most often, and folds at once.
+// lookAt locks the rows of a drain and looks for slots; nil if that takes more than one round
+// trip, or a right that the session may lack. A transaction of slotsql's own does not look: its
+// row most often has slots, and it folds at once.
 func (r *Run) lookAt(ctx context.Context, d *rewrite.DrainTable) (*lockedRows, error) {
 	c := r.conn
 	if c.Engine.Pipeliner == nil || c.Tx.Own() || !lockOfKey(d) || len(d.Lock) != 1 || d.Look.Snapshot == nil || d.Look.Held == nil ||
@@ -61,7 +62,7 @@ func (r *Run) lookAt(ctx context.Context, d *rewrite.DrainTable) (*lockedRows, e
 	}, nil
 }
 
-// lookOrLock looks, or runs the lock statements of a drain.
+// lookOrLock locks the rows of a drain, and looks for slots if it can in the same round trip.
 func (r *Run) lookOrLock(ctx context.Context, d *rewrite.DrainTable) (*lockedRows, error) {
 	if l, err := r.lookAt(ctx, d); l != nil || err != nil {
 		return l, err
@@ -72,15 +73,15 @@ func (r *Run) lookOrLock(ctx context.Context, d *rewrite.DrainTable) (*lockedRow
 	return r.lock(ctx, d)
 }
 
-// meetNewer has the transaction meet the slot rows that are newer than its snapshot. It reports whether
-// the rows have no slots, and nothing is to be folded.
+// meetNewer makes the transaction meet the slot rows that are newer than its snapshot. Bare
+// reports that the rows have no slots, so there is nothing to fold.
 func (r *Run) meetNewer(ctx context.Context, d *rewrite.DrainTable, l *lockedRows) (bare bool, err error) {
 	if !l.looked {
-		return false, r.newer(ctx, d)
+		return false, r.meetNewerSlots(ctx, d)
 	}
 	made := false
 	if len(l.snapshot) > 0 {
-		if made, err = r.newerThan(ctx, d, l.snapshot); err != nil {
+		if made, err = r.meetSlotsNewerThan(ctx, d, l.snapshot); err != nil {
 			return false, err
 		}
 	}
@@ -96,7 +97,7 @@ func (r *Run) meetNewer(ctx context.Context, d *rewrite.DrainTable, l *lockedRow
 	return true, err
 }
 
-// returned are the rows of a statement of a pipeline.
+// returned returns the rows of a statement of a pipeline.
 func returned(o *dialect.Outcome) [][]any {
 	out := make([][]any, len(o.Rows))
 	for i, row := range o.Rows {
@@ -108,7 +109,7 @@ func returned(o *dialect.Outcome) [][]any {
 	return out
 }
 
-// bareRow names a row that is bare.
+// bareRow is the name of a bare row.
 type bareRow struct{ table, key string }
 
 // keepBare remembers that the one row of a drain is bare.
@@ -141,7 +142,7 @@ func (c *Conn) isBareRow(t *rewrite.Table, key []string) bool {
 	return ok && key != nil
 }
 
-// notBare notes that the transaction adds to slots of rows.
+// notBare notes that the transaction adds to slots of the rows.
 func (r *Run) notBare(rows *rewrite.DrainTable) {
 	if key := r.keyNumbers(rows); key != nil {
 		delete(r.conn.bareRows, bareRow{rows.Table.Counter.Slotted(), strings.Join(key, ",")})
@@ -150,7 +151,7 @@ func (r *Run) notBare(rows *rewrite.DrainTable) {
 	}
 }
 
-// inOneTrip runs statements of slotsql's own in one round trip where the parent can.
+// inOneTrip runs statements of slotsql's own, in one round trip if the parent can.
 func (c *Conn) inOneTrip(ctx context.Context, list []dialect.Statement) ([]dialect.Outcome, error) {
 	if c.Engine.Pipeliner != nil {
 		if out, err := c.Engine.Pipeliner.Pipeline(ctx, c.Parent, list); err != driver.ErrSkip {
@@ -172,7 +173,7 @@ func (c *Conn) inOneTrip(ctx context.Context, list []dialect.Statement) ([]diale
 	return out, nil
 }
 
-// statements are some that take no arguments around one that does.
+// statements lists statements without arguments around one that may have some.
 func statements(before []string, q string, args []any, after []string) (out []dialect.Statement) {
 	for _, s := range before {
 		out = append(out, dialect.Statement{SQL: s})

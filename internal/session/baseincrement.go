@@ -8,10 +8,10 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// An increment in a transaction that runs on the base row, as the application has
-// written it: exact beside whatever the slots hold, because what is added commutes. It
-// does so where the transaction has the row anyway, and where making a slot row could
-// wait for others, or for a row that is not there.
+// An increment in a transaction may run on the base row as the application has written it: that is
+// exact whatever the slots hold, because additions commute. It does so if the transaction has the
+// row to itself anyway, and if creating a slot row could wait for others, or for a row that does
+// not exist.
 
 // belongsOnBase reports whether an increment of an open transaction is to run on the
 // base row.
@@ -22,15 +22,15 @@ func (r *Run) belongsOnBase() bool {
 	}
 	t := r.Plan.Increment.Table
 	if c.untied[t.Counter.Slotted()] {
-		// A DELETE has locked the place in the slot table where rows of the deleted
-		// key would be, and so may others have: none must wait for one of those.
+		// A DELETE has locked the place in the slot table where rows of the deleted key would be,
+		// and other transactions may have done the same: none must wait for another's.
 		return true
 	}
-	return c.hasRow(t, r.keyNumbers(&r.Plan.Increment.Row)) || r.Plan.Increment.Upsert && !r.metBefore()
+	return c.hasRow(t, r.keyNumbers(&r.Plan.Increment.Row)) || r.Plan.Increment.Upsert && !r.knownToExist()
 }
 
-// unties notes that the transaction has deleted rows that slot rows refer to.
-func (c *Conn) unties(tables []*rewrite.Table) {
+// noteUntied notes that the transaction has deleted rows to which slot rows refer.
+func (c *Conn) noteUntied(tables []*rewrite.Table) {
 	for _, t := range tables {
 		if t.Counter == nil {
 			continue
@@ -42,7 +42,7 @@ func (c *Conn) unties(tables []*rewrite.Table) {
 	}
 }
 
-// hasRow reports whether the transaction has a row for itself.
+// hasRow reports whether the transaction has a row to itself.
 func (c *Conn) hasRow(t *rewrite.Table, key []string) bool {
 	for _, ch := range c.changes {
 		if !ch.of(t) {
@@ -62,30 +62,29 @@ func (c *Conn) hasRow(t *rewrite.Table, key []string) bool {
 	return false
 }
 
-// maybeSame reports whether two keys may be the same: nil is any.
+// maybeSame reports whether two keys may be equal: nil is an unknown key.
 func maybeSame(a, b []string) bool { return a == nil || b == nil || slices.Equal(a, b) }
 
-// drainsCounted notes that a transaction drains rows that it may have counted in slots of.
+// drainsCounted notes that a transaction drains rows that it may have counted in slots.
 func (c *Conn) drainsCounted(t *rewrite.Table, key []string) {
 	for _, ch := range c.changes {
 		if ch.how == inSlot && !ch.drained && ch.of(t) && maybeSame(ch.key, key) {
-			ch.plan.habit.Drains()
+			ch.plan.habit.NoteDrain()
 		}
 	}
 }
 
-// changesCounted notes that a transaction changes base rows that its increments in slots
-// share with others': those that hold a row as it is, and on an engine where an
-// increment and a change exclude each other all. Two such transactions would wait for
-// one another, as with a drain. It is noted before the change, which may be chosen as
-// deadlock victim.
+// changesCounted notes that a transaction changes base rows that its increments in slots share
+// with others: the increments that keep the row from being changed, and all of them on an engine
+// where an increment and a change exclude each other. Two such transactions would wait for each
+// other, as with a drain. It is noted before the change, which may be chosen as deadlock victim.
 func (r *Run) changesCounted(changes []rewrite.DrainTable) {
 	c := r.conn
 	if r.Plan.Base.Fresh || len(c.changes) == 0 {
 		return
 	}
 	for i := range changes {
-		d := r.chosen(changes[i])
+		d := r.rowsToDrain(changes[i])
 		key := r.keyNumbers(&d)
 		for _, ch := range c.changes {
 			if inc := ch.plan.Increment; inc == nil || inc.Firm != nil && !ch.firm && !c.Shared.Traits.ChangeExcludes {
@@ -93,7 +92,7 @@ func (r *Run) changesCounted(changes []rewrite.DrainTable) {
 			}
 			if ch.how == inSlot && !ch.drained && ch.of(d.Table) &&
 				maybeSame(ch.key, key) {
-				ch.plan.habit.Drains()
+				ch.plan.habit.NoteDrain()
 			}
 		}
 	}
@@ -107,56 +106,59 @@ func (r *Run) execOnBase(ctx context.Context) (answer, error) {
 	}
 	if n > 1 { // MySQL counts an upsert that has met its row twice
 		if row, keyed := r.rowKey(); keyed {
-			r.exists(row)
+			r.noteRowExists(row)
 		}
 	}
 	return a, r.addedToRow(ctx, n)
 }
 
-// addedToRow notes that the increment has run on its base row, and has affected n.
+// addedToRow notes that the increment has run on its base row, and how many rows it has affected.
 func (r *Run) addedToRow(ctx context.Context, n int64) error {
 	inc := r.Plan.Increment
 	if n == 0 {
 		r.noteUnchanged(inc.Row)
 		return nil
 	}
-	r.hasLocked(inc.Table)
+	r.noteRowLocked(inc.Table)
 	r.note(inc.Row, onBase)
 	return r.holdIncrement(ctx)
 }
 
-// hasLocked notes that a statement has changed a base row, and so has it locked until the transaction ends.
-func (r *Run) hasLocked(t *rewrite.Table) {
+// noteRowLocked notes that a statement has changed a base row, which so stays locked until the
+// transaction ends.
+func (r *Run) noteRowLocked(t *rewrite.Table) {
 	r.rowLocked = r.conn.keepsBare(t)
 	r.conn.Tx.LocksOnly(r.conn.Shared.Traits.ChangeExcludes && r.Plan.Base.LocksOnly)
 }
 
-// keepsBare reports whether a transaction that has changed a row of a table keeps others from making slots of it.
+// keepsBare reports whether a transaction that has changed a row of a table keeps others from
+// creating slots of it.
 func (c *Conn) keepsBare(t *rewrite.Table) bool {
 	tr := &c.Shared.Traits
 	return tr.ChangeExcludes || tr.ChangeKeepsBare && t.Counter.Layout != rewrite.LayoutJournal
 }
 
-// existence is a number that no slot has, under which it is remembered that a row
-// has been there: as a guess, like the others.
+// existence is a slot number that no slot has. Under it Placement remembers that a row has
+// existed: a guess, like the others.
 const existence = -1
 
-// exists remembers that an upsert has met its row.
-func (r *Run) exists(row slots.RowKey) {
+// noteRowExists remembers that an upsert has found its row.
+func (r *Run) noteRowExists(row slots.RowKey) {
 	if r.Plan.Increment.Upsert && r.conn.Shared.Traits.MissLocks {
 		r.conn.Shared.placement.Learn(slots.SlotRow{Row: row, Slot: existence})
 	}
 }
 
-// metBefore reports whether an upsert has met its row before. Where it has not the
-// statement that looks for the row in order to make a slot row would lock the place
-// of a row that is not there.
-func (r *Run) metBefore() bool {
+// knownToExist reports whether an upsert has found its row before. If not, the statement that
+// looks for the row in order to create a slot row would lock the place of a row that does not
+// exist.
+func (r *Run) knownToExist() bool {
 	row, keyed := r.rowKey()
 	return keyed && r.conn.Shared.placement.Knows(slots.SlotRow{Row: row, Slot: existence})
 }
 
-// awaitTrial waits for the habit of the increment to be known, which is about to run in the manner given.
+// awaitTrial waits until it is known whether transactions with this increment go on to drain the
+// row: see slots.Habit. How is the manner in which it is about to run.
 func (r *Run) awaitTrial(ctx context.Context, how manner) error {
 	if r.conn.Shared.Traits.OneWriter {
 		return nil

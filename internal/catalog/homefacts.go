@@ -10,28 +10,28 @@ import (
 	"github.com/slotsql/slotsql/internal/config"
 )
 
-// The facts of the namespace that connections open with are read by one connection
-// at a time, for all that wait for them, and on its own time: who has to leave
-// gets its own error, and the next one finds what has been read since. A first
-// connection reads them itself; it belongs to the reading until that has ended.
-// Later on they are read on the side connection.
+// The facts of the namespace that connections open with are read by one connection at a time, on
+// behalf of all sessions that wait for them, and not limited by any of their contexts: a session
+// whose context ends gets its own error, and the next one finds what has been read since. The
+// first connection reads them itself, and belongs to the reading until that has ended. Later they
+// are read on the side connection.
 
 // readingPatience bounds a reading, which waits for nothing but DDL.
 const readingPatience = time.Minute
 
-// ownPatience is how long a transaction waits for a reading: it may hold what that
-// one waits for. It then reads for itself.
+// ownPatience is how long a transaction waits for a reading, which may itself wait for a lock that
+// the transaction holds. After that it reads for itself.
 const ownPatience = time.Second
 
-// A reading is under way until done is closed.
+// A reading is in progress until done is closed.
 type reading struct {
 	done chan struct{}
 	sc   *Schema
 	err  error
 }
 
-// current returns the facts of the home namespace as they are now. When they have
-// to be read, and no reading is under way, begin has them read: it calls finish, now or later.
+// current returns the facts of the home namespace as they are now. If they have to be read, and no
+// reading is in progress, it calls begin, which has them read and calls finish, now or later.
 func (c *Catalog) current(ctx context.Context, begin func(r *reading)) (*Schema, error) {
 	for {
 		c.mu.Lock()
@@ -75,8 +75,8 @@ func (c *Catalog) finish(r *reading, sc *Schema, err error) {
 	close(r.done)
 }
 
-// readHome reads the facts of the home namespace. The first ones are strict; with
-// the first ones that have a counter table leases begin.
+// readHome reads the facts of the home namespace. The first reading is strict; leases begin with
+// the first one that finds a counter table.
 func (c *Catalog) readHome(ctx context.Context, v *View) (*Schema, error) {
 	c.mu.Lock()
 	first := c.Home.Facts == nil
@@ -92,7 +92,7 @@ func (c *Catalog) readHome(ctx context.Context, v *View) (*Schema, error) {
 	return sc, err
 }
 
-// start reports whether FirstRead is yet to be called.
+// start reports whether FirstRead has not been called yet, and notes that it is.
 func (c *Catalog) start() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -101,8 +101,8 @@ func (c *Catalog) start() bool {
 	return !started
 }
 
-// homeOf returns the namespace that the connector's sessions begin with. It is
-// asked of the first one: a session of slotsql's own has other settings.
+// homeOf returns the namespace that the connector's sessions begin with. Only the first session is
+// asked: sessions of slotsql's own have other settings.
 func (c *Catalog) homeOf(ctx context.Context, v *View) (string, error) {
 	c.mu.Lock()
 	home := c.Home.namespace
@@ -119,12 +119,12 @@ func (c *Catalog) homeOf(ctx context.Context, v *View) (string, error) {
 	return home, err
 }
 
-// Open returns the facts for a session of slotsql's own, or one that has changed
-// nothing. The first call reads them, and reports what does not fit; when that
-// fails the next connection tries again. Once it has succeeded a table may go: the
-// application that dropped it may be about to create it again.
+// Open returns the facts for a session of slotsql's own, or one that has changed nothing. The
+// first call reads them, and reports what does not fit; if it fails, the next connection tries
+// again. Once it has succeeded a table may disappear: the application that dropped it may be about
+// to create it again.
 //
-// Sessions of slotsql's own send no statements that would look, so they do it here.
+// Sessions of slotsql's own send no statements that would have the tables looked at, so Open does.
 func (c *Catalog) Open(ctx context.Context, v *View) (*Schema, error) {
 	c.mu.Lock()
 	sc := c.Home.Facts
@@ -140,12 +140,13 @@ func (c *Catalog) Open(ctx context.Context, v *View) (*Schema, error) {
 	})
 }
 
-// manyTables is from how many tables on a look takes so long that it is worth waiting until it is due.
+// manyTables is the number of tables from which a look takes so long that it is only made when it
+// is due.
 const manyTables = 50
 
-// Opened is open for a connection that database/sql has asked for. Lent reports that
-// the connection is left to the reading, which closes it.
-func (v *View) Opened(ctx context.Context) (lent bool, err error) {
+// LearnAtOpen is Open for a connection that database/sql has asked for. Lent reports that the
+// reading still uses the connection, and will close it.
+func (v *View) LearnAtOpen(ctx context.Context) (lent bool, err error) {
 	s := v.Catalog
 	var own *reading
 	v.Schema, err = s.current(ctx, func(r *reading) {
@@ -172,8 +173,8 @@ func (v *View) Opened(ctx context.Context) (lent bool, err error) {
 	return true, err
 }
 
-// renew reads the facts again, once a look has found that they are out of date;
-// until it has, statements go on with those that there are.
+// renew reads the facts again after a look has found that they are out of date. Until it has,
+// statements go on with the old ones.
 func (c *Catalog) renew(ctx context.Context, v *View) {
 	c.mu.Lock()
 	if c.Home.reading != nil || c.Home.Facts == nil {
@@ -192,10 +193,10 @@ func (c *Catalog) renew(ctx context.Context, v *View) {
 	c.finish(r, sc, err)
 }
 
-// readAgain has the facts of the home namespace read for a statement of c.
+// readAgain has the facts of the home namespace read for a statement of v.
 func (v *View) readAgain(ctx context.Context) error {
 	s := v.Catalog
-	if s.Traits.OneWriter || !s.aside() {
+	if s.Traits.OneWriter || !s.mayLookAside() {
 		return v.readHere(ctx)
 	}
 	inTx := v.Tx.KeepsLocks() || !v.InAutocommit()
@@ -230,8 +231,8 @@ func (v *View) readAgain(ctx context.Context) error {
 	return v.readHere(ctx)
 }
 
-// readHere reads on the statement's own connection, or aside where a first read
-// would show.
+// readHere reads on the statement's own connection, or on one beside it if a first read would have
+// an effect: see Aside.
 func (v *View) readHere(ctx context.Context) error {
 	s := v.Catalog
 	if s.Traits.OneWriter && v.Tx.KeepsLocks() && !v.Tx.Unused() {
@@ -259,8 +260,8 @@ func (v *View) readHere(ctx context.Context) error {
 	return err
 }
 
-// readForItself reads the facts as the session's transaction sees them, for this
-// session and until it ends.
+// readForItself reads the facts as the session's transaction sees them, for this session only and
+// until the transaction ends.
 func (v *View) readForItself(ctx context.Context) error {
 	return v.Aside(ctx, func(on *View) error { return v.readPrivately(ctx, on) })
 }

@@ -13,10 +13,9 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// newer has a transaction that is held to its snapshot meet the slot rows that
-// have come since: the drain then fails as the plain statement would have. The base
-// rows are locked.
-func (r *Run) newer(ctx context.Context, d *rewrite.DrainTable) error {
+// meetNewerSlots makes a transaction that is held to its snapshot meet the slot rows that are
+// newer: the drain then fails as the plain statement would have. The base rows are locked.
+func (r *Run) meetNewerSlots(ctx context.Context, d *rewrite.DrainTable) error {
 	c := r.conn
 	if d.Look.Snapshot == nil {
 		return nil
@@ -33,13 +32,13 @@ func (r *Run) newer(ctx context.Context, d *rewrite.DrainTable) error {
 	if err != nil || len(all) == 0 {
 		return err
 	}
-	_, err = r.newerThan(ctx, d, all)
+	_, err = r.meetSlotsNewerThan(ctx, d, all)
 	return err
 }
 
-// newerThan does it for what the snapshot's query has returned. Made reports whether it has made
-// slot rows, without a value, that a fold is to delete.
-func (r *Run) newerThan(ctx context.Context, d *rewrite.DrainTable, all [][]any) (made bool, err error) {
+// meetSlotsNewerThan is meetNewerSlots with the answer of the snapshot query. Made reports whether
+// it has created slot rows, without a value, that a fold has to delete.
+func (r *Run) meetSlotsNewerThan(ctx context.Context, d *rewrite.DrainTable, all [][]any) (made bool, err error) {
 	c := r.conn
 	teller, ok := c.Shared.Dialect.(dialect.SnapshotTeller)
 	if !ok {
@@ -58,7 +57,7 @@ func (r *Run) newerThan(ctx context.Context, d *rewrite.DrainTable, all [][]any)
 	if every != "" {
 		need = wanted
 	}
-	found, err := c.Shared.asides.witness.query(ctx, c.Shared, need, teller.Newer(d.Table, keyed), ask...)
+	found, err := c.Shared.sides.witness.query(ctx, c.Shared, need, teller.Newer(d.Table, keyed), ask...)
 	if errors.Is(err, errUnheard) {
 		if every != "" {
 			return true, c.Session().Exec(ctx, every, jsonStrings(all))
@@ -72,7 +71,7 @@ func (r *Run) newerThan(ctx context.Context, d *rewrite.DrainTable, all [][]any)
 		return false, nil
 	}
 	if len(r.ungranted) > 0 {
-		if err := r.newerUngranted(ctx, d, teller); err != nil {
+		if err := r.newerWithoutRights(ctx, d, teller); err != nil {
 			return false, err
 		}
 	}
@@ -84,41 +83,40 @@ func (r *Run) newerThan(ctx context.Context, d *rewrite.DrainTable, all [][]any)
 	if err != nil || n == 0 {
 		return false, err
 	}
-	return true, r.deletedNewer(ctx, d, teller, keyed, ask, found)
+	return true, r.checkDeletedNewer(ctx, d, teller, keyed, ask, found)
 }
 
-// newerUngranted is for slot rows that may be newer than the snapshot when the session's
-// user may not move slots, and so may not insert them to find out. It returns nil if the
-// rights have been granted since. Otherwise what the transaction sees decides: a slot row
-// in its snapshot has the statement refused, as at any level. If there is none, the other
-// session's rows have all been committed since the snapshot, and plain would fail as well.
-func (r *Run) newerUngranted(ctx context.Context, d *rewrite.DrainTable, teller dialect.SnapshotTeller) error {
+// newerWithoutRights is for slot rows that may be newer than the snapshot, in a session whose user
+// may not move slots, and so may not insert them to find out. It returns nil if the rights have
+// been granted since. Otherwise what the transaction sees decides: if its snapshot has a slot row,
+// the statement is refused, as at any level. If it has none, the rows that the other session has
+// found were all committed after the snapshot, and the plain statement would fail as well.
+func (r *Run) newerWithoutRights(ctx context.Context, d *rewrite.DrainTable, teller dialect.SnapshotTeller) error {
 	if granted, err := r.grantedSince(ctx); granted || err != nil {
 		return err
 	}
 	if d.Look.Held != nil {
 		seen, err := r.find(ctx, d.Look.Held)
 		if err != nil {
-			return r.lacking(d, err)
+			return r.explainDenied(d, err)
 		}
 		if len(seen) > 0 {
-			return r.refused(ctx, d)
+			return r.refusedError(ctx, d)
 		}
 	}
 	return r.conn.Session().Exec(ctx, teller.Unserializable())
 }
 
-// deletedNewer is for slot rows that the other session has found and the transaction
-// could insert: each of them has been deleted. By an earlier drain of this very
-// transaction, then they are not newer than its snapshot, since deleting them would
-// have failed; or by a roll-up since the other session has looked. The other session
-// still sees what this transaction has deleted and not committed, and it no longer
-// sees what a roll-up has deleted: the insert has waited for that to be committed.
-func (r *Run) deletedNewer(
+// checkDeletedNewer is for slot rows that the other session has found and the transaction could
+// insert, so each of them has been deleted. If an earlier drain of this transaction has deleted
+// them, they are not newer than its snapshot: otherwise deleting them would have failed. The other
+// session still sees them, since that delete is not committed. If a roll-up has deleted them since
+// the other session looked, it no longer sees them: the insert has waited for the commit.
+func (r *Run) checkDeletedNewer(
 	ctx context.Context, d *rewrite.DrainTable, teller dialect.SnapshotTeller, keyed bool, ask []any, found [][]any,
 ) error {
 	c := r.conn
-	still, err := c.Shared.asides.witness.query(ctx, c.Shared, needed, teller.Newer(d.Table, keyed), ask...)
+	still, err := c.Shared.sides.witness.query(ctx, c.Shared, needed, teller.Newer(d.Table, keyed), ask...)
 	if err != nil && !errors.Is(err, errUnheard) {
 		return fmt.Errorf("slotsql: looking again for slot rows that are newer than the transaction's snapshot: %w", link.Settled(err))
 	}
@@ -128,7 +126,7 @@ func (r *Run) deletedNewer(
 	return c.Session().Exec(ctx, teller.Unserializable())
 }
 
-// containsRows reports whether all of some rows are among others.
+// containsRows reports whether all has each row of some.
 func containsRows(all, some [][]any) bool {
 	has := make(map[string]bool, len(all))
 	for _, row := range all {
@@ -137,11 +135,11 @@ func containsRows(all, some [][]any) bool {
 	return !slices.ContainsFunc(some, func(row []any) bool { return !has[jsonStrings([][]any{row})] })
 }
 
-// meetEvery is how a drain does without the other session, "" where it cannot. A
-// transaction pooler may have given all its server connections to transactions that
-// wait here. A few keys meet every slot that a process may have made, which is as
-// exact, and slower. A drain of many keys waits for the other session, and only then
-// its transaction gets a retryable error, which gives its connection back.
+// meetEvery returns the statement by which a drain does without the other session, "" if it
+// cannot. A transaction pooler may have given all its server connections to transactions that wait
+// here. For a few keys it meets every slot that a process may have created, which is as exact, and
+// slower. A drain of many keys waits for the other session, and then gets a retryable error, which
+// frees its connection.
 func (r *Run) meetEvery(d *rewrite.DrainTable, teller dialect.SnapshotTeller, keys [][]any, keyed bool) string {
 	if !keyed || len(r.ungranted) > 0 || len(keys) > maxKeysMet {
 		return ""
@@ -149,8 +147,8 @@ func (r *Run) meetEvery(d *rewrite.DrainTable, teller dialect.SnapshotTeller, ke
 	return teller.MeetEvery(d.Table, config.MaxSlots)
 }
 
-// maxKeysMet is how many keys meet every slot: so many rows of maxSlots slots each
-// are inserted, and deleted again by the fold.
+// maxKeysMet bounds the keys for which every slot is met: config.MaxSlots rows are inserted for
+// each, and deleted again by the fold.
 const maxKeysMet = 4
 
 // jsonStrings writes a list of lists of strings.

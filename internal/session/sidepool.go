@@ -10,12 +10,12 @@ import (
 	"github.com/slotsql/slotsql/dialect"
 )
 
-// sidePool keeps connections of slotsql's own that are used beside the application's. They
-// are made when they are needed. Who needs one holds locks: where one cannot be made, none
-// is tried for a while.
+// sidePool keeps side connections: connections of slotsql's own beside the application's. They are
+// opened when they are needed. Whoever needs one holds locks, so after one could not be opened the
+// pool does not try again for a while.
 type sidePool struct {
-	places chan struct{} // one for each connection in use
-	rest   time.Duration // for which none is made after one could not be
+	places chan struct{} // one element for each connection in use
+	rest   time.Duration // no connection is opened for so long after one could not be
 
 	mu    sync.Mutex
 	state sideState
@@ -27,19 +27,19 @@ type sideState byte
 
 const (
 	sideOpen    sideState = iota
-	sideResting           // a connection could not be made: none is until a while has passed
-	sideClosed            // those that are in use are closed as they come back
+	sideResting           // a connection could not be opened: none is until a while has passed
+	sideClosed            // connections in use are closed when they are given back
 )
 
-// errNoSide is returned where there is no side connection, and none can be made.
+// errNoSide is returned if there is no side connection and none can be opened.
 var errNoSide = errors.New("slotsql: no side connection available")
 
 func newSidePool(most int, rest time.Duration) *sidePool {
 	return &sidePool{places: make(chan struct{}, most), rest: rest}
 }
 
-// take returns a connection that keep or drop gives back. Fresh reports whether it has just
-// been made, by open.
+// take returns a connection, to be given back with keep or drop. Fresh reports whether it has just
+// been opened.
 func (p *sidePool) take(ctx context.Context, open func(context.Context) (*Conn, error)) (c *Conn, fresh bool, err error) {
 	select {
 	case p.places <- struct{}{}:
@@ -49,7 +49,7 @@ func (p *sidePool) take(ctx context.Context, open func(context.Context) (*Conn, 
 	return p.fill(ctx, open)
 }
 
-// takeNow is take, and fails where all connections are in use.
+// takeNow is take, but fails if all connections are in use.
 func (p *sidePool) takeNow(ctx context.Context, open func(context.Context) (*Conn, error)) (*Conn, error) {
 	select {
 	case p.places <- struct{}{}:
@@ -77,7 +77,7 @@ func (p *sidePool) fill(ctx context.Context, open func(context.Context) (*Conn, 
 	return nil, false, err
 }
 
-// find returns a connection that is idle, and where there is none, whether one may be made.
+// find returns an idle connection, or whether a new one may be opened.
 func (p *sidePool) find(now time.Time) (c *Conn, may bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -91,7 +91,7 @@ func (p *sidePool) find(now time.Time) (c *Conn, may bool) {
 	return nil, p.state == sideOpen
 }
 
-// fail notes that a connection could not be made.
+// fail notes that a connection could not be opened.
 func (p *sidePool) fail(now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -114,14 +114,14 @@ func (p *sidePool) keep(c *Conn) {
 	<-p.places
 }
 
-// drop gives back a connection that something has gone wrong on, and closes it: the server
-// then rolls its transaction back.
+// drop gives back a connection on which something went wrong, and closes it, so that the server
+// rolls back its transaction.
 func (p *sidePool) drop(c *Conn) {
 	c.closeSide()
 	<-p.places
 }
 
-// close closes the connections, those in use as they come back.
+// close closes the connections; those in use are closed when they are given back.
 func (p *sidePool) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -132,13 +132,13 @@ func (p *sidePool) close() {
 	p.idle = nil
 }
 
-// closeSide closes a side connection and the statements that it has kept prepared.
+// closeSide closes a side connection and the statements that are kept prepared on it.
 func (c *Conn) closeSide() {
 	c.Kept.Close()
 	_ = c.Parent.Close()
 }
 
-// openSide makes a side connection, and prepares its session with statements.
+// openSide opens a side connection, and sends statements that set up its session.
 func (s *Shared) openSide(ctx context.Context, prepare ...[]string) (*Conn, error) {
 	raw, err := s.Dial(ctx)
 	if err != nil {

@@ -9,16 +9,15 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// A session may be set to read statements by other rules than those that its
-// connector opened with: MySQL's sql_mode decides what quotes mean, and the
-// character set of statements which bytes are characters. The rules are part of
-// the session's namespace: each namespace has plans of its own, made by the
-// dialect that reads as its sessions do. What a statement does to the rules is
-// known as what it does to the namespace (rewrite.Namespace), and the session is
-// asked again before the next statement that may concern a counter table.
+// A session may have other rules for parsing statements than those that its connector opened with:
+// MySQL's sql_mode decides what quotes mean, and the character set of statements which bytes are
+// characters. The rules are part of the session's namespace: each namespace has its own plans,
+// made by the dialect that parses as its sessions do. A statement that may change the rules counts
+// as one that may change the namespace (rewrite.Namespace), and the session is asked again before
+// the next statement that may concern a counter table.
 
-// dialectIn returns the dialect that reads and writes statements as sessions of
-// that namespace do.
+// dialectIn returns the dialect that parses and writes statements as sessions of that namespace
+// do.
 func (c *Catalog) dialectIn(namespace string) dialect.Dialect {
 	if d, ok := c.Dialect.(dialect.NamespaceAware); ok {
 		return d.InNamespace(namespace)
@@ -26,7 +25,7 @@ func (c *Catalog) dialectIn(namespace string) dialect.Dialect {
 	return c.Dialect
 }
 
-// Dialect is that of the session, as far as it is known.
+// Dialect returns the dialect of the session, as far as it is known.
 func (v *View) Dialect() rewrite.Dialect {
 	if v.Schema == nil {
 		return v.Catalog.Dialect
@@ -34,8 +33,8 @@ func (v *View) Dialect() rewrite.Dialect {
 	return v.Schema.Planner.Dialect
 }
 
-// ReadsOtherwise reports whether the session may read statements by other rules
-// than the plans of statements that name no counter table were made by.
+// ReadsOtherwise reports whether the session may parse statements by other rules than those used
+// to plan statements that name no counter table.
 func (v *View) ReadsOtherwise() bool {
 	if _, ok := v.Catalog.Dialect.(dialect.NamespaceAware); !ok {
 		return false
@@ -43,10 +42,10 @@ func (v *View) ReadsOtherwise() bool {
 	return v.Facts.Old() || v.Schema != nil && *v.Dialect().Lexis() != *v.Catalog.Dialect.Lexis()
 }
 
-// Legible refuses a statement in which a name might stand that is not found: one with
-// characters beyond ASCII, in a session whose character set for statements is not
-// UTF-8, where a name to be looked for has such characters, too.
-func (v *View) Legible(ctx context.Context, sql string) error {
+// CheckCharset refuses a statement in which a name could be overlooked: one with characters beyond
+// ASCII, in a session whose character set for statements is not UTF-8, if a configured table or
+// view has such characters in its name.
+func (v *View) CheckCharset(ctx context.Context, sql string) error {
 	if !v.Catalog.Names.wide.Load() || ascii(sql) {
 		return nil
 	}

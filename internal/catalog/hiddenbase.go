@@ -10,12 +10,12 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// On MySQL a user does not see a table without a right on it. A user may still read it
-// through views, for which it is enough to know its slot table. Where that cannot be
-// seen either, a user who sees no view that may read the table, and calls no routine,
-// has nothing to do with it; others get an error that names the rights to grant.
+// On MySQL a user does not see a table without some right on it. The user may still read it
+// through views, for which it is enough to know its slot table. If that cannot be seen either, a
+// user who sees no view that may read the table, and calls no routine, has nothing to do with it;
+// others get an error that names the rights to grant.
 
-// unseenBase is a configured table that the session's user has no right on.
+// unseenBase is a configured table on which the session's user has no right.
 type unseenBase struct {
 	schema string
 	table  *rewrite.Table // as its slot table shows it; nil where that is not to be seen either
@@ -55,7 +55,7 @@ func (v *View) unseenBases(ctx context.Context) (map[dialect.WrittenName]unseenB
 	return out, nil
 }
 
-// baseOf is a base table as its own slot table shows it; nil without one.
+// baseOf returns a base table as its own slot table shows it; nil without one.
 func baseOf(cfg *config.TableConfig, slots *rewrite.Table) *rewrite.Table {
 	if slots == nil || slots.IsView || cfg.Layout == rewrite.LayoutShared {
 		return nil
@@ -80,8 +80,8 @@ func baseOf(cfg *config.TableConfig, slots *rewrite.Table) *rewrite.Table {
 	return t
 }
 
-// beneath is look, for base tables.
-func (v *View) beneath(ctx context.Context, unseen map[dialect.WrittenName]unseenBase) func(schema, name string) (*rewrite.Table, error) {
+// lookBase is Look, but also finds base tables that their slot tables show.
+func (v *View) lookBase(ctx context.Context, unseen map[dialect.WrittenName]unseenBase) func(schema, name string) (*rewrite.Table, error) {
 	look := v.Look(ctx)
 	return func(schema, name string) (*rewrite.Table, error) {
 		if t := unseen[dialect.WrittenName{Schema: schema, Name: name}].table; t != nil {
@@ -91,14 +91,14 @@ func (v *View) beneath(ctx context.Context, unseen map[dialect.WrittenName]unsee
 	}
 }
 
-// leftOut reports tables that the session's user sees nothing of, but may read through
-// views or routines.
-func (sc *Schema) leftOut(ctx context.Context, v *View, unseen map[dialect.WrittenName]unseenBase) (problems []config.Problem, err error) {
-	s := sc.Catalog
+// checkHiddenBases reports tables of which the session's user sees nothing, but which it may read
+// through views or routines.
+func (l *schemaLoader) checkHiddenBases(ctx context.Context) (problems []config.Problem, err error) {
+	sc, s, v := l.sc, l.sc.Catalog, l.view
 	d, _ := s.Dialect.(dialect.RightsReader)
 	for i := range s.Tables {
 		cfg := &s.Tables[i]
-		base, hidden := unseen[dialect.WrittenName{Schema: cfg.Schema, Name: cfg.Table}]
+		base, hidden := l.unseen[dialect.WrittenName{Schema: cfg.Schema, Name: cfg.Table}]
 		if !hidden || base.table != nil || cfg.Slots == 0 {
 			continue
 		}

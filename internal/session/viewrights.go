@@ -10,13 +10,12 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// A role may select a view, and have no right to move slots into the rows that the view
-// reads. Where the tables have no slots in the snapshot that the statement sees, their
-// base values are the totals there, so nothing has to be moved: the statement sees what
-// plain would have shown at that moment. That the snapshot is the same is certain in two
-// ways: the query looks for slots itself (dialect.QueryGuard), or it runs in a
-// transaction that has one snapshot for all its statements. Else, and where there are
-// slots, the error names the rights to grant.
+// A role may be allowed to select a view, but not to move slots into the rows that the view reads.
+// If the tables have no slots in the snapshot that the statement sees, their base values are the
+// totals there, and nothing has to be moved. It is certain that the snapshot is the same in two
+// ways: the query looks for slots itself (dialect.QueryGuard), or it runs in a transaction that
+// has one snapshot for all its statements. Otherwise, or if there are slots, the error names the
+// rights to grant.
 
 // byViewAlone reports whether a statement drains only because it names views, and the
 // session's user may not drain.
@@ -28,13 +27,13 @@ func (r *Run) byViewAlone(ctx context.Context) (bool, error) {
 	return err == nil && len(r.ungranted) > 0, err
 }
 
-// errGranted is returned, with nothing run, when the user has the rights by now that
-// the facts do not know of: membership in a role leaves no mark that is watched.
+// errGranted is returned, with nothing run, if the user has been granted the rights since the
+// facts were read: membership in a role leaves no mark that the watch would notice.
 var errGranted = errors.New("slotsql: rights have been granted")
 
-// refuse is the error of a statement that would have to move slots, unless the user may
-// do so by now. Then the facts are read again, for the statements to come.
-func (r *Run) refuse(ctx context.Context, or string) error {
+// refuseUnlessGranted returns the error of a statement that would have to move slots. If the user
+// may do so by now, that is errGranted, and the facts are read again for later statements.
+func (r *Run) refuseUnlessGranted(ctx context.Context, or string) error {
 	t := r.Plan.Drain.Tables[0].Table
 	if !r.conn.Shared.Traits.RightsAreFacts {
 		if err := r.askGrants(ctx); err != nil {
@@ -74,8 +73,8 @@ func (r *Run) runByView(ctx context.Context) (a answer, err error) {
 	return a, nil
 }
 
-// queryGuarded runs a query that fails when there are slots. In a transaction it is run
-// under a savepoint: the transaction goes on.
+// queryGuarded runs a query that fails if there are slots. In a transaction it runs under a
+// savepoint, so that the transaction can go on.
 func (r *Run) queryGuarded(ctx context.Context, g dialect.QueryGuard, query string) (driver.Rows, error) {
 	open, err := r.conn.InTransaction(ctx)
 	if err != nil {
@@ -85,7 +84,7 @@ func (r *Run) queryGuarded(ctx context.Context, g dialect.QueryGuard, query stri
 	guarded.SQL = query
 	for tries := 0; ; tries++ {
 		if open {
-			if err := r.control(ctx, savepoint); err != nil {
+			if err := r.exec(ctx, savepoint); err != nil {
 				return nil, err
 			}
 		}
@@ -96,25 +95,25 @@ func (r *Run) queryGuarded(ctx context.Context, g dialect.QueryGuard, query stri
 		found := err != nil && g.Guard(err)
 		if open && (err == nil || found) {
 			if found {
-				if err := r.control(ctx, rollbackSavepoint); err != nil {
+				if err := r.exec(ctx, rollbackSavepoint); err != nil {
 					return nil, err
 				}
 			}
-			if err := r.control(ctx, releaseSavepoint); err != nil {
+			if err := r.exec(ctx, releaseSavepoint); err != nil {
 				return nil, err
 			}
 		}
 		if !found {
 			return rows, err
 		}
-		if err := r.movedAside(ctx, tries); err != nil {
+		if err := r.foldAsideOrRefuse(ctx, tries); err != nil {
 			return nil, err
 		}
 	}
 }
 
 // inOneSnapshot runs a statement in a transaction with one snapshot that shows no slots: the
-// application's, where it has such a one, or else one of its own.
+// application's, if it has such a snapshot, or else one of slotsql's own.
 func (r *Run) inOneSnapshot(ctx context.Context, isBare func(context.Context) (bool, error), statement func() error) error {
 	c := r.conn
 	d := c.Shared.Dialect.(dialect.RightsReader)
@@ -126,7 +125,7 @@ func (r *Run) inOneSnapshot(ctx context.Context, isBare func(context.Context) (b
 		if has, err := r.hasSnapshot(ctx, d); err != nil {
 			return err
 		} else if !has {
-			return r.refuse(ctx, "; or read the view outside a transaction, or at REPEATABLE READ")
+			return r.refuseUnlessGranted(ctx, "; or read the view outside a transaction, or at REPEATABLE READ")
 		}
 	}
 	for tries := 0; ; tries++ {
@@ -156,14 +155,14 @@ func (r *Run) inOneSnapshot(ctx context.Context, isBare func(context.Context) (b
 		if open {
 			tries = maxReadOnlyTries // the snapshot stays as it is
 		}
-		if err := r.movedAside(ctx, tries); err != nil {
+		if err := r.foldAsideOrRefuse(ctx, tries); err != nil {
 			return err
 		}
 	}
 }
 
-// bareToAll is bare for a statement that may write. Where what such a statement reads is
-// not the snapshot, but locked (InnoDB), no session may make slots, either.
+// bareToAll is bare for a statement that may write. Where such a statement reads with locks rather
+// than from the snapshot (InnoDB), it also keeps other sessions from creating slots.
 func (r *Run) bareToAll(ctx context.Context) (bool, error) {
 	if _, ok := r.conn.Shared.Dialect.(dialect.ReadOnlyErrorClassifier); ok {
 		return r.holdBare(ctx)
@@ -178,15 +177,15 @@ func (r *Run) hasSnapshot(ctx context.Context, d dialect.RightsReader) (bool, er
 	return d.HasSnapshot(ctx, r.conn.Session())
 }
 
-// movedAside moves the slots on a connection of slotsql's own, whose user may have the
-// rights that a role of this session has not.
-func (r *Run) movedAside(ctx context.Context, tries int) error {
+// foldAsideOrRefuse moves the slots on a side connection, whose user may have the rights that a
+// role of this session lacks.
+func (r *Run) foldAsideOrRefuse(ctx context.Context, tries int) error {
 	if !r.conn.Origin.RoleSet() || tries >= maxReadOnlyTries || !r.conn.Shared.OpensAside {
-		return r.refuse(ctx, "")
+		return r.refuseUnlessGranted(ctx, "")
 	}
 	if err := r.foldAside(ctx); err != nil {
 		if d := r.conn.Shared.Dialect.(dialect.RightsReader); d.DeniedRight(err) {
-			return r.refuse(ctx, "")
+			return r.refuseUnlessGranted(ctx, "")
 		}
 		return err
 	}

@@ -11,8 +11,9 @@ type ErrUnmoved string
 
 func (e ErrUnmoved) Error() string { return string(e) }
 
-// Refused explains the error of a statement that moves slots.
-func (e *Engine) Refused(t *rewrite.Table, err error) error {
+// ExplainNotMoved turns the error of a statement that moves slots into a *NotMovedError, if the
+// database refuses to move them.
+func (e *Engine) ExplainNotMoved(t *rewrite.Table, err error) error {
 	if reason, ok := err.(ErrUnmoved); ok {
 		return &NotMovedError{Table: t.Name, Reason: string(reason)}
 	}

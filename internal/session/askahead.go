@@ -8,10 +8,10 @@ import (
 )
 
 // A transaction that reads a counter which it has incremented on the base row has had the row's
-// lock since then. So the question for the row's slots need not wait until the drain's lock statement
-// has returned: another session is asked while that runs.
+// lock since the increment. So it need not wait for the drain's lock statement before it asks
+// another session for the row's slots: the question is sent while that statement runs.
 
-// aheadAnswer is what the other session answers.
+// aheadAnswer is the answer to such a question.
 type aheadAnswer struct {
 	sql string
 	baseAnswer
@@ -37,7 +37,7 @@ func (c *Conn) askAhead(ctx context.Context, ch *rowChange) *aheadAnswer {
 	a := &aheadAnswer{sql: sql, baseAnswer: baseAnswer{done: make(chan struct{})}}
 	go func() {
 		defer close(a.done)
-		a.rows, a.err = c.Shared.asides.observers.query(ctx, c.Shared, n, nil, sql)
+		a.rows, a.err = c.Shared.sides.observers.query(ctx, c.Shared, n, nil, sql)
 	}()
 	return a
 }
@@ -52,18 +52,18 @@ func (a *aheadAnswer) wait(ctx context.Context) ([][]any, error) {
 	}
 }
 
-// hasNone reports whether the answer is that of a server, and that the row has no slots.
+// hasNone reports whether the answer came from the given server and is that the row has no slots.
 func (a *aheadAnswer) hasNone(ctx context.Context, server string) bool {
 	rows, err := a.wait(ctx)
 	return err == nil && len(rows) > 0 && link.TextOf(rows[0][0]) == server && len(namedSlots(rows)) == 0
 }
 
-// askAnother returns what another session answers.
+// askAnother asks another session, or returns the answer if it has been asked ahead.
 func (r *Run) askAnother(ctx context.Context, q string, args []any) ([][]any, error) {
 	if a := r.ahead; a != nil && a.sql == q && len(args) == 0 {
 		r.ahead = nil
 		return a.wait(ctx)
 	}
 	s := r.conn.Shared
-	return s.asides.observers.query(ctx, s, r.conn.namer(), nil, q, args...)
+	return s.sides.observers.query(ctx, s, r.conn.namer(), nil, q, args...)
 }

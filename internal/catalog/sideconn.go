@@ -11,9 +11,8 @@ import (
 	"github.com/slotsql/slotsql/internal/link"
 )
 
-// side is a connection of slotsql's own for what is read of the catalog beside
-// the application's statements. It is opened when it is needed, and closed when it
-// has not been for a while.
+// side is a connection of slotsql's own, on which the catalog is read beside the application's
+// statements. It is opened when it is needed, and closed after it has not been used for a while.
 type side struct {
 	rest atomic.Int64 // until when none is asked for, by clock
 
@@ -29,8 +28,8 @@ type side struct {
 	idle *time.Timer
 }
 
-// bounded returns a context of slotsql's own: with the values of ctx, but ended by
-// time or with the connector only.
+// bounded returns a context for slotsql's own work: with the values of ctx, but ended by a timeout
+// or with the connector only.
 func (d *side) bounded(ctx context.Context, patience time.Duration) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	d.ending.Lock()
@@ -53,9 +52,9 @@ func (d *side) bounded(ctx context.Context, patience time.Duration) (context.Con
 	}
 }
 
-// run runs f on the connection; once more on a new one when the server has closed
-// it meanwhile. When it fails, none is asked for during some seconds. When ctx ends, f
-// may go on: see link.Soon.
+// run runs f on the connection, and once more on a new one if the server has closed it meanwhile.
+// If it fails, no connection is asked for during some seconds. If ctx ends, f may go on: see
+// link.WithContext.
 func (d *side) run(ctx context.Context, s *Catalog, f func(*View) error) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -74,7 +73,7 @@ func (d *side) try(ctx context.Context, s *Catalog, f func(*View) error) error {
 		fresh := d.conn == nil
 		if fresh {
 			soon, cancel := context.WithTimeout(ctx, sidePatience)
-			raw, err := s.DialSoon(soon)
+			raw, err := s.DialContext(soon)
 			cancel()
 			if err != nil {
 				return err
@@ -82,7 +81,7 @@ func (d *side) try(ctx context.Context, s *Catalog, f func(*View) error) error {
 			d.conn = NewView(s, raw)
 		}
 		on := d.conn
-		_, err := link.Soon(ctx, &s.Database, func() (none struct{}, err error) {
+		_, err := link.WithContext(ctx, &s.Database, func() (none struct{}, err error) {
 			if own, ok := s.Dialect.(dialect.OwnSettings); ok && fresh {
 				err = on.Session().ExecAll(ctx, own.OwnSettings())
 			}
@@ -91,7 +90,7 @@ func (d *side) try(ctx context.Context, s *Catalog, f func(*View) error) error {
 			}
 			return none, err
 		}, func(struct{}, error) { _ = on.Parent.Close() })
-		if errors.Is(err, link.ErrLeft) {
+		if errors.Is(err, link.ErrAbandoned) {
 			d.conn = nil
 		}
 		if err == nil {
@@ -105,7 +104,7 @@ func (d *side) try(ctx context.Context, s *Catalog, f func(*View) error) error {
 	}
 }
 
-// keep closes the connection when it has not been used for a while.
+// keep closes the connection once it has not been used for a while.
 func (d *side) keep() {
 	if d.idle != nil {
 		d.idle.Stop()

@@ -7,13 +7,13 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// Alone returns a run of a plan beside the application's, which is not planned again
+// UncountedRun returns an execution of a plan beside the application's. It is not planned again,
 // and not counted.
-func (c *Conn) Alone(p *plan, args []driver.NamedValue) *Run {
+func (c *Conn) UncountedRun(p *plan, args []driver.NamedValue) *Run {
 	return c.newRun(&plan{Plan: p.Plan, source: p.source, learned: &learned{}}, direct{c}, call{args: args})
 }
 
-// DrainFor folds the slots that a plan drains, in the transaction that is open.
+// DrainFor folds the slots that a plan drains, in the open transaction.
 func (c *Conn) DrainFor(ctx context.Context, p *rewrite.Plan, args []driver.NamedValue) error {
 	_, err := c.newRun(&plan{Plan: p, learned: &learned{}}, direct{c}, call{args: args}).drain(ctx)
 	return err

@@ -8,25 +8,24 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// chosen is what a drain of rows that may not exist covers: the rows of the
-// keys that the statement gives, or all rows when an argument is not such that
-// the engine certainly finds the row by it.
-func (r *Run) chosen(d rewrite.DrainTable) rewrite.DrainTable {
-	if d.All != nil && (!r.certain(d.Forms) || d.Look.Candidates != nil && r.candidates == nil) {
+// rowsToDrain returns what a drain covers: the rows of the keys that the statement gives, or all
+// rows if an argument is not one by which the engine certainly finds its row.
+func (r *Run) rowsToDrain(d rewrite.DrainTable) rewrite.DrainTable {
+	if d.All != nil && (!r.formsMatch(d.Forms) || d.Look.Candidates != nil && r.candidates == nil) {
 		return *d.All
 	}
 	if d.New == nil {
 		return d
 	}
-	if !r.allTaken(d.New.Given) {
+	if !r.columnsAccept(d.New.Given) {
 		return *d.New.All
 	}
 	return d
 }
 
-// certain reports whether arguments have the forms that the engine certainly
-// compares with a key as it stores them.
-func (r *Run) certain(forms []rewrite.FormArg) bool {
+// formsMatch reports whether arguments are written as the engine stores keys, so that it certainly
+// compares them as such.
+func (r *Run) formsMatch(forms []rewrite.FormArg) bool {
 	for _, f := range forms {
 		v, ok := r.value(f.Arg)
 		if !ok {
@@ -73,8 +72,8 @@ func (r *Run) lock(ctx context.Context, d *rewrite.DrainTable) (*lockedRows, err
 
 // lockNew is lock for rows that the statement may insert.
 func (r *Run) lockNew(ctx context.Context, d *rewrite.DrainTable) (*lockedRows, error) {
-	// The probe counts as of the transaction's snapshot; a row that the statement has
-	// met may be newer.
+	// The probe counts as of the transaction's snapshot; a row that the statement has touched may
+	// be newer.
 	if d.New.Probe != nil && !r.conn.Tx.LastKnownOpen() && !r.rowAppeared {
 		if n, err := r.probe(ctx, d.New.Probe); n == 0 || err != nil {
 			return &lockedRows{open: true}, err
@@ -88,22 +87,22 @@ func (r *Run) lockNew(ctx context.Context, d *rewrite.DrainTable) (*lockedRows, 
 	return &lockedRows{rows: rows, some: true, open: n < d.New.Rows}, r.steps(ctx, d.Lock[1:])
 }
 
-// meetsOthers reports whether the statement may meet rows that a drain of all rows has not
+// meetsOthers reports whether the statement may touch rows that a drain of all rows has not
 // locked, and can be run again if it does.
 func (r *Run) meetsOthers(d *rewrite.DrainTable) bool {
 	return d.Open && r.Plan.Drain.Repeats && d.Folding != rewrite.FoldNothing
 }
 
-// heldTogether reports whether no other row can be inserted in a key range, or among all rows: the
-// gaps between the rows are locked. On a cluster another node may insert one.
+// heldTogether reports whether no other row can be inserted into a key range, or into the table,
+// since the gaps between its rows are locked. On a cluster another node may insert one.
 func (r *Run) heldTogether(d *rewrite.DrainTable, locked [][]any) bool {
 	n := r.conn.namer()
 	return n != nil && (d.Look.Range != nil || d.Open) && len(locked) > 0 && !r.conn.Cluster &&
 		n.GapLocks(r.conn.isolation(link.TextOf(locked[0][2])))
 }
 
-// rowsOf is the number of rows that a lock statement has found: each row that it returns
-// begins with how many it stands for.
+// rowsOf returns the number of rows that a lock statement has found: each row that it returns
+// begins with the number of rows that it stands for.
 func rowsOf(locked [][]any) int {
 	n := int64(0)
 	for i := range locked {
@@ -112,14 +111,14 @@ func rowsOf(locked [][]any) int {
 	return int(n)
 }
 
-// MayInsert reports whether the drain is one of the rows that a statement may insert.
+// MayInsert reports whether a drain is of rows that the statement may insert.
 func MayInsert(d rewrite.DrainTable) bool {
 	return d.New != nil && d.New.Rows > 0 && len(d.Lock) > 0
 }
 
-// probe counts rows without locks. Where the count would open a snapshot to which the
-// application's statement is held another session is asked, and rows that it cannot tell of are
-// taken to be there: the count only says whether to lock first.
+// probe counts rows without locks. If the count would take a snapshot that the application's
+// statement is checked against, another session is asked; if that cannot tell, the rows are
+// assumed to exist. The count only decides whether to lock first.
 func (r *Run) probe(ctx context.Context, b *rewrite.Bound) (int64, error) {
 	args, err := r.values(b.Args)
 	if err != nil {

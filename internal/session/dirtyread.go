@@ -8,13 +8,12 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// At READ UNCOMMITTED a query reads each row as it is at that moment, committed or
-// not. A total is made of a base row and its slots, and a fold moves one into the
-// other: a dirty read of both may see the sum twice, or not at all, which no dirty
-// read of one row shows. So totals are read at READ COMMITTED, as the level allows:
-// it promises no dirty read. A transaction that was begun at READ UNCOMMITTED by a
-// statement cannot change its level; there the rows are drained, and no other session folds
-// them until it ends.
+// At READ UNCOMMITTED a query reads each row as it is at that moment, committed or not. A total
+// consists of a base row and its slots, and a fold moves a sum from the one to the other: a dirty
+// read of both may see the sum twice, or not at all, which no dirty read of a single row shows. So
+// totals are read at READ COMMITTED, which the level allows: it promises no dirty reads. A
+// transaction that a statement has begun at READ UNCOMMITTED cannot change its level. There the
+// rows are drained, and no other session folds them until it ends.
 
 // levelFor returns the options of a transaction that may read totals.
 func (c *Conn) levelFor(opts driver.TxOptions) driver.TxOptions {
@@ -25,13 +24,13 @@ func (c *Conn) levelFor(opts driver.TxOptions) driver.TxOptions {
 	return opts
 }
 
-// readsDirty reports whether queries of the session may read what is not committed.
+// readsDirty reports whether queries of the session may read uncommitted data.
 func (c *Conn) readsDirty() bool {
 	d, ok := c.Dialect().(dialect.DirtyReader)
 	return ok && d.Dirty()
 }
 
-// readCommitted has the query that follows read what is committed.
+// readCommitted makes the next query read committed data only.
 func (r *Run) readCommitted(ctx context.Context) error {
 	c := r.conn
 	if !c.readsDirty() {
@@ -42,7 +41,7 @@ func (r *Run) readCommitted(ctx context.Context) error {
 		return err
 	}
 	if !open {
-		return r.control(ctx, c.Dialect().(dialect.DirtyReader).NextReadCommitted())
+		return r.exec(ctx, c.Dialect().(dialect.DirtyReader).NextReadCommitted())
 	}
 	defer c.Drain.End()
 	p := r.Plan.variant(&rewrite.Plan{Class: rewrite.Drain, SQL: r.Plan.SQL, Tables: r.Plan.Tables,

@@ -30,7 +30,7 @@ func (s *stuck) Close() error {
 
 // A call that does not return is left alone when its context ends. When too many are, no connection
 // is opened, until they have returned.
-func TestDialSoon(t *testing.T) {
+func TestDialContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		parent := &stuck{letGo: make(chan struct{})}
 		db := &Database{Dial: parent.dial}
@@ -39,26 +39,26 @@ func TestDialSoon(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
 			start := time.Now()
-			c, err := db.DialSoon(ctx)
-			if (err == nil) == (c == nil) || err != nil && !errors.Is(err, ErrLeft) {
+			c, err := db.DialContext(ctx)
+			if (err == nil) == (c == nil) || err != nil && !errors.Is(err, ErrAbandoned) {
 				t.Fatal(c, err)
 			}
 			return c, time.Since(start)
 		}
-		for range maxLeft {
+		for range maxAbandoned {
 			if c, took := dial(); c != nil || took != time.Second {
 				t.Errorf("connection %v after %v", c, took)
 			}
 		}
-		if c, took := dial(); c != nil || took != 0 || parent.dials.Load() != maxLeft {
+		if c, took := dial(); c != nil || took != 0 || parent.dials.Load() != maxAbandoned {
 			t.Errorf("connection %v after %v, %d dials", c, took, parent.dials.Load())
 		}
 		close(parent.letGo)
 		synctest.Wait()
-		if parent.closed.Load() != maxLeft {
-			t.Errorf("%d of %d connections that came too late were closed", parent.closed.Load(), maxLeft)
+		if parent.closed.Load() != maxAbandoned {
+			t.Errorf("%d of %d connections that came too late were closed", parent.closed.Load(), maxAbandoned)
 		}
-		if c, took := dial(); c == nil || took != 0 || parent.closed.Load() != maxLeft {
+		if c, took := dial(); c == nil || took != 0 || parent.closed.Load() != maxAbandoned {
 			t.Errorf("connection %v after %v, %d closed", c, took, parent.closed.Load())
 		}
 	})

@@ -11,11 +11,11 @@ import (
 	"github.com/slotsql/slotsql/internal/slots"
 )
 
-// lease looks after the process's part when that is due. It runs on a
-// connection that is about to be used, on behalf of no statement: whatever goes
-// wrong, the process goes on with the slots it has, and tries again later.
-func (c *Conn) lease(ctx context.Context) {
-	p := c.node.Places
+// renewLease takes or renews the lease of the process's part of the slots, if that is due. It runs
+// on a connection that is about to be used, but on behalf of no statement: if it fails, the
+// process goes on with the slots that it has, and tries again later.
+func (c *Conn) renewLease(ctx context.Context) {
+	p := c.node.Range
 	due := p.Due.Load()
 	if due == 0 || time.Now().UnixNano() < due || !c.AsConnected() {
 		return
@@ -37,7 +37,7 @@ func (c *Conn) lease(ctx context.Context) {
 	switch {
 	case err != nil && c.Engine.SchemaChanged(err):
 		p.Due.Store(0) // there is no table
-	case err != nil: // which says nothing of who has the part
+	case err != nil: // it is not known who has the part
 	case part != was && part >= 0:
 		p.First.Store(bits.Reverse32(uint32(part)))
 		p.Part.Store(int32(part))
@@ -47,11 +47,11 @@ func (c *Conn) lease(ctx context.Context) {
 	}
 }
 
-// leasePart extends the lease of a part, or takes the first part that is free;
-// -1 when there is none.
+// leasePart extends the lease of a part, or takes the first part that is free. It returns -1 if
+// there is none.
 func (c *Conn) leasePart(ctx context.Context, l dialect.Leaser, part int) (int, error) {
 	take := func(part int) (bool, error) {
-		return l.Lease(ctx, c.Session(), slots.PartName(part), c.node.Places.Holder, slots.LeaseSeconds)
+		return l.Lease(ctx, c.Session(), slots.PartName(part), c.node.Range.Holder, slots.LeaseSeconds)
 	}
 	if part >= 0 {
 		if held, err := take(part); held || err != nil {
@@ -75,8 +75,8 @@ func (c *Conn) leasePart(ctx context.Context, l dialect.Leaser, part int) (int, 
 	return -1, nil
 }
 
-// leases has leases taken from now on, in the table that is there or is made
-// when the configuration says so.
+// leases has leases taken from now on, in a table that exists or, if the configuration says so, is
+// created.
 func (s *Shared) leases(ctx context.Context, c *catalog.View) {
 	l, ok := s.Dialect.(dialect.Leaser)
 	if !ok {

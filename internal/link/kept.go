@@ -5,23 +5,23 @@ import (
 	"database/sql/driver"
 )
 
-// Kept keeps slotsql's own statements prepared on one connection, for
-// a parent that parses a statement each time it runs.
+// Kept keeps slotsql's own statements prepared on one connection, for a parent that would
+// otherwise parse a statement each time it runs.
 type Kept struct {
 	stmts map[any]driver.Stmt // by the part of a plan that the statement belongs to
 	busy  map[any]bool        // rows of it are open
 	stale bool                // the session may have changed since they were prepared
 }
 
-// Expire has them prepared anew. They are not closed yet: the rows of the
-// statement that has changed the session may be open, and where the server is
-// still sending them MySQL's protocol has no place for another command.
+// Expire makes them be prepared again. They are not closed yet: rows of the statement that has
+// changed the session may still be open, and while the server sends them MySQL's protocol allows
+// no other command.
 func (p *Kept) Expire() { p.stale = true }
 
-// maxPrepared bounds them; when there are more they are prepared anew.
+// maxPrepared bounds their number; beyond it they are all closed.
 const maxPrepared = 64
 
-// Get returns the prepared statement of a key, prepared now where there is none.
+// Get returns the prepared statement of a key, which it prepares if there is none.
 func (p *Kept) Get(ctx context.Context, c *Conn, key any, sql string) (driver.Stmt, error) {
 	if p.stale {
 		p.Close()
@@ -52,8 +52,8 @@ func (p *Kept) Close() {
 	p.stale = false
 }
 
-// Query runs a query of slotsql's on a kept statement; nil when its rows of
-// another execution are still open, or the arguments are too few or too many.
+// Query runs a query of slotsql's own on a kept statement. It returns nil if rows of another
+// execution are still open, or the number of arguments is wrong.
 func (p *Kept) Query(ctx context.Context, c *Conn, key any, sql string, args []driver.NamedValue) (driver.Rows, error) {
 	if p.busy[key] {
 		return nil, nil
@@ -62,10 +62,10 @@ func (p *Kept) Query(ctx context.Context, c *Conn, key any, sql string, args []d
 	if err != nil {
 		return nil, err
 	}
-	if Counted(st, args) != nil {
+	if CheckArgCount(st, args) != nil {
 		return nil, nil
 	}
-	if args, err = Checked(st, args); err != nil {
+	if args, err = ConvertArgs(st, args); err != nil {
 		return nil, err
 	}
 	rows, err := StmtQuery(ctx, st, args)

@@ -10,9 +10,9 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// Why a run drains, for the log of on_drain: warn.
+// Why an execution drains, for the log of on_drain: warn.
 
-// drainCause says why one execution drains whose plan need not.
+// drainCause is why an execution drains whose plan need not.
 type drainCause int
 
 const (
@@ -52,15 +52,14 @@ const (
 	presentRow = "an increment fell back: its row exists, but its counter is NULL or near the end of its range, or a condition of WHERE is false"
 )
 
-// because is the run with the cause of the drain that follows.
+// because sets the cause of the drain that follows.
 func (r *Run) because(c drainCause) *Run {
 	r.cause = c
 	return r
 }
 
-// warn logs a drain of a table with on_drain: warn. Some reports whether the drain's
-// lock has found a row, if it looks for one. A drain that is not for a statement
-// is not logged.
+// warn logs a drain of a table with on_drain: warn. Some reports whether the drain's lock, if it
+// looks for a row, has found one. A drain that is not for a statement is not logged.
 func (r *Run) warn(ctx context.Context, d *rewrite.DrainTable, some bool) {
 	if r.Plan.SQL == "" {
 		return
@@ -89,13 +88,13 @@ func (r *Run) warn(ctx context.Context, d *rewrite.DrainTable, some bool) {
 	s.Log().WarnContext(ctx, "slotsql: a statement drains a counter table", attrs...)
 }
 
-// warnings keeps a warning from being logged more than ten times per second.
+// warnings limits how often the same warning is logged.
 type warnings struct {
 	mu   sync.Mutex
 	last map[string]*warning
 }
 
-// warning is what has been done with one in the second that began at since.
+// warning counts what has been done with one warning in the second that began at since.
 type warning struct {
 	since            time.Time
 	logged, withheld int

@@ -10,15 +10,15 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// call is what the application has called. Options are arguments that are
-// meant for the parent driver and stand before the others.
+// call is a call of the application. Options are arguments for the parent driver, before the
+// others.
 type call struct {
 	args      []driver.NamedValue
 	options   []driver.NamedValue
 	wantsRows bool // it is Query, and not Exec
 }
 
-// callWith is the call with other arguments, and no options.
+// callWith returns the call with other arguments, and no options.
 func (r *Run) callWith(args []driver.NamedValue) call {
 	return call{args: args, wantsRows: r.call.wantsRows}
 }
@@ -34,9 +34,8 @@ func (r *Run) clone() *Run {
 	return &cp
 }
 
-// via is how the SQL of a plan reaches the parent: as it is, or through
-// statements prepared for it.
-type via interface {
+// sender sends the SQL of a plan to the parent: as it is, or through statements prepared for it.
+type sender interface {
 	execSQL(ctx context.Context, p *rewrite.Plan, c call) (driver.Result, error)
 	querySQL(ctx context.Context, p *rewrite.Plan, c call) (driver.Rows, error)
 	// execBound runs one of slotsql's own statements, b of the plan.
@@ -45,7 +44,7 @@ type via interface {
 	queryBound(ctx context.Context, b *rewrite.Bound, sql string, args []driver.NamedValue) (driver.Rows, error)
 }
 
-// direct is the via of db.Exec and db.Query.
+// direct is the sender of db.Exec and db.Query.
 type direct struct{ conn *Conn }
 
 func (t direct) execSQL(ctx context.Context, p *rewrite.Plan, c call) (driver.Result, error) {
@@ -59,7 +58,7 @@ func (t direct) execSQL(ctx context.Context, p *rewrite.Plan, c call) (driver.Re
 }
 
 func (t direct) querySQL(ctx context.Context, p *rewrite.Plan, c call) (driver.Rows, error) {
-	// Kept by a parent that begins to run it late, it would first have the columns of when it was prepared.
+	// A parent that executes it late would return the columns of when it was prepared.
 	if p.Class == rewrite.Read && t.conn.Shared.Traits.SlowParse && !t.conn.Shared.Traits.LateErrors {
 		if rows, err := t.conn.Kept.Query(ctx, &t.conn.Conn, p, p.SQL, c.args); rows != nil || err != nil {
 			return rows, err
@@ -71,8 +70,8 @@ func (t direct) querySQL(ctx context.Context, p *rewrite.Plan, c call) (driver.R
 	return t.conn.ParentQuery(ctx, p.SQL, link.JoinArgs(c.options, c.args))
 }
 
-// keeps reports whether a read of totals, a statement of a drain, or one that drains one row, is
-// kept prepared: the parent would prepare it for its arguments each time.
+// keeps reports whether a statement (a read of totals, one of a drain, or one that drains a single
+// row) is kept prepared. Otherwise the parent would prepare it for its arguments each time.
 func (t direct) keeps(args []driver.NamedValue) bool {
 	return len(args) > 0 && t.conn.PreparesArgs && !t.conn.Cluster
 }
@@ -88,8 +87,8 @@ func (t direct) queryBound(ctx context.Context, _ *rewrite.Bound, sql string, ar
 	return t.conn.ParentQuery(ctx, sql, args)
 }
 
-// queryUnpreparedOrKept runs a query that is kept prepared, unless the parent takes it with its arguments as
-// it is: the values then have other types.
+// queryUnpreparedOrKept runs a query that is kept prepared, unless the parent can send it with its
+// arguments unprepared: the values then have other types.
 func (t direct) queryUnpreparedOrKept(ctx context.Context, sql string, args []driver.NamedValue) (driver.Rows, error) {
 	rows, err := t.conn.QueryUnprepared(ctx, sql, args)
 	if err != driver.ErrSkip {
@@ -108,19 +107,20 @@ func (t direct) sendKept(ctx context.Context, sql string, c call) (a answer, err
 	return a, err
 }
 
-// execKept runs one of slotsql's statements, or one of the application's that is kept like these.
+// execKept runs one of slotsql's statements, or one of the application's that is kept prepared
+// like those.
 func (t direct) execKept(ctx context.Context, sql string, args []driver.NamedValue) (driver.Result, error) {
 	if t.conn.PreparesArgs || t.conn.Shared.Traits.SlowParse {
 		st, err := t.conn.Kept.Get(ctx, &t.conn.Conn, sql, sql)
 		if err != nil {
 			return nil, err
 		}
-		if link.Counted(st, args) == nil {
-			if args, err = link.Checked(st, args); err != nil {
+		if link.CheckArgCount(st, args) == nil {
+			if args, err = link.ConvertArgs(st, args); err != nil {
 				return nil, err
 			}
 			return link.StmtExec(ctx, st, args)
-		} // else as the parent takes such a call
+		} // else the parent reports the wrong number of arguments
 	}
 	return t.conn.ParentExec(ctx, sql, args)
 }
@@ -142,15 +142,15 @@ func (r *Run) send(ctx context.Context) (a answer, err error) {
 		return answer{}, err
 	}
 	if c.wantsRows {
-		a.rows, err = r.via.querySQL(ctx, r.Plan.Plan, c)
+		a.rows, err = r.sender.querySQL(ctx, r.Plan.Plan, c)
 	} else {
-		a.result, err = r.via.execSQL(ctx, r.Plan.Plan, c)
+		a.result, err = r.sender.execSQL(ctx, r.Plan.Plan, c)
 	}
 	return a, err
 }
 
-// sendCounted is send for a statement that others may follow before the application has its
-// answer: rows are read. It returns how many rows it has affected, or returned.
+// sendCounted is send for a statement after which others may follow before the application has its
+// answer, so rows are read at once. It returns how many rows were affected, or returned.
 func (r *Run) sendCounted(ctx context.Context) (answer, int64, error) {
 	a, err := r.send(ctx)
 	if err != nil {
@@ -159,16 +159,16 @@ func (r *Run) sendCounted(ctx context.Context) (answer, int64, error) {
 	return a.counted()
 }
 
-// sql returns a statement of the plan as it is for this execution.
+// sql returns the SQL of one of the plan's statements for this execution.
 func (r *Run) sql(b *rewrite.Bound) string { return b.SQL.Of(r.Plan.Holes) }
 
-// execBound runs one of the statements of an increment, and returns the rows affected.
+// execBound runs one of the plan's statements, and returns the number of rows affected.
 func (r *Run) execBound(ctx context.Context, b *rewrite.Bound) (driver.Result, int64, error) {
 	args, err := r.bind(b.Args)
 	if err != nil {
 		return nil, 0, err
 	}
-	res, err := r.via.execBound(ctx, b, r.sql(b), args)
+	res, err := r.sender.execBound(ctx, b, r.sql(b), args)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -176,14 +176,14 @@ func (r *Run) execBound(ctx context.Context, b *rewrite.Bound) (driver.Result, i
 	return res, n, link.Settled(err)
 }
 
-// sqlCall returns the arguments of the plan's SQL.
+// sqlCall returns the call with the arguments of the plan's SQL.
 func (r *Run) sqlCall() (call, error) {
 	if r.Plan.Read.Args == nil {
 		return r.call, nil
 	}
 	args, err := r.bind(r.Plan.Read.Args)
 	if errors.Is(err, errNoArgument) {
-		return r.call, nil // the parent has its own word for that
+		return r.call, nil // the parent reports what is missing
 	}
 	if extra := r.Plan.Inputs; extra < len(r.call.args) {
 		args = append(args, r.call.args[extra:]...)

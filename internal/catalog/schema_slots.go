@@ -1,0 +1,142 @@
+package catalog
+
+import (
+	"context"
+	"slices"
+
+	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/internal/config"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// makeSlots creates the slot tables that are missing when the connector starts, if the
+// configuration says so, and reads all of them together with their base tables, in the same
+// number of queries however many there are. Where one connection writes at a time one transaction
+// creates all of them; elsewhere it would keep the locks of its foreign keys on every base table
+// until the last one has been created.
+func (l *schemaLoader) makeSlots(ctx context.Context, checked []CheckedTable) error {
+	s, v := l.sc.Catalog, l.view
+	if !l.strict() || !s.Config.AutoMigrate() {
+		return nil
+	}
+	var made []CheckedTable
+	var ddl []string
+	for _, c := range checked {
+		slots, err := v.Look(ctx)(c.Table.Counter.SlotTable.Schema, c.Table.Counter.SlotTable.Name)
+		if err != nil {
+			return err
+		}
+		if _, known := l.rights[c.Table]; slots != nil || known {
+			continue
+		}
+		made = append(made, c)
+		if ddl = append(ddl, s.Dialect.CreateSlots(c.Table)...); s.Traits.OneWriter {
+			continue
+		}
+		if err := v.Migrate(ctx, ddl); err != nil {
+			return err
+		}
+		ddl = nil
+	}
+	if len(made) == 0 {
+		return nil
+	}
+	if len(ddl) > 0 {
+		if err := v.Migrate(ctx, ddl); err != nil {
+			return err
+		}
+	}
+	s.Expire() // other namespaces may know the tables as ones without slots
+	l.sc.fresh.changes = s.Noticed.Changes.Load()
+	return v.readMade(ctx, made)
+}
+
+// readMade reads the facts of slot tables that have just been created, and what that has changed
+// about their base tables.
+func (v *View) readMade(ctx context.Context, made []CheckedTable) error {
+	var names []dialect.WrittenName
+	for _, c := range made {
+		names = append(names,
+			dialect.WrittenName{Schema: c.Table.Schema, Name: c.Table.Name},
+			dialect.WrittenName{Schema: c.Table.Counter.SlotTable.Schema, Name: c.Table.Counter.SlotTable.Name})
+	}
+	if err := v.prefetched.read(ctx, v.Catalog.Dialect, v, names); err != nil {
+		return err
+	}
+	for _, c := range made {
+		base, _ := v.prefetched.table(dialect.WrittenName{Schema: c.Table.Schema, Name: c.Table.Name})
+		if base != nil {
+			c.Table.Triggers.Own = base.Triggers.Own
+		}
+	}
+	return nil
+}
+
+// slotTable checks a table's slot table, and creates a missing one if the configuration says so.
+// In a running program a table without a slot table has no slots: its base values are totals.
+func (l *schemaLoader) slotTable(ctx context.Context, c CheckedTable) (found bool, problems []config.Problem, err error) {
+	sc, s := l.sc, l.sc.Catalog
+	slots, err := l.view.Look(ctx)(c.Table.Counter.SlotTable.Schema, c.Table.Counter.SlotTable.Name)
+	if err != nil {
+		return false, nil, err
+	}
+	strict := l.strict() && config.Demanded(c.Config)
+	rights, known := l.rights[c.Table]
+	if slots == nil && known {
+		found, problems := l.hiddenSlotTable(ctx, c, strict)
+		return found, problems, nil
+	}
+	if slots == nil && s.Config.AutoMigrate() && (strict || complete(c)) {
+		open := false
+		if !strict {
+			if open, err = l.view.MayBeInTransaction(ctx); err != nil {
+				return false, nil, err
+			}
+		}
+		if open {
+			sc.fresh.partial = true // it cannot be created in a transaction of the application
+		} else if created, err := sc.createSlots(ctx, l.view, c, strict); err != nil || !created {
+			return false, nil, err
+		} else if slots, err = l.view.MadeSlots(ctx, c); err != nil {
+			return false, nil, err
+		}
+	}
+	if slots == nil && !strict {
+		sc.await(c.Config) // in a transaction, too: another process may make the slot table meanwhile
+		if !sc.fresh.partial {
+			s.reportSlotless(ctx, c)
+		}
+		return false, nil, nil
+	}
+	if strict {
+		s.learnSlots(c.Table, slots)
+		if problems = s.CheckSlots(c.Table, slots); len(problems) == 0 {
+			problems = lackingRights(c.Config, c.Table.Counter, rights.Lacks)
+		}
+	} else {
+		problems = sc.checkRunning(c, slots)
+	}
+	if len(problems) == 0 {
+		sc.addReleased(c.Table, slots)
+	}
+	return true, c.Config.Locate(problems), nil
+}
+
+// checkRunning checks a slot table that once fitted against a base table that may have changed
+// since: a counter without a column in the slot table is an ordinary column, and a column of
+// the slot table without one in the base table belongs to no counter.
+func (sc *Schema) checkRunning(c CheckedTable, slots *rewrite.Table) []config.Problem {
+	s, t := sc.Catalog, c.Table
+	if t.Counter.Layout != rewrite.LayoutShared && !slots.IsView {
+		t.Counter.Counters = slices.DeleteFunc(t.Counter.Counters, func(name string) bool {
+			col, _ := FindColumn(slots, name)
+			if col == nil {
+				why := "slot table " + config.Clip(t.Counter.SlotTable.Name) + " has no column for it: run `" + MigrateCommand + "`"
+				sc.Plain = append(sc.Plain, plainCounter{t, name, why})
+			}
+			return col == nil
+		})
+	}
+	s.learnSlots(t, slots)
+	return s.CheckSlots(t, WithoutOutgrown(t, slots))
+}
