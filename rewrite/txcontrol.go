@@ -75,7 +75,7 @@ func (p *Plan) controls(lx *Lexis) *Plan {
 }
 
 // maxControlWords is how many words of a statement are looked at.
-const maxControlWords = 8
+const maxControlWords = 16
 
 //nolint:funlen // one case for each statement that controls transactions
 func txEvent(words []string) TxEvent {

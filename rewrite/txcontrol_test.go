@@ -41,7 +41,12 @@ func TestTxEvents(t *testing.T) {
 		{"SET STATEMENT max_statement_time = 1 FOR SELECT 1", nil},
 		{"SET STATEMENT max_statement_time = 1, lock_wait_timeout = 2 FOR ANALYZE TABLE a", []rewrite.TxEvent{kind(rewrite.TxMayEnd)}},
 		{"set statement max_statement_time = 1 for truncate table a", []rewrite.TxEvent{kind(rewrite.TxMayEnd)}},
-		{"SET STATEMENT a = 1, b = 2, c = 3, d = 4 FOR SELECT 1", []rewrite.TxEvent{kind(rewrite.TxMayEnd)}},
+		{"SET STATEMENT a = 1, b = 2, c = 3, d = 4, e = 5, f = 6, g = 7 FOR SELECT 1", []rewrite.TxEvent{kind(rewrite.TxMayEnd)}},
+		{"SET TRANSACTION ISOLATION LEVEL READ COMMITTED, READ ONLY", []rewrite.TxEvent{kind(rewrite.TxReadOnly)}},
+		{
+			"START TRANSACTION ISOLATION LEVEL SERIALIZABLE, NOT DEFERRABLE, READ ONLY",
+			[]rewrite.TxEvent{{Kind: rewrite.TxBegins, ReadOnly: true}},
+		},
 		{"CALL p()", []rewrite.TxEvent{kind(rewrite.TxMayEnd)}},
 	} {
 		for _, d := range []rewrite.Dialect{mysql.New(), postgres.New()} {

@@ -36,15 +36,8 @@ func (r *Run) runChanging(ctx context.Context, changes []rewrite.DrainTable) (an
 }
 
 // queryChanging runs one that may return rows. What it has changed is not known before they are
-// read.
-func (r *Run) queryChanging(ctx context.Context, changes []rewrite.DrainTable) (answer, error) {
-	how := onBase
-	if r.Plan.Base.Fresh {
-		how = inserted
-	}
-	for _, d := range changes {
-		r.note(d, how) // it may change them
-	}
+// read: all that it may.
+func (r *Run) queryChanging(ctx context.Context, changes []rewrite.DrainTable) (a answer, err error) {
 	held := false
 	for i := range changes {
 		h, err := r.conn.conflicts(ctx, changes[i].Table)
@@ -53,11 +46,22 @@ func (r *Run) queryChanging(ctx context.Context, changes []rewrite.DrainTable) (
 		}
 		held = held || h
 	}
-	if !held {
-		return r.send(ctx)
+	if held {
+		a, _, err = r.sendCounted(ctx)
+	} else {
+		a, err = r.send(ctx)
 	}
-	a, _, err := r.sendCounted(ctx)
-	if err == nil {
+	if err != nil {
+		return answer{}, err
+	}
+	how := onBase
+	if r.Plan.Base.Fresh {
+		how = inserted
+	}
+	for _, d := range changes {
+		r.note(d, how)
+	}
+	if held {
 		err = r.hold(ctx, changes)
 	}
 	return a, err

@@ -88,7 +88,9 @@ func (b *multiBlock) finish(err error) error {
 		return link.Settled(err)
 	}
 	b.conn.Tx.Doubt()
-	return b.end(err)
+	err = b.end(err)
+	b.conn.noteTxEnd() // with what the parts have changed and read
+	return err
 }
 
 // runPart runs one of several statements.
@@ -144,9 +146,12 @@ var errRulesChanged = &link.UnsupportedError{
 	Reason: "one of several statements changes how the later ones are parsed (sql_mode or the character set); send them one by one",
 }
 
-// queryMulti runs a call that returns rows as a whole, after a drain of every counter table that
-// it names, in one transaction.
+// queryMulti runs a call that returns rows as a whole. Unless it only reads, every counter table that
+// it names is drained first, in one transaction.
 func (r *Run) queryMulti(ctx context.Context) (answer, error) {
+	if rows, err := r.queryReads(ctx); rows != nil || err != nil {
+		return answer{rows: rows}, err
+	}
 	drains := map[*rewrite.Table]bool{}
 	whole := &rewrite.Plan{Class: rewrite.Drain, SQL: r.Plan.SQL, Tables: r.Plan.Tables, Effects: r.Plan.Effects,
 		Reason: "several statements in one call return rows"}

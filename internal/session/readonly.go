@@ -105,6 +105,12 @@ func (r *Run) runReadOnly(ctx context.Context, refused error) (a answer, err err
 	if refused == nil && r.changesDrained() {
 		return r.send(ctx)
 	}
+	if refused == nil && r.Plan.Drain.Repeats && r.conn.Shared.Traits.ErrorAborts && r.mayLock() {
+		// Unless the rows are a temporary table's PostgreSQL refuses it. Then there is nothing to wait for.
+		if _, _, err := r.sendCounted(ctx); err != nil {
+			return answer{}, err
+		}
+	}
 	err = r.runWhereReadOnly(ctx, refused, func() (err error) {
 		a, _, err = r.sendCounted(ctx)
 		return err

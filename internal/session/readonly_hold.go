@@ -28,7 +28,9 @@ type hold struct {
 
 // holdWithContext runs hold, which works on the tables on other connections and may lock them until
 // release. It waits for that for holdPatience at most.
-func (r *Run) holdWithContext(ctx context.Context, hold func(*Run, context.Context) (func() error, error)) (release func() error, err error) {
+func (r *Run) holdWithContext(
+	ctx context.Context, hold func(*Run, context.Context) (func() error, error),
+) (release func() error, err error) {
 	ctx, cancel := context.WithTimeout(ctx, holdPatience)
 	defer cancel()
 	cp := r.clone()
