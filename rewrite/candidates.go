@@ -104,25 +104,30 @@ type joined struct {
 // candidates are those of one source of a block.
 type candidates struct {
 	*reader
-	sc        *scope
-	q         *Select
-	b         *binding
-	lone      bool     // the block has no other source, and names none that is around it
-	near      []string // conditions that have windows, by base values
-	nearPlain []string // these with base values in the queries in them, too: for estimates
-	rest      []string // conditions that W is taken by
-	windows   []window
-	tail      int    // where WHERE goes in a block without one
-	join      joined // of a block of several sources whose first rows are wanted
+	sc      *scope
+	q       *Select
+	b       *binding
+	lone    bool // the block has no other source, and names none that is around it
+	windows []window
+	tail    int    // where WHERE goes in a block without one
+	join    joined // of a block of several sources whose first rows are wanted
 
-	around    *asked   // the condition around the block whose windows are looked for
-	besides   bool     // it, or the block around it, has conditions without windows
-	constants bool     // some of those that W or the join is taken by compare with a constant or the result of a query
-	summed    []string // the counters whose sums are joined to the source
+	around *asked   // the condition around the block whose windows are looked for
+	summed []string // the counters whose sums are joined to the source
 
 	candidateKeys
+	blockConditions
 	with []string // the WITH queries of the condition
 	queryBounds
+}
+
+// blockConditions are the conditions of the block, and of the one around it, by what they are good for.
+type blockConditions struct {
+	near      []string // have windows, by base values
+	nearPlain []string // the same with base values in the queries in them, too: for estimates
+	rest      []string // W is taken by them
+	besides   bool     // there are others, or conditions in rest
+	constants bool     // some of those that W or the join is taken by compare with a constant or the result of a query
 }
 
 // candidateKeys are what candidates are named by.
