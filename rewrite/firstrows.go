@@ -1,6 +1,7 @@
 package rewrite
 
 import (
+	"slices"
 	"sort"
 	"strings"
 )
@@ -10,7 +11,7 @@ import (
 // firsts adds the windows of ORDER BY counter LIMIT n, and of MIN and MAX.
 func (c *candidates) firsts() {
 	q := c.q
-	if q.Distinct || len(q.DistinctOn) > 0 || len(q.GroupBy) > 0 || q.Having != nil || len(q.Windows) > 0 || len(q.Items) == 0 ||
+	if q.Distinct && !c.distinctByKey() || len(q.DistinctOn)+len(q.GroupBy)+len(q.Windows) > 0 || q.Having != nil || len(q.Items) == 0 ||
 		q.Table || c.windowed() && !c.ranked() || !c.judged() || !c.steadyItems() {
 		return
 	}
@@ -27,6 +28,16 @@ func (c *candidates) firsts() {
 	} else if c.lone && len(q.OrderBy) == 0 && len(q.Limit) == 0 {
 		c.extremes()
 	}
+}
+
+// distinctByKey reports whether DISTINCT leaves out no row of the block's only source, because its key is selected.
+func (c *candidates) distinctByKey() bool {
+	return c.lone && !c.keyless && !slices.ContainsFunc(c.b.table.Counter.Key, func(k string) bool {
+		return !slices.ContainsFunc(c.q.Items, func(it Item) bool {
+			e := it.Expr
+			return e != nil && (e.Kind == Star || e.Kind == ColumnRef && c.targetColumn(c.sc, c.b, e.Name) == k)
+		})
+	})
 }
 
 // judged reports whether WHERE may be written again in queries of the block's sources,
