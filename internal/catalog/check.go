@@ -134,7 +134,7 @@ func primaryKey(t *rewrite.Table) (key []string, faults []fault) {
 	return nil, []fault{{"", "has no primary key: name the columns of a unique key with key, here " + listUniques(t)}}
 }
 
-// noKey says that a table has no unique key that slots can go by. A key that only holds for some
+// noKey describes a table that has no unique key that slots can use. A key that only holds for some
 // rows, or at the end of a transaction, or for something else than the columns' values as the
 // columns compare them, does not identify a row, and no foreign key can refer to it.
 func noKey(t *rewrite.Table) string {

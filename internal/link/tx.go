@@ -198,7 +198,7 @@ func (c *Conn) noteOwn(sql string) {
 	}
 }
 
-// Idle reports whether the parent says that no transaction is open.
+// Idle reports whether, as far as the parent knows, no transaction is open. It is false if the parent cannot tell.
 func (c *Conn) Idle() bool {
 	return c.Engine.Watcher != nil && !c.Engine.Watcher.ConnInTransaction(c.Parent)
 }

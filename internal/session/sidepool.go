@@ -11,7 +11,7 @@ import (
 )
 
 // sidePool keeps side connections: connections of slotsql's own beside the application's. They are
-// opened when they are needed. Whoever needs one holds locks, so after one could not be opened the
+// opened when they are needed. A session that needs one holds locks, so after one could not be opened the
 // pool does not try again for a while.
 type sidePool struct {
 	places chan struct{} // one element for each connection in use

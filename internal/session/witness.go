@@ -10,7 +10,7 @@ import (
 )
 
 // A witness is a side connection for questions that no session of the application can answer. It
-// is opened for the first question, and kept. Whoever asks holds a connection, perhaps the last
+// is opened for the first question, and kept. A session that asks holds a connection, perhaps the last
 // one that a transaction pooler or the server's max_connections allow. So a caller that can do
 // without the answer does not wait long for it. One that would have to fail without it waits for
 // as long as connecting may take on a busy server. After a question has gone unanswered, the next

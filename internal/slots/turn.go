@@ -15,8 +15,8 @@ type Turn struct {
 	group *Group // of a turn that a group has given
 }
 
-// A turnEntry tells who has the turn of the keys with a hash: nobody (0), one execution without a
-// group (the hash), or a group in which others queue (the hash with groupBit). Keys that share a
+// A turnEntry is the turn of the keys with a hash. Its hash is 0 while the turn is free, the keys'
+// while one execution without a group has it, and that with groupBit while a group in which others queue has it. Keys that share a
 // hash wait for one another, which only costs speed.
 type turnEntry struct {
 	hash  atomic.Uint64
