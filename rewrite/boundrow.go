@@ -26,7 +26,8 @@ func (c *candidates) joinRow(q *Select) {
 	if !ok {
 		return
 	}
-	item, sc := unwrapped(q.Items[0].Expr), c.replaced[unwrapped(q.Items[0].Expr).Span]
+	item := unwrapped(q.Items[0].Expr)
+	sc := c.replaced[item.Span]
 	if sc == nil || len(sc.bindings) != 1 || len(q.OrderBy)+len(q.Limit) > 0 || item.Kind != ColumnRef {
 		return
 	}
@@ -42,12 +43,11 @@ func (c *candidates) joinRow(q *Select) {
 		return
 	}
 	qualifier := c.qualifier(b)
-	var held, on []string
+	var on []string
 	for i, k := range t.Counter.Key {
-		held = append(held, "slotsql_g."+c.d.Quote(k)+" AS "+keyName(i))
 		on = append(on, "slotsql_r."+keyName(i)+" = "+qualifier+"."+c.d.Quote(k))
 	}
-	held = append(held, "slotsql_g."+c.d.Quote(col.Name)+" AS slotsql_v")
+	held := append(asKeys(c.slotKeys(t)), "slotsql_g."+c.d.Quote(col.Name)+" AS slotsql_v")
 	slots := queryOf(strings.Join(held, ", "), SlotSource(c.d, t, col.Name)+" AS slotsql_g", nil)
 	c.edits[at].sql = d.JoinedTotal(t, col.Name, "MAX("+qualifier+"."+c.d.Quote(col.Name)+")", "SUM(slotsql_r.slotsql_v)")
 	c.edits = append(c.edits, edit{Span{ref.End, ref.End}, " LEFT JOIN (" + slots + ") AS slotsql_r ON " + strings.Join(on, " AND ")})

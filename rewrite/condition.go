@@ -200,7 +200,7 @@ func (c *candidates) inOrder(w *window, conds []string, rows string) string {
 func (c *candidates) slotless() string {
 	slots := c.slots(c.b.table.Counter.Counters)
 	if c.sorted() { // all keys are read once, for what may be all rows of the join
-		return c.among(" NOT IN ", strings.Join(c.slotKeys(), ", "), slots)
+		return c.among(" NOT IN ", strings.Join(c.slotKeys(c.b.table), ", "), slots)
 	}
 	// A scalar subquery is evaluated row by row in the index's order, and
 	// stops with the limit; an anti-join would read the whole table. PostgreSQL expects half of the rows to
@@ -219,7 +219,7 @@ func (c *candidates) far(some, conds []string) string {
 			used = append(used, name)
 		}
 	}
-	group := c.slotKeys()
+	group := c.slotKeys(c.b.table)
 	return "SELECT " + strings.Join(asKeys(group), ", ") + " FROM " + c.slots(used) + " WHERE " + strings.Join(some, " OR ") +
 		" GROUP BY " + strings.Join(group, ", ") + " HAVING " + strings.Join(conds, " OR ")
 }
@@ -278,16 +278,16 @@ func (c *candidates) slots(counters []string) string {
 // sameKey is the condition that a slot is one of the source's row.
 func (c *candidates) sameKey() string {
 	var out []string
-	for i, k := range c.slotKeys() {
+	for i, k := range c.slotKeys(c.b.table) {
 		out = append(out, k+" = "+c.keys[i])
 	}
 	return strings.Join(out, " AND ")
 }
 
-// slotKeys are the columns of slots that hold the key.
-func (c *candidates) slotKeys() []string {
+// slotKeys are the columns of a table's slots that hold the key.
+func (c *candidates) slotKeys(t *Table) []string {
 	var out []string
-	for _, k := range c.b.table.Counter.Key {
+	for _, k := range t.Counter.Key {
 		out = append(out, "slotsql_g."+c.d.Quote(k))
 	}
 	return out

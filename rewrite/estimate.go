@@ -1,8 +1,6 @@
 package rewrite
 
-import (
-	"slices"
-)
+import "slices"
 
 // Reads of which the engine's estimate decides whether they name candidates.
 //
@@ -17,7 +15,8 @@ import (
 
 // An Estimate is a question to the engine, and the form of the read without candidates.
 type Estimate struct {
-	// Query asks the engine for its estimates.
+	// Query asks the engine how many rows it expects of the block without its bounds, of the counter's table and, if
+	// Listed, of the block within its bounds by base value.
 	Query Bound
 	// Listed reports whether the candidates are one list of keys, all rows within the bounds among them.
 	Listed bool
@@ -25,22 +24,14 @@ type Estimate struct {
 	Whole Bound
 }
 
-// EstimatedQueries are queries of which an engine estimates the rows.
-type EstimatedQueries struct {
-	Rows   string // those of the block, without its bounds
-	Table  string // those of the counter's table
-	Within string // those within the bounds by base value; "" if their number does not matter
-}
-
-// Estimates are how many rows the engine expects each to read.
-type Estimates struct{ Rows, Table, Within int64 }
-
 // An EstimatingDialect is a Dialect of an engine that estimates how many rows a query reads.
 type EstimatingDialect interface {
-	// Estimate writes a statement that runs none of the queries, and whose result has the estimates.
-	Estimate(q EstimatedQueries) string
-	// Estimated reads that result, in which NULL is "". It reports false if the result is not as expected.
-	Estimated(columns []string, rows [][]string) (Estimates, bool)
+	// Estimate writes a statement that runs none of the queries, of which there are two at least, and whose result has
+	// the estimates.
+	Estimate(queries ...string) string
+	// Estimated reads that result, in which NULL is "": how many rows the engine expects of each query, or
+	// fewer numbers if the result is not as expected.
+	Estimated(columns []string, rows [][]string) []int64
 }
 
 // narrowing is what candidates have added to a statement.
@@ -56,7 +47,7 @@ type narrowed struct {
 	edits     []edit
 	many      map[edit]edit // the totals of many rows, for which those of few stand
 	listed    bool
-	estimated EstimatedQueries
+	estimated []string // the queries of Estimate
 }
 
 // note counts the condition that has been added for a source. The only one of a statement may have been added in
@@ -77,13 +68,12 @@ func (c *candidates) note(edits, before []edit) {
 			n.many[e] = before[i]
 		}
 	}
-	q := &n.estimated
+	table := c.from("1", nil)
 	if n.listed {
-		q.Rows, q.Within = c.from("1", c.rest), c.from("1", slices.Concat(c.nearPlain, c.rest))
+		n.estimated = []string{c.from("1", c.rest), table, c.from("1", slices.Concat(c.nearPlain, c.rest))}
 	} else {
-		q.Rows = c.fromBlock("1", slices.Concat(c.rest, c.join.conds))
+		n.estimated = []string{c.fromBlock("1", slices.Concat(c.rest, c.join.conds)), table}
 	}
-	q.Table = c.from("1", nil)
 	c.narrowing.only = &n
 }
 
@@ -125,7 +115,7 @@ func (r *reader) estimate() *Estimate {
 		}
 	}
 	return &Estimate{
-		Query:  r.tp.expand(r.d, r.tp.expandSQL(d.Estimate(n.estimated))),
+		Query:  r.tp.expand(r.d, r.tp.expandSQL(d.Estimate(n.estimated...))),
 		Listed: n.listed,
 		Whole:  r.tp.expand(r.d, r.tp.expandSQL(r.tp.mark(r.src.cutEdited(Span{0, len(r.src.sql)}, whole)))),
 	}

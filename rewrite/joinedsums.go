@@ -112,7 +112,7 @@ func joinedSum(i int) string { return "slotsql_s" + formatUint(uint64(i)) }
 
 // sums writes a query of the sums of counters by key.
 func (c *candidates) sums(counters []string) string {
-	group := c.slotKeys()
+	group := c.slotKeys(c.b.table)
 	list := asKeys(group)
 	for i, column := range counters {
 		list = append(list, "SUM(slotsql_g."+c.d.Quote(column)+") AS "+joinedSum(i))

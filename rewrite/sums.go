@@ -129,13 +129,12 @@ func (s *summer) sum(base string, c *Column) string {
 		where = append(where, s.base(c)+" IS NOT NULL") // a plain client may have set it while there are slots
 	}
 	if len(where) > 0 {
-		var group, groupBy, match []string
+		groupBy := s.slotKeys(t)
+		var match []string
 		for i, k := range t.Counter.Key {
-			group = append(group, "slotsql_g."+s.d.Quote(k)+" AS "+keyName(i))
-			groupBy = append(groupBy, "slotsql_g."+s.d.Quote(k))
 			match = append(match, s.qualifier(s.b)+"."+s.d.Quote(k)+" = slotsql_h."+keyName(i))
 		}
-		group = append(group, "SUM(slotsql_g."+s.d.Quote(c.Name)+") AS slotsql_c0")
+		group := append(asKeys(groupBy), "SUM(slotsql_g."+s.d.Quote(c.Name)+") AS slotsql_c0")
 		sum = "SELECT SUM(slotsql_h.slotsql_c0) FROM (SELECT " + strings.Join(group, ", ") + " FROM " + slots +
 			" AS slotsql_g GROUP BY " + strings.Join(groupBy, ", ") + ") AS slotsql_h CROSS JOIN " + s.baseRef(t, s.b) +
 			" WHERE " + strings.Join(append(match, where...), " AND ")

@@ -32,32 +32,31 @@ func (r *Run) readsWhole(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, nil
 	}
-	n, ok, err := r.estimates(ctx, &e.Query, args)
+	n, err := r.estimates(ctx, &e.Query, args)
 	switch {
 	case err != nil && r.conn.failsTx(err):
 		return false, err
-	case err != nil || !ok:
+	case err != nil || len(n) < 2 || e.Listed && len(n) < 3:
 		return false, nil
 	}
-	return few(n) || e.Listed && n.Within > n.Rows/share, nil
+	rows, table := n[0], n[1]
+	return few(rows, table) || e.Listed && n[2] > rows/share, nil
 }
 
 // few reports whether the totals of a block's rows cost less than the look for candidates. For that the engine finds
-// some hundred of them in the order of the counter. Of r rows among n it reads n/r for each, in the counter's index, or all
-// of them to sort them. A total costs about as much as a few of these reads.
-func few(n rewrite.Estimates) bool {
-	return float64(n.Rows)*float64(n.Rows) <= 100*float64(n.Table)
-}
+// some hundred of them in the order of the counter. Of r rows in a table of n it reads n/r for each, in the counter's index, or
+// all of them to sort them. A total costs about as much as a few of these reads.
+func few(rows, table int64) bool { return float64(rows)*float64(rows) <= 100*float64(table) }
 
 // estimates asks the engine for its estimates.
-func (r *Run) estimates(ctx context.Context, query *rewrite.Bound, args []driver.NamedValue) (n rewrite.Estimates, ok bool, err error) {
+func (r *Run) estimates(ctx context.Context, query *rewrite.Bound, args []driver.NamedValue) ([]int64, error) {
 	rows, err := r.conn.ParentQuery(ctx, r.sql(query), link.JoinArgs(r.call.options, args))
 	if err != nil {
-		return n, false, err
+		return nil, err
 	}
 	b, err := readBuffered(rows)
 	if err != nil {
-		return n, false, err
+		return nil, err
 	}
 	var lines [][]string
 	for _, row := range b.rows {
@@ -67,8 +66,7 @@ func (r *Run) estimates(ctx context.Context, query *rewrite.Bound, args []driver
 		}
 		lines = append(lines, line)
 	}
-	n, ok = r.conn.Dialect().(rewrite.EstimatingDialect).Estimated(b.columns, lines)
-	return n, ok, nil
+	return r.conn.Dialect().(rewrite.EstimatingDialect).Estimated(b.columns, lines), nil
 }
 
 // queryWhole runs a read without candidates.
