@@ -50,7 +50,7 @@ func Run(t *testing.T) {
 // drawn draws numbers by Exec on one connection, while another one counts.
 func drawn(t *testing.T, db *sql.DB) string {
 	t.Helper()
-	one, other := twin.Conn(t, db), twin.Conn(t, db)
+	one, other := suite.Pin(t, db), suite.Pin(t, db)
 	var out []any
 	for range 3 {
 		for _, s := range []twin.Statement{

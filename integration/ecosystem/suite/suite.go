@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/slotsql/slotsql"
-	"github.com/slotsql/slotsql/integration/twin"
 )
 
 // Config counts in slots from the first increment on.
@@ -80,7 +79,7 @@ func Run(t *testing.T, plain, wrapped string, dsn func() string) {
 // outside of transactions.
 func Compare(t *testing.T, plain, wrapped *sql.DB) {
 	t.Helper()
-	p, w := twin.Conn(t, plain), twin.Conn(t, wrapped)
+	p, w := Pin(t, plain), Pin(t, wrapped)
 	for i, q := range Script {
 		if a, b := outcome(t.Context(), p, q), outcome(t.Context(), w, q); !reflect.DeepEqual(a, b) {
 			t.Errorf("statement %d: %s\nplain:   %v\nwrapped: %v", i, q, a, b)
@@ -93,6 +92,17 @@ func Compare(t *testing.T, plain, wrapped *sql.DB) {
 	if _, err := w.ExecContext(t.Context(), increment); err != nil {
 		t.Error(err)
 	}
+}
+
+// Pin returns a connection that is kept until the test ends.
+func Pin(t *testing.T, db *sql.DB) *sql.Conn {
+	t.Helper()
+	c, err := db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return c
 }
 
 // transactions drains in a driver.Tx that fails and is rolled back, and in one that is committed.
