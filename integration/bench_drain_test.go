@@ -28,14 +28,14 @@ func BenchmarkDrain(b *testing.B) {
 		}{
 			{"row-without-slots", 0, set},
 			{"row-with-1-slot", 1, set},
-			{"row-with-8-slots", 8, set}, // one on SQLite
+			{"row-with-8-slots", 8, set}, // one on SQLite, where one connection writes at a time
 			{"all-rows", 0, func(ctx context.Context, s *side) error {
 				_, err := s.db.ExecContext(ctx, "UPDATE pages SET views = views * 1")
 				return err
 			}},
 		} {
 			b.Run(e.name+"/"+c.name, func(b *testing.B) {
-				plain, wrapped := benchPair(b, e.dialect, e.id, 8, 0)
+				plain, wrapped := benchPlaced(b, e.dialect, e.id, "placement: connection, slots: 64", 8, 0)
 				var took [2][]float64
 				for i := range 200 {
 					for k, s := range []*side{plain, wrapped} {

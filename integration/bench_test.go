@@ -169,6 +169,16 @@ func BenchmarkClients(b *testing.B) {
 // benchPair makes two databases with a connection per client.
 func benchPair(b *testing.B, dialect, id string, clients int, roundTrip time.Duration) (plain, wrapped *side) {
 	b.Helper()
+	placement := "placement: adaptive"
+	if dialect == "sqlite" { // as by default, too
+		placement = "slots: 0"
+	}
+	return benchPlaced(b, dialect, id, placement, clients, roundTrip)
+}
+
+// benchPlaced is benchPair with that placement for the counters.
+func benchPlaced(b *testing.B, dialect, id, placement string, clients int, roundTrip time.Duration) (plain, wrapped *side) {
+	b.Helper()
 	o := twin.Options{
 		Dialect: dialect,
 		Schema: []string{
@@ -178,10 +188,9 @@ func benchPair(b *testing.B, dialect, id string, clients int, roundTrip time.Dur
 			"INSERT INTO pages (id, title, views) VALUES (1, 'Hot', 0), (2, 'Cold', 7)",
 			"INSERT INTO users (id, name) VALUES (1, 'nobody')",
 		},
-		Config: "version: 1\nauto_migrate: true\ndefaults: {placement: adaptive}\ntables:\n  pages:\n    counters: {views: {}}\n",
+		Config: "version: 1\nauto_migrate: true\ndefaults: {" + placement + "}\ntables:\n  pages:\n    counters: {views: {}}\n",
 	}
-	if dialect == "sqlite" { // as by default, too
-		o.Config = strings.Replace(o.Config, "placement: adaptive", "slots: 0", 1)
+	if dialect == "sqlite" {
 		o.Params = "_pragma=synchronous(NORMAL)"
 		if server.Durable() {
 			o.Params = "_pragma=synchronous(FULL)"
