@@ -36,6 +36,8 @@ type EstimatingDialect interface {
 
 // narrowing is what candidates have added to a statement.
 type narrowing struct {
+	main   *scope // of the statement's query
+	before []edit // the edits without what it has added for that
 	sources int       // whose candidates are named
 	single  int       // of these, sources of queries of one value
 	bounds  int       // queries of the WITH clause that are bounds
@@ -47,6 +49,7 @@ type narrowed struct {
 	edits     []edit
 	many      map[edit]edit // the totals of many rows, for which those of few stand
 	listed    bool
+	constants bool
 	estimated []string // the queries of Estimate
 }
 
@@ -59,7 +62,7 @@ func (c *candidates) note(edits, before []edit) {
 		return
 	}
 	c.narrowing.only = nil
-	n := narrowed{edits: edits, many: map[edit]edit{}, listed: c.listsBounds()}
+	n := narrowed{edits: edits, many: map[edit]edit{}, listed: c.listsBounds(), constants: c.constants}
 	if c.narrowing.sources-c.narrowing.single > 1 || !n.listed && !c.constants {
 		return
 	}
@@ -103,10 +106,14 @@ func (c *candidates) forFew() {
 
 // estimate returns the question whether the statement should name candidates, or nil if it should.
 func (r *reader) estimate() *Estimate {
-	d, ok := r.d.(EstimatingDialect)
 	n := r.narrowing.only
-	if !ok || n == nil {
+	if n == nil {
 		return nil
+	}
+	if n.listed && !n.constants {
+		if edits, ok := r.differences(r.main); ok {
+			return r.question(n.estimated, edits, true)
+		}
 	}
 	whole := slices.DeleteFunc(slices.Clone(r.edits), func(e edit) bool { return slices.Contains(n.edits, e) })
 	for i, e := range whole {
@@ -114,9 +121,38 @@ func (r *reader) estimate() *Estimate {
 			whole[i] = many
 		}
 	}
+	return r.question(n.estimated, whole, n.listed)
+}
+
+// whetherFew returns the question whether the totals of the block's rows cost less than the slots of the whole table, or
+// nil if no constant may leave few rows.
+func (r *reader) whetherFew(q *Select) *Estimate {
+	if q.Where == nil || len(r.narrowing.before) == 0 {
+		return nil
+	}
+	c := candidates{reader: r, q: q, sc: r.narrowing.main, b: r.narrowing.main.bindings[0], lone: true}
+	var conds []string
+	for _, e := range conjuncts(q.Where, nil) {
+		if c.repeatable(e) {
+			conds = append(conds, "("+c.tp.mark(c.src.cut(e.Span))+")")
+			c.constants = c.constants || comparesConstant(e)
+		}
+	}
+	if !c.constants {
+		return nil
+	}
+	return r.question([]string{c.from("1", conds), c.from("1", nil)}, r.narrowing.before, false)
+}
+
+// question asks for the estimates of queries, where the engine has some. The edits are those of the form without candidates.
+func (r *reader) question(queries []string, whole []edit, listed bool) *Estimate {
+	d, ok := r.d.(EstimatingDialect)
+	if !ok {
+		return nil
+	}
 	return &Estimate{
-		Query:  r.tp.expand(r.d, r.tp.expandSQL(d.Estimate(n.estimated...))),
-		Listed: n.listed,
+		Query:  r.tp.expand(r.d, r.tp.expandSQL(d.Estimate(queries...))),
+		Listed: listed,
 		Whole:  r.tp.expand(r.d, r.tp.expandSQL(r.tp.mark(r.src.cutEdited(Span{0, len(r.src.sql)}, whole)))),
 	}
 }

@@ -28,8 +28,9 @@ func (r *reader) groupSums(q *Select) ([]edit, bool) {
 		len(r.src.tokens) > maxSumTokens || !ofOneTable(q) || len(q.GroupBy) == 0 || r.windowed() || r.groupingSets() {
 		return nil, false
 	}
-	g := groupSummer{summer: summer{candidates: candidates{reader: r, q: q, sc: r.newScope(nil, nil, q.From), lone: true}}}
-	g.b = g.sc.bindings[0]
+	c := candidates{reader: r, q: q, sc: r.newScope(nil, nil, q.From), lone: true}
+	g := groupSummer{regrouped: regrouped{summer: summer{candidates: c}}}
+	g.b, g.aggregated = g.sc.bindings[0], g.summed
 	t := g.b.table
 	if !g.b.counts || len(g.b.columns) > 0 || g.b.source.Ref.End == 0 || t.Temporary || len(t.Counter.Key) == 0 || !g.tied(t) ||
 		g.limitedByQuery() {
@@ -65,13 +66,8 @@ const maxSumTokens = 2000
 
 // A groupSummer writes the edits.
 type groupSummer struct {
-	summer
-	out  []edit
-	keys []*Expr // what the block groups by
-	aggs []string
-	sums []*Column      // counters that are summed
-	of   map[string]int // places in aggs
-	end  int            // of GROUP BY
+	regrouped
+	sums []*Column // counters that are summed
 }
 
 // groups finds what the block groups by: expressions of ordinary columns. Groups by a whole key
@@ -108,34 +104,6 @@ func (g *groupSummer) groups() bool {
 	return true
 }
 
-// alias returns the item that a name means which is no column of the table.
-func (g *groupSummer) alias(e *Expr) *Expr {
-	if e.Kind != ColumnRef || len(e.Name) != 1 || g.targetColumn(g.sc, g.b, e.Name) != "" {
-		return nil
-	}
-	for _, it := range g.q.Items {
-		if it.Alias != nil && g.sameLabel(e.Name[0], *it.Alias) {
-			return it.Expr
-		}
-	}
-	return nil
-}
-
-// ordinary reports whether an expression computes with ordinary columns of the table, and gives
-// the same value each time.
-func (g *groupSummer) ordinary(e *Expr) bool {
-	columns := 0
-	ok := g.unsteady(g.sc, e) == "" && !g.edited(e.Span) && namesOnly(e, func(name []Ident) bool {
-		columns++
-		return g.targetColumn(g.sc, g.b, name) != "" && g.ownColumn(name)
-	}, nil)
-	e.Walk(func(x *Expr) bool {
-		ok = ok && !x.Aggregate && x.Kind != Param
-		return ok
-	})
-	return ok && columns > 0
-}
-
 // clauses reports whether FROM, WHERE, GROUP BY and HAVING stand as they are expected to, and notes
 // where they end.
 func (g *groupSummer) clauses() bool {
@@ -162,64 +130,6 @@ func (g *groupSummer) clauses() bool {
 	return i == len(src.tokens) || src.is(i, ";") || src.is(i, "ORDER") || src.is(i, "LIMIT")
 }
 
-// item edits an item of the result, which keeps its name.
-func (g *groupSummer) item(it Item) bool {
-	if it.Expr == nil || !g.outside(it.Expr, false) {
-		return false
-	}
-	if it.Alias != nil {
-		return true
-	}
-	b := blockReader{g.reader, g.sc, g.q}
-	name, ok := b.itemName(it)
-	if c := g.targetColumnOf(it.Expr); c != "" && g.d.Traits().StoredNames != NamesAsWritten {
-		name = c
-	}
-	if g.d.Traits().ItemNames == ItemsByRule {
-		x := unwrapped(it.Expr)
-		for x.Kind == Opaque && (x.Op == "cast" || x.Op == "collate") && len(x.Args) == 1 {
-			x = unwrapped(x.Args[0])
-		}
-		switch {
-		case x.Kind == ColumnRef:
-		case x.Kind == Call && !otherwise[x.Op]:
-			name = x.Op
-		case x.Kind == Call, x.Kind == Opaque, x != unwrapped(it.Expr):
-			return false
-		default:
-			name = "?column?"
-		}
-	}
-	if !ok || name == "" {
-		return ok
-	}
-	g.out = append(g.out, edit{Span{it.Expr.End, it.Expr.End}, " AS " + g.d.Quote(name)})
-	return true
-}
-
-// otherwise are calls that name a result column by another word on some version of PostgreSQL.
-var otherwise = Names("extract trim btrim position overlay substring normalize xmlparse xmlserialize")
-
-// result returns the item that a whole ORDER BY entry means, and how many it may mean.
-func (g *groupSummer) result(e *Expr) (item *Expr, n int) {
-	if e.Kind == Number {
-		if n, err := strconv.Atoi(g.src.sql[e.Start:e.End]); err == nil && n >= 1 && n <= len(g.q.Items) {
-			return g.q.Items[n-1].Expr, 1
-		}
-	}
-	if e.Kind != ColumnRef || len(e.Name) != 1 {
-		return nil, 0
-	}
-	b := blockReader{g.reader, g.sc, g.q}
-	for _, it := range g.q.Items {
-		if name, _, err := b.itemMeans(it, nil); err == nil && name != nil && g.sameLabel(e.Name[0], *name) {
-			item = it.Expr
-			n++
-		}
-	}
-	return item, n
-}
-
 // byAggregate reports whether the order of groups is one that all their rows decide.
 func (g *groupSummer) byAggregate(e *Expr) bool {
 	if item, _ := g.result(e); item != nil {
@@ -233,76 +143,9 @@ func (g *groupSummer) byAggregate(e *Expr) bool {
 	return found
 }
 
-// scalar are functions that compute with what aggregates return.
-var scalar = Names("coalesce nullif ifnull round abs floor ceil ceiling greatest least")
-
-// outside edits an expression that is made of aggregates, of what the block groups by, and of
-// constants. In a condition the name of an item becomes that item.
-func (g *groupSummer) outside(e *Expr, condition bool) bool {
-	if i := g.key(e); i >= 0 {
-		g.replace(e, "slotsql_b."+keyName(i))
-		return true
-	}
-	switch {
-	case e.Kind == Number, e.Kind == String, e.Kind == Null, e.Kind == Param:
-		return true
-	case e.Kind == ColumnRef:
-		it := g.alias(e)
-		if it == nil || !g.d.Traits().AliasInExpr {
-			return false
-		}
-		if condition {
-			f := g.src.cutEdited(it.Span, g.out)
-			g.replace(e, "("+f.parts[0]+")")
-			return len(f.args) == 0
-		}
-		return true
-	case e.Kind == Call && e.Aggregate:
-		return g.aggregate(e)
-	case e.Kind == Call && !scalar[e.Op], e.Kind == Opaque && !computes[strings.ToLower(e.Op)],
-		e.Kind == Star, e.Kind == Subquery, e.Kind == Excluded:
-		return false
-	}
-	for _, a := range e.Args {
-		if !g.outside(a, condition) {
-			return false
-		}
-	}
-	return true
-}
-
-// computes are further forms of expression that compute with their operands alone.
-var computes = map[string]bool{"cast": true, "case": true, "collate": true}
-
-func (g *groupSummer) replace(e *Expr, sql string) { g.out = append(g.out, edit{e.Span, sql}) }
-
-// key returns which of the block's groups an expression is, or -1.
-func (g *groupSummer) key(e *Expr) int {
-	if e.Kind == Number || e.Kind == String || e.Kind == Param || e.Kind == Null {
-		return -1
-	}
-	g.work += len(g.keys)
-	for i, k := range g.keys {
-		k, x := unwrapped(k), unwrapped(e)
-		if (k.Kind == ColumnRef) != (x.Kind == ColumnRef) {
-			continue
-		}
-		if k.Kind == ColumnRef {
-			if c := g.targetColumn(g.sc, g.b, x.Name); c != "" && c == g.targetColumn(g.sc, g.b, k.Name) {
-				return i
-			}
-			continue
-		}
-		if g.noted(g.src.sql[k.Start:k.End]) == g.noted(g.src.sql[x.Start:x.End]) {
-			return i
-		}
-	}
-	return -1
-}
-
-// aggregate moves an aggregate into the query of base rows. Of counters it is a sum, to which what
+// summed moves an aggregate into the query of base rows. Of counters it is a sum, to which what
 // the slots hold is added, or counts those that are not NULL.
-func (g *groupSummer) aggregate(e *Expr) bool {
+func (g *groupSummer) summed(e *Expr) bool {
 	if i := g.src.tokenAt(e.End); g.src.is(i, "FILTER") || g.src.is(i, "WITHIN") || g.src.is(i, "(") || hasQuery(e) {
 		return false
 	}

@@ -4,24 +4,6 @@ import "strings"
 
 // This file writes the two queries of groups.
 
-// moved returns the name of an aggregate in the query of base rows.
-func (g *groupSummer) moved(e *Expr) string {
-	f := g.src.cut(e.Span)
-	text := g.tp.mark(f)
-	if len(f.args) == 0 {
-		text = f.parts[0]
-	}
-	if i, ok := g.of[text]; ok {
-		return aggName(i)
-	}
-	if g.of == nil {
-		g.of = map[string]int{}
-	}
-	g.of[text] = len(g.aggs)
-	g.aggs = append(g.aggs, text)
-	return aggName(len(g.aggs) - 1)
-}
-
 func aggName(i int) string { return "slotsql_a" + formatUint(uint64(i)) }
 
 func sumName(i int) string { return "slotsql_c" + formatUint(uint64(i)) }
@@ -80,12 +62,4 @@ func (g *groupSummer) source() string {
 		strings.Join(slots, ", ") + " FROM (SELECT " + strings.Join(held, ", ") + " FROM " + SlotSource(g.d, t, counters...) +
 		" AS slotsql_s) AS slotsql_g JOIN " + ref + " ON " + strings.Join(match, " AND ") + where() + groupBy + g.d.Traits().Unmerged +
 		") AS slotsql_h ON " + strings.Join(on, " AND ")
-}
-
-// targetColumnOf returns the column that a key is, or "".
-func (g *groupSummer) targetColumnOf(e *Expr) string {
-	if e = unwrapped(e); e.Kind != ColumnRef {
-		return ""
-	}
-	return g.targetColumn(g.sc, g.b, e.Name)
 }

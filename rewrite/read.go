@@ -105,10 +105,8 @@ func (p *planning) planSelect(st *Statement) *Plan {
 	}
 	plan := &Plan{Class: Read, Reason: r.reason, Tables: names(r.tables)}
 	plan.Read = ReadPlan{Stars: r.stars, Anew: r.found.merged}
-	if edits, ok := r.sums(st.Select); ok {
-		r.edits, plan.Reason = edits, "a sum over the table: base values and slots are summed separately"
-	} else if edits, ok := r.groupSums(st.Select); ok {
-		r.edits, plan.Reason = edits, "sums by group: base values and slots are summed separately"
+	if edits, reason := r.addedUp(st.Select); edits != nil {
+		r.edits, plan.Reason, plan.Read.Estimate = edits, reason, r.whetherFew(st.Select)
 	} else {
 		plan.Reason, plan.Read.Estimate = r.form(), r.estimate()
 	}
@@ -123,6 +121,24 @@ func (p *planning) planSelect(st *Statement) *Plan {
 		}
 	}
 	return plan
+}
+
+// addedUp returns the edits of a query whose aggregates add up base values and slots separately, and the reason; nil
+// where the query has another form, or candidates leave so few rows that it is not worth while.
+func (r *reader) addedUp(q *Select) (edits []edit, reason string) {
+	if edits, ok := r.sums(q); ok {
+		return edits, "a sum over the table: base values and slots are summed separately"
+	}
+	if edits, ok := r.groupSums(q); ok {
+		return edits, "sums by group: base values and slots are summed separately"
+	}
+	if _, estimates := r.d.(EstimatingDialect); r.narrowing.sources > 0 && estimates {
+		return nil, "" // see estimate
+	}
+	if edits, ok := r.differences(q); ok {
+		return edits, "aggregates of base values, and the difference that slots make"
+	}
+	return nil, ""
 }
 
 // form says what stands for counters, where it is more than their totals.

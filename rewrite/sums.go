@@ -104,7 +104,15 @@ func (s *summer) item(it Item) bool {
 
 // averages reports whether AVG is made of the sum: of few rows the totals cost less.
 func (s *summer) averages() bool {
-	return s.d.Traits().Average != nil && s.q.Where == nil && len(s.q.GroupBy) == 0
+	return s.q.Where == nil && len(s.q.GroupBy) == 0
+}
+
+// averageOf is the function whose sums AVG divides.
+func (s *summer) averageOf() string {
+	if f := s.d.Traits().AverageOf; f != "" {
+		return f
+	}
+	return "SUM"
 }
 
 // aggregate writes SUM or AVG of a counter.
@@ -113,7 +121,7 @@ func (s *summer) aggregate(e *Expr, c *Column) string {
 		return s.sum(s.src.sql[e.Start:e.End], c)
 	}
 	argument := s.src.sql[e.Args[0].Start:e.Args[0].End]
-	return "(" + s.d.Traits().Average(s.sum("SUM("+argument+")", c), "COUNT("+argument+")") + ")"
+	return "(" + s.d.Traits().Average(s.sum(s.averageOf()+"("+argument+")", c), "COUNT("+argument+")") + ")"
 }
 
 // sum writes the sum of a counter over the rows that WHERE selects, whose base values have the sum base.

@@ -94,9 +94,12 @@ type ValueRules struct {
 	// SumOfInt is the type of SUM over an integer column of up to 32 bits,
 	// where adding a slot sum to it would give another.
 	SumOfInt string
-	// Average writes what AVG is of the sum of exact numbers and how many they are; nil where
-	// that is no exact number.
-	Average func(sum, count string) string
+	// Counted is the type of COUNT, where adding sums to it would give another.
+	Counted string
+	// AverageOf is the function whose sums AVG divides, "" for SUM; and Average writes what AVG is of the sum of
+	// exact numbers and how many they are.
+	AverageOf string
+	Average   func(sum, count string) string
 	// Steady is what may be evaluated more than once; nil for nothing.
 	Steady *Steady
 }

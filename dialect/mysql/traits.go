@@ -20,6 +20,7 @@ func (d *Dialect) Traits() rewrite.Traits {
 			StringsAreFloats: true,
 			TrueIsOne:        true,
 			NumberCasts:      map[string]int{"signed": 64, "signed integer": 64, "signed int": 64},
+			Counted:          "SIGNED",
 			Average:          func(sum, count string) string { return sum + " / NULLIF(" + count + ", 0)" },
 			Steady:           steady,
 		},

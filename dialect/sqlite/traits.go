@@ -20,6 +20,8 @@ func (*Dialect) Traits() rewrite.Traits {
 			ColumnsCollate: true,
 			ScalarMax:      true,
 			NumberCasts:    map[string]int{"integer": 64, "int": 64, "bigint": 64},
+			AverageOf:      "TOTAL",
+			Average:        func(sum, count string) string { return sum + " / NULLIF(" + count + ", 0)" },
 			Steady:         steady,
 		},
 		ReadRules: rewrite.ReadRules{

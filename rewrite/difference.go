@@ -1,0 +1,347 @@
+package rewrite
+
+import (
+	"slices"
+	"strings"
+)
+
+// Aggregates by difference.
+//
+// What COUNT, SUM and AVG say of many rows, they say of most of them by base values: those without slots. So
+//
+//	SELECT COUNT(*) FROM posts WHERE views > 100
+//
+// is the application's own query, whose index it uses as ever, and the difference that the rows with slots make:
+//
+//	SELECT slotsql_b.slotsql_a0 + slotsql_d.slotsql_c0 AS "COUNT(*)"
+//	FROM (SELECT COUNT(*) AS slotsql_a0 FROM posts WHERE views > 100) AS slotsql_b
+//	CROSS JOIN (SELECT COALESCE(SUM(CASE WHEN <total> > 100 THEN 1 ELSE 0 END), 0)
+//	                 - COALESCE(SUM(CASE WHEN views > 100 THEN 1 ELSE 0 END), 0) AS slotsql_c0
+//	            FROM <sums of slots by key> JOIN posts ON <same key>) AS slotsql_d
+//
+// Each row with slots is counted by its base values, taken off again, and counted by its totals; every other row has its base
+// values for totals. Both queries read the snapshot of the one statement, and numbers of rows and sums of exact numbers
+// have no order, so the result is exact. A condition may be evaluated of a base value that its row's
+// total would not have led to, and so may what is summed: they must have a value for each (cannotFail).
+
+// A differ writes it.
+type differ struct {
+	regrouped
+	before   []edit   // the block's edits without candidates
+	slotted  []edit   // the same with the totals of rows with slots
+	free     []string // conditions that no total is part of
+	judged   []*Expr  // the others
+	selects  bool     // a constant or a query may leave few rows
+	changes  []string // the differences
+	extremes bool     // there is nothing but MIN and MAX
+	counters []string // whose sums are joined
+}
+
+// differences writes it; false where the query has another form.
+func (r *reader) differences(q *Select) ([]edit, bool) {
+	if len(r.narrowing.before) == 0 || r.found.wholeRow || len(r.derived) > 0 || r.mistyped(nil) != "" || strings.Contains(r.src.sql, markerByte) ||
+		!ofOneTable(q) || len(q.GroupBy)+len(q.OrderBy) > 0 || q.Having != nil || r.windowed() {
+		return nil, false
+	}
+	c := candidates{reader: r, q: q, sc: r.narrowing.main, lone: true}
+	d := differ{regrouped: regrouped{summer: summer{candidates: c}}, before: r.narrowing.before}
+	d.b, d.aggregated, d.extremes = d.sc.bindings[0], d.aggregate, true
+	after := r.edits
+	r.edits = slices.Clone(d.before)
+	defer func() { r.edits = after }()
+	if !d.readable() || !d.conditions() {
+		return nil, false
+	}
+	d.joinTotals()
+	for _, it := range q.Items {
+		if !d.item(it) {
+			return nil, false
+		}
+	}
+	if len(d.changes) == 0 || d.extremes && d.narrowing.sources > 0 {
+		return nil, false
+	}
+	from := Span{q.From[0].Ref.Start, d.end}
+	out := append(d.out, edit{from, d.source()})
+	for _, e := range d.before {
+		if e.End <= q.Items[0].Start || e.Start >= d.end {
+			out = append(out, e)
+		}
+	}
+	return out, true
+}
+
+// readable reports whether the block reads a counter table, any number of its rows, in clauses that stand as they are
+// expected to.
+func (d *differ) readable() bool {
+	t, q, src := d.b.table, d.q, d.src
+	if !d.b.counts || d.readsBase(t) || len(d.b.columns) > 0 || d.b.source.Ref.End == 0 || t.Temporary || len(t.Counter.Key) == 0 ||
+		d.limitedByQuery() || q.Where != nil && d.fixedRows(d.sc, d.b, q.Where) != nil {
+		return false
+	}
+	for _, k := range t.Counter.Key {
+		d.candidateKeys.keys = append(d.candidateKeys.keys, d.qualifier(d.b)+"."+d.d.Quote(k))
+	}
+	i := src.tokenAt(q.From[0].Ref.End)
+	d.end = q.From[0].Ref.End
+	if q.Where != nil {
+		if !src.is(i, "WHERE") || src.tokenAt(q.Where.Start) != i+1 {
+			return false
+		}
+		d.end = q.Where.End
+		i = src.tokenAt(d.end)
+	}
+	return i == len(src.tokens) || src.is(i, ";") || src.is(i, "LIMIT")
+}
+
+// conditions sorts those of WHERE; false if one cannot be written again, or has no value for some base value.
+func (d *differ) conditions() bool {
+	if d.q.Where == nil {
+		return true
+	}
+	if d.unsteady(d.sc, d.q.Where) != "" {
+		return false
+	}
+	d.findQueries()
+	for _, e := range conjuncts(d.q.Where, nil) {
+		switch {
+		case d.repeatable(e):
+			d.free = append(d.free, "("+d.tp.mark(d.src.cut(e.Span))+")")
+			d.selects = d.selects || comparesConstant(e)
+		case d.safe(e):
+			d.judged = append(d.judged, e)
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// safe reports whether an expression has a value for any base value: as cannotFail, with CASE, and with queries of one
+// value, which name no counter of the block.
+func (d *differ) safe(e *Expr) bool {
+	x := unwrapped(e)
+	switch x.Kind {
+	case Subquery:
+		return slices.Contains(d.queries, x.Span)
+	case ColumnRef:
+		return d.ownColumn(x.Name) && (d.counter(x) != nil || !d.edited(x.Span))
+	case Number, String, Param, Null:
+		return true
+	case In:
+	case Binary:
+		if x.Op != "AND" && x.Op != "OR" && !comparison[x.Op] {
+			return false
+		}
+	case Unary:
+		if x.Op != "NOT" && x.Op != "-" || x.Op == "-" && unwrapped(x.Args[0]).Kind != Number {
+			return false
+		}
+	case Call:
+		if x.Op != "coalesce" {
+			return false
+		}
+	case Opaque:
+		if x.Case == nil && !isRow(x) && nullTest(x) == nil && !equalFold(x.Op, "between") {
+			return false
+		}
+	default:
+		return false
+	}
+	return !slices.ContainsFunc(x.Args, func(a *Expr) bool { return !d.safe(a) })
+}
+
+// exact reports whether the values of an expression are exact numbers: their sum has no order.
+func (d *differ) exact(e *Expr) bool {
+	x := unwrapped(e)
+	switch {
+	case x.Kind == Null:
+		return true
+	case x.Kind == Number:
+		return !strings.ContainsAny(d.src.sql[x.Start:x.End], "eExX.")
+	case x.Kind == ColumnRef:
+		c := d.b.table.Column(d.targetColumn(d.sc, d.b, x.Name))
+		return c != nil && (c.Numeric == Integer || c.Numeric == Decimal) && (d.counter(x) != nil || !d.d.Traits().AnyType)
+	case x.Kind == Unary && x.Op == "-":
+		return d.exact(x.Args[0])
+	case x.Kind == Call && x.Op == "coalesce":
+		return !slices.ContainsFunc(x.Args, func(a *Expr) bool { return !d.exact(a) })
+	case x.Kind == Opaque && x.Case != nil:
+		return (x.Case.Else == nil || d.exact(x.Case.Else)) &&
+			!slices.ContainsFunc(x.Case.Whens, func(w When) bool { return !d.exact(w.Then) })
+	}
+	return false
+}
+
+// joinTotals writes the totals of the block as those of rows that have slots, where the engine joins these.
+func (d *differ) joinTotals() {
+	j, ok := d.d.(JoiningDialect)
+	if !ok {
+		d.slotted = d.edits
+		return
+	}
+	q, totals := d.qualifier(d.b), map[string]string{}
+	for _, column := range d.b.table.Counter.Counters {
+		many, few := d.total(d.b.table, q, column, true), d.total(d.b.table, q, column, false)
+		if !slices.ContainsFunc(d.edits, func(e edit) bool { return strings.Contains(e.sql, many) || strings.Contains(e.sql, few) }) {
+			continue
+		}
+		totals[many] = j.JoinedTotal(d.b.table, column, q+"."+d.d.Quote(column), sumsName+"."+joinedSum(len(d.counters)))
+		totals[few] = totals[many]
+		d.counters = append(d.counters, column)
+	}
+	d.rewriteTotals(d.q.Span, totals)
+	d.slotted = d.edits
+}
+
+// aggregate edits an aggregate. What names no counter, of rows that no counter is asked of, is the same by base values.
+func (d *differ) aggregate(e *Expr) bool {
+	if i := d.src.tokenAt(e.End); d.src.is(i, "FILTER") || d.src.is(i, "WITHIN") || d.src.is(i, "(") || hasQuery(e) ||
+		d.unsteady(d.sc, e) != "" {
+		return false
+	}
+	if len(d.judged) == 0 && !d.edited(e.Span) {
+		d.replace(e, "slotsql_b."+d.moved(e))
+		return true
+	}
+	if e.Op == "count" && (len(e.Args) == 0 || e.Args[0].Kind == Star) {
+		d.extremes = false
+		d.replace(e, d.counted("COUNT(*)", func([]edit) string { return "" }))
+		return true
+	}
+	if len(e.Args) != 1 || !d.src.bareCall(e) || !d.safe(e.Args[0]) {
+		return false
+	}
+	x := e.Args[0]
+	switch {
+	case e.Op == "count":
+		d.replace(e, d.count(x))
+	case !d.exact(x):
+		return false
+	case e.Op == "sum":
+		d.replace(e, d.sum("SUM", x))
+	case e.Op == "avg":
+		d.replace(e, "("+d.d.Traits().Average(d.sum(d.averageOf(), x), d.count(x))+")")
+	case e.Op == "max":
+		d.replace(e, d.extreme("MAX", ">=", x))
+	case e.Op == "min":
+		d.replace(e, d.extreme("MIN", "<=", x))
+	default:
+		return false
+	}
+	d.extremes = d.extremes && (e.Op == "max" || e.Op == "min")
+	return true
+}
+
+// count writes how many rows have a value of an expression.
+func (d *differ) count(x *Expr) string {
+	return d.counted("COUNT("+d.by(d.bases(), x.Span)+")", func(edits []edit) string { return d.by(edits, x.Span) + " IS NOT NULL" })
+}
+
+// counted writes a number of rows, of those that meet a condition.
+func (d *differ) counted(base string, condition func([]edit) string) string {
+	change := func(edits []edit) string {
+		conds := d.met(edits)
+		if c := condition(edits); c != "" {
+			conds = append(conds, c)
+		}
+		return "COALESCE(SUM(CASE WHEN " + strings.Join(conds, " AND ") + " THEN 1 ELSE 0 END), 0)"
+	}
+	sql := "slotsql_b." + d.moves(base) + " + slotsql_d." + d.change(change(d.slotted)+" - "+change(d.bases()))
+	if as := d.d.Traits().Counted; as != "" {
+		return "CAST(" + sql + " AS " + as + ")"
+	}
+	return "(" + sql + ")"
+}
+
+// sum writes what a function adds up, NULL where no row has a value.
+func (d *differ) sum(function string, x *Expr) string {
+	change := func(edits []edit) string {
+		return "COALESCE(" + function + "(" + d.value(edits, x) + "), 0)"
+	}
+	base := d.moves(function + "(" + d.by(d.bases(), x.Span) + ")")
+	return "CASE WHEN " + d.count(x) + " > 0 THEN COALESCE(slotsql_b." + base + ", 0) + slotsql_d." +
+		d.change(change(d.slotted)+" - "+change(d.bases())) + " END"
+}
+
+// extreme writes MAX or MIN: the one of the rows without slots, or of those with slots.
+func (d *differ) extreme(function, beyond string, x *Expr) string {
+	slotless := d.among(" NOT IN ", strings.Join(d.slotKeys(d.b.table), ", "), d.slots(d.b.table.Counter.Counters))
+	base := "slotsql_b." + d.moves(function+"(CASE WHEN "+slotless+" THEN "+d.by(d.bases(), x.Span)+" END)")
+	total := "slotsql_d." + d.change(function+"("+d.value(d.slotted, x)+")")
+	return "CASE WHEN " + total + " IS NULL OR " + base + " " + beyond + " " + total + " THEN " + base + " ELSE " + total + " END"
+}
+
+// value writes an expression, which is NULL in rows that do not meet the conditions.
+func (d *differ) value(edits []edit, x *Expr) string {
+	value := d.by(edits, x.Span)
+	if conds := d.met(edits); len(conds) > 0 {
+		value = "CASE WHEN " + strings.Join(conds, " AND ") + " THEN " + value + " END"
+	}
+	return value
+}
+
+// met writes the conditions that totals are part of.
+func (d *differ) met(edits []edit) []string {
+	var out []string
+	for _, e := range d.judged {
+		out = append(out, "("+d.by(edits, e.Span)+")")
+	}
+	return out
+}
+
+// by writes a piece of the block with edits.
+func (d *differ) by(edits []edit, sp Span) string {
+	f := d.src.cutEdited(sp, edits)
+	if len(f.args) == 0 && !strings.Contains(f.parts[0], markerByte) {
+		return f.parts[0]
+	}
+	return d.withEdits(sp, edits)
+}
+
+// bases are the edits inside of queries: those that leave the block's own counters as they stand.
+func (d *differ) bases() []edit {
+	return slices.DeleteFunc(slices.Clone(d.edits), func(e edit) bool {
+		d.work++
+		return !slices.ContainsFunc(d.queries, e.inside)
+	})
+}
+
+// change returns the name of a difference.
+func (d *differ) change(sql string) string {
+	i := slices.Index(d.changes, sql)
+	if i < 0 {
+		i = len(d.changes)
+		d.changes = append(d.changes, sql)
+	}
+	return sumName(i)
+}
+
+// source writes the query of base values and that of the differences.
+func (d *differ) source() string {
+	ref := d.src.sql[d.q.From[0].Ref.Start:d.q.From[0].Ref.End]
+	var list []string
+	for i, a := range d.aggs {
+		list = append(list, a+" AS "+aggName(i))
+	}
+	base := "SELECT " + strings.Join(list, ", ") + " FROM " + ref
+	if d.q.Where != nil {
+		base += " WHERE " + d.by(d.bases(), d.q.Where.Span)
+	}
+	list = nil
+	for i, c := range d.changes {
+		list = append(list, c+" AS "+sumName(i))
+	}
+	from, conds := d.baseRef(d.b.table, d.b), d.free
+	if len(d.counters) > 0 {
+		var on []string
+		for i, k := range d.candidateKeys.keys {
+			on = append(on, sumsName+"."+keyName(i)+" = "+k)
+		}
+		from = "(" + d.candidates.sums(d.counters) + ") AS " + sumsName + " JOIN " + from + " ON " + strings.Join(on, " AND ")
+	} else {
+		slots := d.slots(d.b.table.Counter.Counters)
+		conds = append(conds[:len(conds):len(conds)], d.among(" IN ", strings.Join(d.slotKeys(d.b.table), ", "), slots))
+	}
+	return "(" + base + ") AS slotsql_b CROSS JOIN (" + queryOf(strings.Join(list, ", "), from, conds) + ") AS slotsql_d"
+}
