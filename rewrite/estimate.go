@@ -36,8 +36,8 @@ type EstimatingDialect interface {
 
 // narrowing is what candidates have added to a statement.
 type narrowing struct {
-	main   *scope // of the statement's query
-	before []edit // the edits without what it has added for that
+	main    *scope    // of the statement's query
+	before  []edit    // the edits without what it has added for that
 	sources int       // whose candidates are named
 	single  int       // of these, sources of queries of one value
 	bounds  int       // queries of the WITH clause that are bounds
