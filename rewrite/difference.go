@@ -40,7 +40,7 @@ type differ struct {
 // differences writes it; false where the query has another form.
 func (r *reader) differences(q *Select) ([]edit, bool) {
 	if len(r.narrowing.before) == 0 || r.found.wholeRow || len(r.derived) > 0 || r.mistyped(nil) != "" || strings.Contains(r.src.sql, markerByte) ||
-		!ofOneTable(q) || len(q.GroupBy)+len(q.OrderBy) > 0 || q.Having != nil || r.windowed() {
+		len(r.src.tokens) > maxSumTokens || !ofOneTable(q) || len(q.GroupBy)+len(q.OrderBy) > 0 || q.Having != nil || r.windowed() {
 		return nil, false
 	}
 	c := candidates{reader: r, q: q, sc: r.narrowing.main, lone: true}
@@ -130,7 +130,7 @@ func (d *differ) safe(e *Expr) bool {
 		return true
 	case In:
 	case Binary:
-		if x.Op != "AND" && x.Op != "OR" && !comparison[x.Op] {
+		if x.Op != "AND" && x.Op != "OR" && !comparison[x.Op] && nullTest(x) == nil {
 			return false
 		}
 	case Unary:
@@ -194,60 +194,105 @@ func (d *differ) joinTotals() {
 	d.slotted = d.edits
 }
 
+// An aggregateCall is an aggregate of one argument, as the statement has it.
+type aggregateCall struct {
+	of     *Expr // nil for *
+	filter *Expr // of FILTER, or nil
+}
+
 // aggregate edits an aggregate. What names no counter, of rows that no counter is asked of, is the same by base values.
 func (d *differ) aggregate(e *Expr) bool {
-	if i := d.src.tokenAt(e.End); d.src.is(i, "FILTER") || d.src.is(i, "WITHIN") || d.src.is(i, "(") || hasQuery(e) ||
-		d.unsteady(d.sc, e) != "" {
+	if hasQuery(e) || d.unsteady(d.sc, e) != "" {
 		return false
 	}
-	if len(d.judged) == 0 && !d.edited(e.Span) {
+	a, whole := d.parse(e)
+	switch {
+	case !whole:
+		return false
+	case len(d.judged) == 0 && !d.edited(e.Span):
 		d.replace(e, "slotsql_b."+d.moved(e))
 		return true
-	}
-	if e.Op == "count" && (len(e.Args) == 0 || e.Args[0].Kind == Star) {
-		d.extremes = false
-		d.replace(e, d.counted("COUNT(*)", func([]edit) string { return "" }))
-		return true
-	}
-	if len(e.Args) != 1 || !d.src.bareCall(e) || !d.safe(e.Args[0]) {
+	case a == nil || a.of != nil && !d.safe(a.of) || a.filter != nil && !d.safe(a.filter):
 		return false
 	}
-	x := e.Args[0]
+	extreme := false
 	switch {
 	case e.Op == "count":
-		d.replace(e, d.count(x))
-	case !d.exact(x):
+		d.replace(e, d.count(a))
+	case a.of == nil || !d.exact(a.of):
 		return false
 	case e.Op == "sum":
-		d.replace(e, d.sum("SUM", x))
+		d.replace(e, d.sum("SUM", a))
 	case e.Op == "avg":
-		d.replace(e, "("+d.d.Traits().Average(d.sum(d.averageOf(), x), d.count(x))+")")
+		d.replace(e, "("+d.d.Traits().Average(d.sum(d.averageOf(), a), d.count(a))+")")
 	case e.Op == "max":
-		d.replace(e, d.extreme("MAX", ">=", x))
+		d.replace(e, d.extreme("MAX", ">=", a))
+		extreme = true
 	case e.Op == "min":
-		d.replace(e, d.extreme("MIN", "<=", x))
+		d.replace(e, d.extreme("MIN", "<=", a))
+		extreme = true
 	default:
 		return false
 	}
-	d.extremes = d.extremes && (e.Op == "max" || e.Op == "min")
+	d.extremes = d.extremes && extreme
 	return true
 }
 
-// count writes how many rows have a value of an expression.
-func (d *differ) count(x *Expr) string {
-	return d.counted("COUNT("+d.by(d.bases(), x.Span)+")", func(edits []edit) string { return d.by(edits, x.Span) + " IS NOT NULL" })
+// parse takes an aggregate apart: nil where it is more than a function of * or of one argument, with FILTER or
+// without. whole is false if more belongs to the aggregate than the expression covers.
+func (d *differ) parse(e *Expr) (a *aggregateCall, whole bool) {
+	src := d.src
+	next := src.tokenAt(e.End)
+	if src.is(next, "FILTER") || src.is(next, "WITHIN") || src.is(next, "OVER") || src.is(next, "(") {
+		return nil, false
+	}
+	a = &aggregateCall{}
+	args, end := e.Args, next
+	if n := len(args); n > 0 {
+		i := src.tokenAt(args[n-1].Start)
+		if src.is(i-1, "WHERE") && src.is(i-2, "(") && src.is(i-3, "FILTER") {
+			if src.tokenAt(args[n-1].End) != next-1 {
+				return nil, true
+			}
+			a.filter, args, end = args[n-1], args[:n-1], i-3
+		}
+	}
+	first := src.tokenAt(e.Start)
+	switch {
+	case !src.is(first+1, "(") || !src.is(end-1, ")"):
+		return nil, true
+	case e.Op == "count" && end == first+4 && src.is(first+2, "*"):
+		return a, true
+	case len(args) == 1 && src.tokenAt(args[0].Start) == first+2 && src.tokenAt(args[0].End) == end-1:
+		a.of = args[0]
+		return a, true
+	}
+	return nil, true
 }
 
-// counted writes a number of rows, of those that meet a condition.
-func (d *differ) counted(base string, condition func([]edit) string) string {
+// ofBases writes the aggregate of a function by base values.
+func (d *differ) ofBases(function, of string, a *aggregateCall) string {
+	sql := function + "(" + of + ")"
+	if a.filter != nil {
+		sql += " FILTER (WHERE " + d.by(d.bases(), a.filter.Span) + ")"
+	}
+	return "slotsql_b." + d.moves(sql)
+}
+
+// count writes COUNT.
+func (d *differ) count(a *aggregateCall) string {
+	of := "*"
+	if a.of != nil {
+		of = d.by(d.bases(), a.of.Span)
+	}
 	change := func(edits []edit) string {
-		conds := d.met(edits)
-		if c := condition(edits); c != "" {
-			conds = append(conds, c)
+		conds := d.met(edits, a)
+		if a.of != nil {
+			conds = append(conds, d.by(edits, a.of.Span)+" IS NOT NULL")
 		}
 		return "COALESCE(SUM(CASE WHEN " + strings.Join(conds, " AND ") + " THEN 1 ELSE 0 END), 0)"
 	}
-	sql := "slotsql_b." + d.moves(base) + " + slotsql_d." + d.change(change(d.slotted)+" - "+change(d.bases()))
+	sql := d.ofBases("COUNT", of, a) + " + slotsql_d." + d.change(change(d.slotted)+" - "+change(d.bases()))
 	if as := d.d.Traits().Counted; as != "" {
 		return "CAST(" + sql + " AS " + as + ")"
 	}
@@ -255,37 +300,37 @@ func (d *differ) counted(base string, condition func([]edit) string) string {
 }
 
 // sum writes what a function adds up, NULL where no row has a value.
-func (d *differ) sum(function string, x *Expr) string {
-	change := func(edits []edit) string {
-		return "COALESCE(" + function + "(" + d.value(edits, x) + "), 0)"
-	}
-	base := d.moves(function + "(" + d.by(d.bases(), x.Span) + ")")
-	return "CASE WHEN " + d.count(x) + " > 0 THEN COALESCE(slotsql_b." + base + ", 0) + slotsql_d." +
+func (d *differ) sum(function string, a *aggregateCall) string {
+	change := func(edits []edit) string { return "COALESCE(" + function + "(" + d.value(edits, a) + "), 0)" }
+	return "CASE WHEN " + d.count(a) + " > 0 THEN COALESCE(" + d.ofBases(function, d.by(d.bases(), a.of.Span), a) + ", 0) + slotsql_d." +
 		d.change(change(d.slotted)+" - "+change(d.bases())) + " END"
 }
 
 // extreme writes MAX or MIN: the one of the rows without slots, or of those with slots.
-func (d *differ) extreme(function, beyond string, x *Expr) string {
+func (d *differ) extreme(function, beyond string, a *aggregateCall) string {
 	slotless := d.among(" NOT IN ", strings.Join(d.slotKeys(d.b.table), ", "), d.slots(d.b.table.Counter.Counters))
-	base := "slotsql_b." + d.moves(function+"(CASE WHEN "+slotless+" THEN "+d.by(d.bases(), x.Span)+" END)")
-	total := "slotsql_d." + d.change(function+"("+d.value(d.slotted, x)+")")
+	base := d.ofBases(function, "CASE WHEN "+slotless+" THEN "+d.by(d.bases(), a.of.Span)+" END", a)
+	total := "slotsql_d." + d.change(function+"("+d.value(d.slotted, a)+")")
 	return "CASE WHEN " + total + " IS NULL OR " + base + " " + beyond + " " + total + " THEN " + base + " ELSE " + total + " END"
 }
 
-// value writes an expression, which is NULL in rows that do not meet the conditions.
-func (d *differ) value(edits []edit, x *Expr) string {
-	value := d.by(edits, x.Span)
-	if conds := d.met(edits); len(conds) > 0 {
+// value writes what is aggregated, which is NULL in rows that do not meet the conditions.
+func (d *differ) value(edits []edit, a *aggregateCall) string {
+	value := d.by(edits, a.of.Span)
+	if conds := d.met(edits, a); len(conds) > 0 {
 		value = "CASE WHEN " + strings.Join(conds, " AND ") + " THEN " + value + " END"
 	}
 	return value
 }
 
-// met writes the conditions that totals are part of.
-func (d *differ) met(edits []edit) []string {
+// met writes the conditions that totals are part of, and that of FILTER.
+func (d *differ) met(edits []edit, a *aggregateCall) []string {
 	var out []string
 	for _, e := range d.judged {
 		out = append(out, "("+d.by(edits, e.Span)+")")
+	}
+	if a.filter != nil {
+		out = append(out, "("+d.by(edits, a.filter.Span)+")")
 	}
 	return out
 }

@@ -24,7 +24,7 @@ func cannotFail(e *Expr) bool {
 	switch x.Kind {
 	case ColumnRef, Star, In:
 	case Binary:
-		if x.Op != "AND" && x.Op != "OR" && !comparison[x.Op] {
+		if x.Op != "AND" && x.Op != "OR" && !comparison[x.Op] && nullTest(x) == nil {
 			return false
 		}
 	case Unary:

@@ -115,12 +115,27 @@ func (t *translator) call(f *ast.FuncCall, r rng) *rewrite.Expr {
 	e.Args = t.list(f.Args, runs)
 	e.Args = append(e.Args, t.list(f.AggOrder, nil)...)
 	if f.AggFilter != nil {
-		e.Args = append(e.Args, t.loose(f.AggFilter))
+		e.Args = append(e.Args, t.expr(f.AggFilter, t.filter(r)))
 	}
 	if f.Over != nil {
 		t.collect(f.Over.ProtoReflect(), &e.Args)
 	}
 	return e
+}
+
+// filter is what a call written with r has in FILTER (WHERE ...), or nothing.
+func (t *translator) filter(r rng) rng {
+	for i := t.callOpen(r.lo); i > 0 && i < r.hi; {
+		i = t.tok[i].match + 1
+		if t.isWord(i, "filter") && t.is(i+1, '(') && t.tok[i+1].match > 0 {
+			return rng{i + 3, t.tok[i+1].match}
+		}
+		if !t.isWord(i, "within") {
+			break
+		}
+		i += 2
+	}
+	return rng{}
 }
 
 // builtin translates COALESCE, GREATEST and LEAST.

@@ -30,9 +30,16 @@ func (g *generator) judged() string {
 		}
 		return c
 	}
+	filter := func() string {
+		if g.my() || !g.one(5) {
+			return ""
+		}
+		return " FILTER (WHERE " + g.judgement(t) + ")"
+	}
 	var items []string
 	for range 1 + g.IntN(4) {
-		items = append(items, g.pick("COUNT(*)", "COUNT( * )", "COUNT("+value()+")", "SUM("+value()+")", "sum("+value()+")", "MAX("+value()+")",
+		items = append(items, g.pick("COUNT(*)"+filter(), "SUM("+value()+")"+filter(), "MAX("+value()+")"+filter(), "COUNT("+value()+")"+filter(),
+			"COUNT(*)", "COUNT( * )", "COUNT("+value()+")", "SUM("+value()+")", "sum("+value()+")", "MAX("+value()+")",
 			"MIN("+value()+")", "AVG("+any()+")", "COALESCE(SUM("+value()+"), 0)", "COUNT(*) * 2 + 1", "COUNT(DISTINCT "+any()+")")+
 			g.pick("", "", " AS x"+itoa(len(items))))
 	}

@@ -18,9 +18,13 @@ import (
 type lastRead struct {
 	sqlmw.NullInterceptor
 	candidates bool
+	text       string
 }
 
 func (l *lastRead) note(query string) {
+	if strings.Contains(query, "products_slots") && !strings.HasPrefix(query, "EXPLAIN") {
+		l.text = query
+	}
 	if strings.Contains(query, "SELECT id, CAST(") || strings.Contains(query, "SELECT id, CASE") {
 		l.candidates = strings.Contains(query, "slotsql_w")
 	}
@@ -146,6 +150,63 @@ func TestEstimatedReads(t *testing.T) {
 				for _, id := range []int{3, 7, 100, 1990} {
 					update := fmt.Sprintf("UPDATE products SET stock = stock + 3 WHERE id = %d", id)
 					compare(t, outside, twin.Statement{SQL: update})
+				}
+			}
+		})
+	}
+}
+
+// The totals of few rows are added up row by row. Of many rows, base values and slots are added up separately.
+func TestEstimatedSums(t *testing.T) {
+	const config = "version: 1\nauto_migrate: true\ndefaults: {slots: 4, placement: connection}\ntables: {products: {counters: {stock: {}}}}\n"
+	type sum struct {
+		query string
+		parts string // of the SQL that adds up separately; "" for totals
+	}
+	both := []sum{
+		{"SELECT SUM(stock) FROM products WHERE seller = 7", ""},
+		{"SELECT SUM(stock) FROM products WHERE seller < 90", "slotsql_h"},
+		{"SELECT seller, SUM(stock) FROM products WHERE seller IN (7, 8) GROUP BY seller ORDER BY seller", ""},
+		{"SELECT seller % 3 AS s, SUM(stock) FROM products WHERE seller < 90 GROUP BY s ORDER BY s", "slotsql_h"},
+		{"SELECT COUNT(*), AVG(stock) FROM products WHERE seller = 7 AND stock <> 107", ""},
+		{"SELECT COUNT(*), AVG(stock) FROM products WHERE seller < 90 AND stock <> 107", "slotsql_d"},
+		{"SELECT COUNT(*) FROM products WHERE seller < 90 AND stock <> 107", "slotsql_d"},
+	}
+	for _, dialect := range []string{"mysql", "postgres"} {
+		t.Run(dialect, func(t *testing.T) {
+			sums, numbers, analyze := both, server.Series(2000), "ANALYZE TABLE products"
+			if dialect == "postgres" {
+				numbers, analyze = "generate_series(1, 2000) AS s(seq)", "ANALYZE"
+			} else {
+				sums = append(slices.Clone(both), sum{"SELECT COUNT(*) FROM products WHERE stock > 5", "slotsql_d"},
+					sum{"SELECT COUNT(*) FROM products WHERE stock > 1990", "slotsql_w"})
+			}
+			p := twin.New(t, twin.Options{
+				Dialect: dialect,
+				Schema: []string{
+					"CREATE TABLE products (id INT PRIMARY KEY, seller INT NOT NULL, stock INT NOT NULL)",
+					"CREATE INDEX products_seller ON products (seller)",
+					"CREATE INDEX products_stock ON products (stock)",
+					"INSERT INTO products SELECT seq, seq % 100, seq FROM " + numbers,
+					analyze,
+				},
+				Config: config,
+			})
+			var last lastRead
+			db, err := over(t, dialect, func(d driver.Driver) driver.Driver { return sqlmw.Driver(d, &last) })(
+				map[string]string{"mysql": "mysql", "postgres": "pgx"}[dialect], p.WrappedDSN, configOf(t, config))
+			if err != nil {
+				t.Fatal(err)
+			}
+			sides := twin.Sides{Plain: p.Plain, Wrapped: db}
+			for _, id := range []int{7, 107, 1990} {
+				compare(t, sides, twin.Statement{SQL: fmt.Sprintf("UPDATE products SET stock = stock + 3 WHERE id = %d", id)})
+			}
+			for _, s := range sums {
+				compare(t, sides, twin.Statement{SQL: s.query})
+				separately := strings.Contains(last.text, "slotsql_h") || strings.Contains(last.text, "slotsql_d") || strings.Contains(last.text, "slotsql_w")
+				if separately != (s.parts != "") || !strings.Contains(last.text, s.parts) {
+					t.Errorf("%s was sent as %s, want it with %q", s.query, last.text, s.parts)
 				}
 			}
 		})
