@@ -27,11 +27,9 @@ import (
 // A differ writes it.
 type differ struct {
 	regrouped
-	before   []edit   // the block's edits without candidates
-	slotted  []edit   // the same with the totals of rows with slots
+	slotted  []edit   // the block's edits, with the totals of rows with slots
 	free     []string // conditions that no total is part of
 	judged   []*Expr  // the others
-	selects  bool     // a constant or a query may leave few rows
 	changes  []string // the differences
 	extremes bool     // there is nothing but MIN and MAX
 	counters []string // whose sums are joined
@@ -44,10 +42,10 @@ func (r *reader) differences(q *Select) ([]edit, bool) {
 		return nil, false
 	}
 	c := candidates{reader: r, q: q, sc: r.narrowing.main, lone: true}
-	d := differ{regrouped: regrouped{summer: summer{candidates: c}}, before: r.narrowing.before}
+	d := differ{regrouped: regrouped{summer: summer{candidates: c}}}
 	d.b, d.aggregated, d.extremes = d.sc.bindings[0], d.aggregate, true
 	after := r.edits
-	r.edits = slices.Clone(d.before)
+	r.edits = slices.Clone(r.narrowing.before) // without candidates
 	defer func() { r.edits = after }()
 	if !d.readable() || !d.conditions() {
 		return nil, false
@@ -63,7 +61,7 @@ func (r *reader) differences(q *Select) ([]edit, bool) {
 	}
 	from := Span{q.From[0].Ref.Start, d.end}
 	out := append(d.out, edit{from, d.source()})
-	for _, e := range d.before {
+	for _, e := range r.narrowing.before {
 		if e.End <= q.Items[0].Start || e.Start >= d.end {
 			out = append(out, e)
 		}
@@ -78,6 +76,9 @@ func (d *differ) readable() bool {
 	if !d.b.counts || d.readsBase(t) || len(d.b.columns) > 0 || d.b.source.Ref.End == 0 || t.Temporary || len(t.Counter.Key) == 0 ||
 		d.limitedByQuery() || q.Where != nil && d.fixedRows(d.sc, d.b, q.Where) != nil {
 		return false
+	}
+	if _, ok := d.behindFrom(); !ok {
+		return false // part of a table, or a hint
 	}
 	for _, k := range t.Counter.Key {
 		d.candidateKeys.keys = append(d.candidateKeys.keys, d.qualifier(d.b)+"."+d.d.Quote(k))
@@ -107,7 +108,6 @@ func (d *differ) conditions() bool {
 		switch {
 		case d.repeatable(e):
 			d.free = append(d.free, "("+d.tp.mark(d.src.cut(e.Span))+")")
-			d.selects = d.selects || comparesConstant(e)
 		case d.safe(e):
 			d.judged = append(d.judged, e)
 		default:
