@@ -37,8 +37,8 @@ type differ struct {
 
 // differences writes it; false where the query has another form.
 func (r *reader) differences(q *Select) ([]edit, bool) {
-	if len(r.narrowing.before) == 0 || r.found.wholeRow || len(r.derived) > 0 || r.mistyped(nil) != "" || strings.Contains(r.src.sql, markerByte) ||
-		len(r.src.tokens) > maxSumTokens || !ofOneTable(q) || len(q.GroupBy)+len(q.OrderBy) > 0 || q.Having != nil || r.windowed() {
+	if len(r.narrowing.before) == 0 || len(r.src.tokens) > maxSumTokens || !r.addable(q) || len(q.GroupBy)+len(q.OrderBy) > 0 ||
+		q.Having != nil || r.windowed() {
 		return nil, false
 	}
 	c := candidates{reader: r, q: q, sc: r.narrowing.main, lone: true}

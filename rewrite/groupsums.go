@@ -1,9 +1,6 @@
 package rewrite
 
-import (
-	"strconv"
-	"strings"
-)
+import "strconv"
 
 // Sums by group.
 //
@@ -24,8 +21,7 @@ import (
 
 // groupSums writes it; false where the query has another form.
 func (r *reader) groupSums(q *Select) ([]edit, bool) {
-	if r.found.wholeRow || r.found.locks || len(r.derived) > 0 || r.mistyped(nil) != "" || strings.Contains(r.src.sql, markerByte) ||
-		len(r.src.tokens) > maxSumTokens || !ofOneTable(q) || len(q.GroupBy) == 0 || r.windowed() || r.groupingSets() {
+	if r.found.locks || len(r.src.tokens) > maxSumTokens || !r.addable(q) || len(q.GroupBy) == 0 || r.windowed() || r.groupingSets() {
 		return nil, false
 	}
 	c := candidates{reader: r, q: q, sc: r.newScope(nil, nil, q.From), lone: true}

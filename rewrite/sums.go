@@ -8,8 +8,7 @@ import "strings"
 // base row (its foreign key says so, and where it has none the form is not used). It spares the engine a look at the slots
 // of every row. False when the query has another form.
 func (r *reader) sums(q *Select) (edits []edit, ok bool) {
-	if r.found.wholeRow || len(r.derived) > 0 || r.mistyped(nil) != "" || strings.Contains(r.src.sql, markerByte) ||
-		!ofOneTable(q) || len(q.GroupBy) > 0 || q.Having != nil || len(q.OrderBy) > 0 {
+	if !r.addable(q) || len(q.GroupBy) > 0 || q.Having != nil || len(q.OrderBy) > 0 {
 		return nil, false
 	}
 	s := summer{candidates: candidates{reader: r, q: q, sc: r.newScope(nil, nil, q.From), lone: true}}
@@ -34,6 +33,11 @@ func (r *reader) sums(q *Select) (edits []edit, ok bool) {
 		return nil, false
 	}
 	return s.sums, true
+}
+
+// addable reports whether a query reads one table alone, and nothing else stands for its counters than their totals.
+func (r *reader) addable(q *Select) bool {
+	return !r.found.wholeRow && len(r.derived) == 0 && r.mistyped(nil) == "" && !strings.Contains(r.src.sql, markerByte) && ofOneTable(q)
 }
 
 // ofOneTable reports whether a query is a single block that reads one table in FROM, each row of it
