@@ -342,8 +342,11 @@ func (g *generator) sumsByGroup() string {
 	for range g.IntN(4) {
 		x := g.quote(either(g, t.columns).name)
 		other := group // of another column MySQL and SQLite show the value of any row; PostgreSQL refuses it
-		if g.pg() {
+		switch {
+		case g.pg():
 			other = x
+		case g.my() && isComputed(group): // prepared and by position MariaDB refuses the second one
+			other = "COUNT(*)"
 		}
 		items = append(items, g.pick(sum(), sum()+" + 1", "COALESCE("+sum()+", 0)",
 			"COUNT(*)", "COUNT( * )", "COUNT("+x+")", "MIN("+x+")", "MAX("+x+")", "COUNT(DISTINCT "+x+")", other)+
