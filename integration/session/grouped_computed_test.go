@@ -11,7 +11,9 @@ import (
 // What the engine computes from a counter, for a generated column or an index, may refuse a
 // number between the first and the last of a group: no group passes over it.
 func TestGroupedComputed(t *testing.T) {
-	at100 := func(refused, other string) string { return "CASE WHEN n = 100 THEN " + refused + " ELSE " + other + " END" }
+	at100 := func(refused, other string) string {
+		return "CASE WHEN n = 100 THEN " + refused + " ELSE " + other + " END"
+	}
 	for name, byDialect := range map[string]map[string][]string{
 		"value": {
 			"mysql":    {"ALTER TABLE stock ADD g INT AS (9 / (n - 100)) STORED"},
