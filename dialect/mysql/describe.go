@@ -230,11 +230,7 @@ func (f *found) uniques(ctx context.Context, s dialect.Session) error {
 	if len(expressions) > 0 { // MySQL, whose STATISTICS has them
 		if err := f.of(ctx, s, "expressions of keys", "INDEX_NAME, EXPRESSION, NON_UNIQUE", "STATISTICS", "TABLE_SCHEMA", "TABLE_NAME",
 			" AND EXPRESSION IS NOT NULL", func(t *rewrite.Table, r []any) {
-				name, expr := dialect.String(r[0]), dialect.String(r[1])
-				if dialect.String(r[2]) != "0" {
-					t.AddIndexed(name, expr, func(c string) bool { return slices.Contains(mentioned(t, expr), c) })
-				}
-				expressions[key{t, name}] += " " + expr
+				expressions[key{t, dialect.String(r[0])}] += " " + addExpression(t, r)
 			}); err != nil {
 			return err
 		}
@@ -258,6 +254,15 @@ func (f *found) uniques(ctx context.Context, s dialect.Session) error {
 		}
 	}
 	return nil
+}
+
+// addExpression takes an expression of an index, and returns it.
+func addExpression(t *rewrite.Table, r []any) string {
+	name, expr := dialect.String(r[0]), dialect.String(r[1])
+	if unique := dialect.String(r[2]) == "0"; !unique {
+		t.AddIndexed(name, expr, func(c string) bool { return slices.Contains(mentioned(t, expr), c) })
+	}
+	return expr
 }
 
 // checks finds the columns that CHECK constraints mention.
