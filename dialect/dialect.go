@@ -14,7 +14,7 @@
 //     OwnSettings, RowLimited, BriefLocker, Widener, TriggerKeeper, InsertIDSetter,
 //     TargetFinder, Pipeliner, ArgRewriter and ErrorClassifier.
 //   - Transactions: TxWatcher, SelectiveTxWatcher, TxGuard, TxErrorClassifier,
-//     SavepointErrorClassifier, SlotNamer, ProofErrorClassifier, PortionMover and
+//     SavepointErrorClassifier, CancelErrorClassifier, SlotNamer, ProofErrorClassifier, PortionMover and
 //     TicketLeaser.
 //   - Snapshots: SnapshotAware, SnapshotTeller, SnapshotIsolation,
 //     SelectiveSnapshots and DirtyReader.

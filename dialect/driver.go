@@ -87,6 +87,13 @@ type SavepointErrorClassifier interface {
 	SavepointGone(err error) bool
 }
 
+// A CancelErrorClassifier is for an engine that reports a statement which another session has
+// cancelled as it does one whose time has run out.
+type CancelErrorClassifier interface {
+	// Cancelled reports whether err means that another session has cancelled the statement.
+	Cancelled(err error) bool
+}
+
 // A TxErrorClassifier is for an engine some of whose errors roll back the whole
 // transaction, while others leave it open.
 type TxErrorClassifier interface {

@@ -95,9 +95,44 @@ type Storage struct {
 	Inherited bool
 	// Versioned reports whether the table keeps every version of its rows.
 	Versioned bool
+	// Computed is what the engine computes of a row that it stores, but for what a unique index
+	// does: generated columns, expressions of indexes and conditions of partial ones.
+	Computed []Computed
 	// NoTransactions is the storage engine of a table that a rollback leaves as it
 	// is; "" where a rollback takes back what has been written.
 	NoTransactions string
+}
+
+// Computed is what the engine computes of a row: the value of a generated column, or of an
+// index, which has no Column. Columns are those that it may read, and SQL is the expression, ""
+// if it is not known.
+type Computed struct {
+	Name, Column string
+	Columns      []string
+	SQL          string
+}
+
+// AddGenerated adds the generated column at place i to what is computed.
+func (t *Table) AddGenerated(i int, sql string) {
+	c := &t.Columns[i]
+	t.addComputed(Computed{"generated column " + c.Name, c.Name, c.DependsOn, sql})
+}
+
+// AddIndexed adds an expression or condition of an index to what is computed.
+func (t *Table) AddIndexed(index, sql string, reads func(column string) bool) {
+	x := Computed{Name: "index " + index, SQL: sql}
+	for i := range t.Columns {
+		if c := t.Columns[i].Name; reads(c) {
+			x.Columns = append(x.Columns, c)
+		}
+	}
+	t.addComputed(x)
+}
+
+// addComputed keeps the list in an order that does not depend on where the facts come from.
+func (t *Table) addComputed(c Computed) {
+	t.Storage.Computed = append(t.Storage.Computed, c)
+	sort.SliceStable(t.Storage.Computed, func(i, j int) bool { return t.Storage.Computed[i].Name < t.Storage.Computed[j].Name })
 }
 
 // TableName is a table's name as the database stores it.

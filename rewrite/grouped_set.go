@@ -205,6 +205,9 @@ func (g *grouper) bounded(counter string) string {
 	if why := g.real.tied(with); why != "" {
 		return "counter " + counter + " " + why
 	}
+	if why := g.computedFrom(counter); why != "" {
+		return why
+	}
 	return g.checked(counter)
 }
 
@@ -331,10 +334,8 @@ func (g *grouper) free(a assigning) *GivenArg {
 	if itself := func(c string) bool { return c == name }; g.real.uniqueOver(itself) != nil || g.real.tied(itself) != "" {
 		return nil
 	}
-	for i := range g.table.Columns {
-		if c := &g.table.Columns[i]; c.Generated && contains(c.DependsOn, name) {
-			return nil
-		}
+	if g.computes(name) != "" {
+		return nil
 	}
 	if bare(a.value).Kind != Param {
 		return nil

@@ -284,6 +284,9 @@ func (g *grouper) countUpsert(c *Column, value *Expr) string {
 	if contains(g.real.Checked, c.Name) || g.checkedThrough(c.Name) {
 		return "a CHECK constraint of counter " + c.Name + " applies to a new row, too"
 	}
+	if name := g.computes(c.Name); name != "" {
+		return name + " is computed from counter " + c.Name + " of a new row, too"
+	}
 	n := counting{column: c, delta: first, operand: operand{expr: given}}
 	bare(value).Walk(func(x *Expr) bool {
 		n.coalesced = n.coalesced || g.coalesces(x)

@@ -18,7 +18,7 @@ func (p *planning) mayFail(sc *scope, b *binding, e *Expr) bool {
 // is the same for all rows, by operators that have one for all values.
 func cannotFail(e *Expr) bool {
 	x := bare(e)
-	if namesOnly(x, func([]Ident) bool { return false }, nil) {
+	if namesOnly(x, func([]Ident) bool { return false }, nil) || nullTest(x) != nil {
 		return true
 	}
 	switch x.Kind {
@@ -36,7 +36,7 @@ func cannotFail(e *Expr) bool {
 			return false
 		}
 	case Opaque:
-		if !isRow(x) && nullTest(x) == nil && !equalFold(x.Op, "between") {
+		if !isRow(x) && !equalFold(x.Op, "between") {
 			return false
 		}
 	default:

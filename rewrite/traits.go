@@ -259,7 +259,7 @@ type SessionRules struct {
 	// after it (PostgreSQL).
 	ErrorAborts bool
 	// UnsignedByProtocol: the parent gives values of unsigned 64-bit columns another Go type
-	// where the statement is prepared.
+	// where the statement is prepared, and sends unsigned arguments as unsigned numbers.
 	UnsignedByProtocol bool
 	// LateErrors: an error of a query may come with its first row, from a parent that begins to
 	// run a query only then.

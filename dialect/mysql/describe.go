@@ -136,8 +136,9 @@ func (f *found) columns(ctx context.Context, s dialect.Session) error {
 			t.Columns = append(t.Columns, c)
 		})
 	for t, exprs := range generated {
-		for i, expr := range exprs {
-			t.Columns[i].DependsOn = mentioned(t, expr)
+		for _, i := range slices.Sorted(maps.Keys(exprs)) {
+			t.Columns[i].DependsOn = mentioned(t, exprs[i])
+			t.AddGenerated(i, exprs[i])
 		}
 	}
 	return err
@@ -205,6 +206,9 @@ func (f *found) uniques(ctx context.Context, s dialect.Session) error {
 			name := dialect.String(r[0])
 			t.Index(dialect.String(r[1]))
 			if dialect.String(r[3]) != "0" {
+				if r[1] == nil {
+					expressions[key{t, name}] = ""
+				}
 				return
 			}
 			if n := len(t.Uniques); n == 0 || t.Uniques[n-1].Name != name {
@@ -224,9 +228,9 @@ func (f *found) uniques(ctx context.Context, s dialect.Session) error {
 		return err
 	}
 	if len(expressions) > 0 { // MySQL, whose STATISTICS has them
-		if err := f.of(ctx, s, "expressions of unique keys", "INDEX_NAME, EXPRESSION", "STATISTICS", "TABLE_SCHEMA", "TABLE_NAME",
-			" AND NON_UNIQUE = 0 AND EXPRESSION IS NOT NULL", func(t *rewrite.Table, r []any) {
-				expressions[key{t, dialect.String(r[0])}] += " " + dialect.String(r[1])
+		if err := f.of(ctx, s, "expressions of keys", "INDEX_NAME, EXPRESSION, NON_UNIQUE", "STATISTICS", "TABLE_SCHEMA", "TABLE_NAME",
+			" AND EXPRESSION IS NOT NULL", func(t *rewrite.Table, r []any) {
+				expressions[key{t, dialect.String(r[0])}] += " " + addExpression(t, r)
 			}); err != nil {
 			return err
 		}
@@ -250,6 +254,15 @@ func (f *found) uniques(ctx context.Context, s dialect.Session) error {
 		}
 	}
 	return nil
+}
+
+// addExpression takes an expression of an index, and returns it.
+func addExpression(t *rewrite.Table, r []any) string {
+	name, expr := dialect.String(r[0]), dialect.String(r[1])
+	if unique := dialect.String(r[2]) == "0"; !unique {
+		t.AddIndexed(name, expr, func(c string) bool { return slices.Contains(mentioned(t, expr), c) })
+	}
+	return expr
 }
 
 // checks finds the columns that CHECK constraints mention.

@@ -149,7 +149,7 @@ func (s *schemaFile) create(n *ast.CreateTableStmt) error {
 	if n.Select != nil {
 		return errors.New("the columns of CREATE TABLE ... SELECT are not known without the database: write them out")
 	}
-	t := &schemaTable{Table: &rewrite.Table{}, generated: map[string]string{}}
+	t := &schemaTable{Table: &rewrite.Table{}, generated: map[string]schemaCheck{}}
 	if n.ReferTable != nil {
 		from := s.find(n.ReferTable.Schema.O, n.ReferTable.Name.O)
 		if from == nil {

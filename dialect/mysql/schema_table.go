@@ -22,8 +22,8 @@ type schemaTable struct {
 	charset, collation string
 	keys               []schemaKey
 	checks             []schemaCheck
-	generated          map[string]string // columns of the expression, by column
-	parted             []string          // columns of what it is partitioned by
+	generated          map[string]schemaCheck // the expression, by column
+	parted             []string               // columns of what it is partitioned by
 }
 
 type schemaKey struct {
@@ -126,7 +126,7 @@ func (s *schemaFile) column(t *schemaTable, n *ast.ColumnDef, at int) error {
 			c.OnUpdate = true
 		case ast.ColumnOptionGenerated:
 			c.Generated = true
-			t.generated[c.Name] = columnsOf(o.Expr)
+			t.generated[c.Name] = checkOf(o.Expr)
 		case ast.ColumnOptionCollate:
 			collation = canonical(o.StrValue)
 		case ast.ColumnOptionCheck:
@@ -287,6 +287,9 @@ func (t *schemaTable) finish() {
 		}
 		t.Index(k.columns...)
 		t.OtherUniques = t.OtherUniques || k.unique && k.partial
+		if !k.unique && len(k.mentioned) > 0 {
+			t.AddIndexed(k.name, "", func(c string) bool { return slices.Contains(k.mentioned, c) })
+		}
 		if k.unique && k.partial {
 			t.AddPartialUnique(k.name, func(c string) bool { return slices.Contains(k.columns, c) || slices.Contains(k.mentioned, c) })
 		}
@@ -296,7 +299,8 @@ func (t *schemaTable) finish() {
 	}
 	for i := range t.Columns {
 		if expr, ok := t.generated[t.Columns[i].Name]; ok {
-			t.Columns[i].DependsOn = mentioned(t.Table, expr)
+			t.Columns[i].DependsOn = mentioned(t.Table, expr.columns)
+			t.AddGenerated(i, expr.condition)
 		}
 	}
 	t.Index(t.ForeignKeys.Columns...) // the server makes an index where there is none

@@ -77,6 +77,11 @@ func TestParseSchema(t *testing.T) {
 				want.ForeignKeys.Parents = nil // told by databases only
 				tb.Schema = want.Schema
 				tb.Checks, want.Checks = nil, nil // the server spells conditions in its own way
+				for _, list := range [][]rewrite.Computed{tb.Storage.Computed, want.Storage.Computed} {
+					for i := range list {
+						list[i].SQL = ""
+					}
+				}
 				alike(tb, want)
 				if !reflect.DeepEqual(tb, want) {
 					got, want := strings.Split(fmt.Sprintf("%+v", *tb), " {"), strings.Split(fmt.Sprintf("%+v", *want), " {")

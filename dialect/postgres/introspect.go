@@ -35,7 +35,8 @@ SELECT a.attrelid::text, a.attname::text, pg_catalog.format_type(b.oid, b.typmod
   CASE WHEN y.typnamespace = 'pg_catalog'::pg_catalog.regnamespace THEN y.typname ELSE '' END::text, b.typmod::text, b.checked::text, a.attnum::text,
   (a.attgenerated = '' AND COALESCE(pg_catalog.pg_get_expr(f.adbin, f.adrelid) NOT LIKE 'nextval(%' AND pg_catalog.pg_get_expr(f.adbin, f.adrelid) NOT LIKE 'NULL%', false))::text,
   COALESCE((SELECT '"' || pg_catalog.replace(m.nspname, '"', '""') || '"."' || pg_catalog.replace(o.typname, '"', '""') || '"' FROM pg_catalog.pg_type o JOIN pg_catalog.pg_namespace m ON m.oid = o.typnamespace
-    WHERE o.oid = a.atttypid AND o.typtype = 'd'), '')
+    WHERE o.oid = a.atttypid AND o.typtype = 'd'), ''),
+  CASE WHEN a.attgenerated <> '' THEN pg_catalog.pg_get_expr(f.adbin, f.adrelid) END
 FROM pg_catalog.pg_attribute a
 CROSS JOIN LATERAL (
   WITH RECURSIVE d(oid, typmod, depth, checked) AS (
@@ -118,6 +119,7 @@ func (d *Dialect) Table(ctx context.Context, s dialect.Session, schema, name str
 type described struct {
 	*rewrite.Table
 	places     map[string]int             // of the columns, by catalog number
+	generated  []string                   // the expressions of columns, "" for those that are not generated
 	checked    map[string]bool            // columns that something may refuse a value of
 	constraint string                     // whose columns are being read
 	partial    map[string]map[string]bool // the columns of partial unique keys, by their name
@@ -177,6 +179,7 @@ func (d *Dialect) Describe(
 		{referringQuery, (*described).refers},
 		{checkQuery, (*described).check},
 		{partitionQuery, (*described).partitioned},
+		{indexQuery, (*described).index},
 	} {
 		rows, err := s.Query(ctx, part.query, list)
 		if err != nil {
@@ -216,6 +219,7 @@ func (t *described) column(r []any) error {
 	}
 	t.checked[c.Name] = yes(r[9])
 	t.places[dialect.String(r[10])] = len(t.Columns)
+	t.generated = append(t.generated, dialect.String(r[13]))
 	t.Columns = append(t.Columns, c)
 	return nil
 }
@@ -278,6 +282,9 @@ func (t *described) finish() {
 		c := &t.Columns[i]
 		if c.Generated && len(c.DependsOn) == 0 {
 			c.DependsOn = columnNames(t.Table, c.Name)
+		}
+		if c.Generated {
+			t.AddGenerated(i, t.generated[i])
 		}
 	}
 	for _, c := range t.Columns {

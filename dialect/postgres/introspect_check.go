@@ -1,6 +1,10 @@
 package postgres
 
 import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/rewrite"
 )
@@ -53,7 +57,37 @@ CROSS JOIN LATERAL (
   UNION SELECT m[1]::pg_catalog.int2 FROM pg_catalog.regexp_matches(p.partexprs::pg_catalog.text, ':varattno ([0-9]+)', 'g') AS m) u(attnum)
 JOIN pg_catalog.pg_attribute a ON a.attrelid = v.rel AND a.attnum = u.attnum AND a.attnum > 0
 ORDER BY 1, 2`
+
+	// What indexes that are not unique compute of a row, those of partitions and of tables that inherit among them: the
+	// condition and each expression, which is not computed for a row that does not meet the condition, and so comes without its
+	// SQL. Each has all columns that the index may compute with.
+	indexQuery = below + `
+SELECT b.root::text, x.relname::text, v.sql,
+  (SELECT pg_catalog.json_agg(a.attname) FROM pg_catalog.pg_attribute a WHERE a.attrelid = i.indrelid AND a.attnum > 0 AND (` + wholeRow + ` OR EXISTS (
+    SELECT 1 FROM pg_catalog.pg_depend p
+    WHERE p.classid = 'pg_catalog.pg_class'::pg_catalog.regclass AND p.objid = i.indexrelid
+      AND p.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass AND p.refobjid = i.indrelid AND p.refobjsubid = a.attnum)))::text
+FROM below b JOIN pg_catalog.pg_index i ON i.indrelid = b.rel JOIN pg_catalog.pg_class x ON x.oid = i.indexrelid
+CROSS JOIN LATERAL (
+  SELECT 0, pg_catalog.pg_get_expr(i.indpred, i.indrelid) WHERE i.indpred IS NOT NULL
+  UNION ALL
+  SELECT u.ord, CASE WHEN i.indpred IS NULL THEN pg_catalog.pg_get_indexdef(i.indexrelid, u.ord::pg_catalog.int4, false) ELSE '' END
+  FROM pg_catalog.unnest(i.indkey::pg_catalog.int2[]) WITH ORDINALITY AS u(attnum, ord) WHERE u.attnum = 0) v(ord, sql)
+WHERE NOT i.indisunique AND NOT i.indisexclusion
+ORDER BY 1, 2, v.ord`
 )
+
+// index takes what an index computes.
+func (t *described) index(r []any) error {
+	var columns []string
+	if r[2] != nil {
+		if err := json.Unmarshal([]byte(dialect.String(r[2])), &columns); err != nil {
+			return fmt.Errorf("postgres: reading the columns of an index: %w", err)
+		}
+	}
+	t.AddIndexed(dialect.String(r[0]), dialect.String(r[1]), func(c string) bool { return slices.Contains(columns, c) })
+	return nil
+}
 
 // check takes a column that a constraint mentions, "" for all of them, and the condition.
 func (t *described) check(r []any) error {

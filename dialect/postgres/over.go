@@ -8,11 +8,12 @@ import (
 )
 
 var (
-	_ dialect.Dialect             = Over{}
-	_ dialect.ErrorClassifier     = Over{}
-	_ dialect.FoldErrorClassifier = Over{}
-	_ dialect.ReadOnlyReader      = Over{}
-	_ dialect.ReadOnlyWatcher     = Over{}
+	_ dialect.Dialect               = Over{}
+	_ dialect.ErrorClassifier       = Over{}
+	_ dialect.FoldErrorClassifier   = Over{}
+	_ dialect.CancelErrorClassifier = Over{}
+	_ dialect.ReadOnlyReader        = Over{}
+	_ dialect.ReadOnlyWatcher       = Over{}
 )
 
 // Fault is an error of the server, by the fields of its message.
@@ -131,6 +132,13 @@ func (f Fault) mayEnd() bool {
 func (o Over) Conflict(err error) bool {
 	f, _ := o.Fault(err)
 	return f.Code == "40P01" || f.Code == "XX000" && f.Routine == "MultiXactIdCreateFromMembers"
+}
+
+// Cancelled recognises the work of pg_cancel_backend, by the words of its message, where they are in English. In other
+// languages it counts as the end of statement_timeout, which has the same code.
+func (o Over) Cancelled(err error) bool {
+	f, _ := o.Fault(err)
+	return f.Code == "57014" && strings.Contains(f.Message, "user request")
 }
 
 // LockTimeout recognises the end of lock_timeout and of statement_timeout.

@@ -16,25 +16,27 @@ import (
 // schemaTable is a table of a schema file while that is read.
 type schemaTable struct {
 	*rewrite.Table
-	keys    []schemaKey // as created
-	pending []schemaKey // of the statement at hand
-	checks  []schemaCheck
-	partOf  *schemaTable
-	parted  []string       // what it is partitioned by
-	parents []*schemaTable // partOf, or those that it inherits from
-	secured bool
+	keys     []schemaKey // as created
+	pending  []schemaKey // of the statement at hand
+	watching []schemaKey // indexes that are not unique
+	checks   []schemaCheck
+	partOf   *schemaTable
+	parted   []string       // what it is partitioned by
+	parents  []*schemaTable // partOf, or those that it inherits from
+	secured  bool
 }
 
-// schemaKey is a unique index.
+// schemaKey is an index.
 type schemaKey struct {
-	name    string
-	label   string // the end of the name that the server chooses
-	primary bool
-	columns []string
-	named   []string // parts of that name
-	watched []string // columns of a predicate or an expression
-	exact   bool     // over columns alone, for all rows, checked at once
-	present bool     // or for all rows without a NULL in the key
+	name     string
+	label    string // the end of the name that the server chooses
+	primary  bool
+	columns  []string
+	named    []string // parts of that name
+	watched  []string // columns of a predicate or an expression
+	computes int      // how many predicates and expressions it has
+	exact    bool     // over columns alone, for all rows, checked at once
+	present  bool     // or for all rows without a NULL in the key
 }
 
 // mentioned lists the columns that the index looks at: all, where it looks at the row as a
@@ -236,6 +238,7 @@ func (s *schemaFile) index(n *ast.IndexStmt) error {
 				_, label = lastTwo(f.Funcname)
 			}
 			key.exact, key.present = false, false
+			key.computes++
 			key.watched = append(key.watched, columnsIn(t, e.Expr)...)
 		}
 		for j, base := 1, label; slices.Contains(key.named, label); j++ {
@@ -247,11 +250,13 @@ func (s *schemaFile) index(n *ast.IndexStmt) error {
 		}
 	}
 	if n.WhereClause != nil {
+		key.computes++
 		key.watched = append(key.watched, columnsIn(t, n.WhereClause)...)
 		key.present = key.present && present(n.WhereClause, key.columns)
 	}
 	if !n.Unique {
 		s.name(t, &key)
+		t.watching = append(t.watching, key)
 		return nil
 	}
 	t.pending = append(t.pending, key)
@@ -293,12 +298,20 @@ func (t *schemaTable) finish() {
 			checked[c] = true
 		}
 	}
+	for _, k := range t.watching {
+		for range k.computes {
+			t.AddIndexed(k.name, "", func(c string) bool { return slices.Contains(k.mentioned(t.Table), c) })
+		}
+	}
 	for i := range t.Columns {
 		c := &t.Columns[i]
 		if c.Generated && len(c.DependsOn) == 0 {
 			c.DependsOn = columnNames(t.Table, c.Name)
 		}
 		sort.Strings(c.DependsOn)
+		if c.Generated {
+			t.AddGenerated(i, "")
+		}
 		if checked[c.Name] || checked[""] {
 			t.Checked = append(t.Checked, c.Name)
 		}

@@ -18,6 +18,7 @@ type definition struct {
 	checked    map[string]bool
 	checks     []string // the conditions; "" for one that is not known
 	generated  map[string]map[string]bool
+	computed   map[string]string // the expressions of generated columns
 }
 
 func newDefinition() definition {
@@ -25,6 +26,7 @@ func newDefinition() definition {
 		collations: map[string]string{},
 		checked:    map[string]bool{},
 		generated:  map[string]map[string]bool{},
+		computed:   map[string]string{},
 	}
 }
 
@@ -58,6 +60,7 @@ func (def *definition) column(c *ast.ColumnDef) {
 		case ast.ColumnGenerated:
 			def.generated[name] = map[string]bool{}
 			namesIn(k.Expr, def.generated[name])
+			def.computed[name] = textOf(def.sql, k.Expr)
 		}
 	}
 }
@@ -75,11 +78,15 @@ func (def *definition) create(n *ast.CreateTableStmt) {
 // check takes up a CHECK constraint.
 func (def *definition) check(e ast.Expr) {
 	namesIn(e, def.checked)
-	sql := ""
-	if sp := span(e); sp.Start >= 0 && sp.End <= len(def.sql) && sp.Start < sp.End {
-		sql = def.sql[sp.Start:sp.End]
+	def.checks = append(def.checks, textOf(def.sql, e))
+}
+
+// textOf returns an expression of a statement, "" if it cannot be told where it stands.
+func textOf(sql string, e ast.Expr) string {
+	if sp := span(e); sp.Start >= 0 && sp.End <= len(sql) && sp.Start < sp.End {
+		return sql[sp.Start:sp.End]
 	}
-	def.checks = append(def.checks, sql)
+	return ""
 }
 
 // checksOf returns the constraints. Each has the columns of all of them: too many

@@ -138,6 +138,8 @@ func complete(ctx context.Context, s dialect.Session, db string, found map[strin
 		{`SELECT m.name, c.name, c.type, c."notnull", c.dflt_value, c.hidden, c.pk` + from + "pragma_table_xinfo(m.name, " + schema + ") AS c" + these + " ORDER BY m.name, c.cid", (*described).column},
 		{"SELECT m.name, x.name, x.origin, x.partial, p.cid, p.name, p.coll, (SELECT i.sql FROM " + quote(db) + ".sqlite_schema AS i WHERE i.type = 'index' AND i.name = x.name)" + from + "pragma_index_list(m.name, " + schema + ") AS x, pragma_index_xinfo(x.name, " + schema + ") AS p" +
 			these + ` AND x."unique" = 1 AND p.key = 1 ORDER BY m.name, x.seq, p.seqno`, (*described).indexed},
+		{"SELECT m.name, i.name, i.sql" + from + "pragma_index_list(m.name, " + schema + ") AS x, " + quote(db) + ".sqlite_schema AS i" +
+			these + ` AND x."unique" = 0 AND i.type = 'index' AND i.name = x.name ORDER BY m.name, x.name`, (*described).computes},
 		{`SELECT m.name, f."from", f.id, f."table", f."to", f.on_delete, f.on_update` + from + "pragma_foreign_key_list(m.name, " + schema + ") AS f" +
 			these + " ORDER BY m.name, f.id, f.seq", (*described).refers},
 	} {
@@ -205,6 +207,7 @@ func (t *described) finish() {
 	for i := range t.Columns {
 		if c := &t.Columns[i]; c.Generated {
 			c.DependsOn = t.def.dependsOn(c.Name, t.Table)
+			t.AddGenerated(i, t.def.computed[foldName(c.Name)])
 		}
 	}
 	if rowid := t.rowidAlias(t.indexes); rowid != "" {

@@ -203,6 +203,7 @@ func (t *schemaTable) finish() {
 	for i := range t.Columns {
 		if c := &t.Columns[i]; c.Generated {
 			c.DependsOn = t.def.dependsOn(c.Name, t.Table)
+			t.AddGenerated(i, t.def.computed[foldName(c.Name)])
 		}
 	}
 }

@@ -98,7 +98,11 @@ func (t *schemaTable) addIndex(x schemaIndex) {
 
 func (s *schemaFile) index(n *ast.CreateIndexStmt) error {
 	t := s.named(n.Table.Name)
-	if !n.Unique || t == nil || t.IsView {
+	if t == nil || t.IsView {
+		return nil
+	}
+	if !n.Unique {
+		indexed(t.Table, n, "")
 		return nil
 	}
 	for _, other := range s.tables {

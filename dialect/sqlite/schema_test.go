@@ -51,6 +51,11 @@ func TestParseSchema(t *testing.T) {
 				want.Checks = nil              // a file that changes a table knows fewer
 				for _, tb := range got {
 					tb.Checks = nil
+					for _, list := range [][]rewrite.Computed{tb.Storage.Computed, want.Storage.Computed} {
+						for i := range list {
+							list[i].SQL = ""
+						}
+					}
 					if tb.Name == want.Name && !reflect.DeepEqual(tb, want) {
 						t.Errorf("got\n%s\n%+v\nwant\n%s\n%+v", facts(tb), *tb, facts(want), *want)
 					}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sqlc-dev/meyer/ast"
 
+	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/rewrite"
 )
 
@@ -29,6 +30,41 @@ func (x *index) define(sql string) {
 		return
 	}
 	x.mentioned, x.where = indexMentions(create), create.Where
+}
+
+// computes takes what a row is computed for by an index that is not unique.
+func (t *described) computes(r []any) {
+	name, sql := dialect.String(r[0]), dialect.String(r[1])
+	n, err := parseOne(sql)
+	create, ok := n.(*ast.CreateIndexStmt)
+	if err != nil || !ok {
+		t.AddIndexed(name, "", func(string) bool { return true })
+		return
+	}
+	indexed(t.Table, create, sql)
+}
+
+// indexed adds what an index computes. Where its condition fails, its expressions are not computed.
+func indexed(t *rewrite.Table, n *ast.CreateIndexStmt, sql string) {
+	add := func(e ast.Expr, sql string) {
+		names := map[string]bool{}
+		namesIn(e, names)
+		t.AddIndexed(n.Name.Name.Name, sql, func(c string) bool { return names[foldName(c)] })
+	}
+	if n.Where != nil {
+		add(n.Where, textOf(sql, n.Where))
+	}
+	for _, term := range n.Columns {
+		switch e := term.Expr.(type) {
+		case *ast.Ident, *ast.Literal, *ast.CollateExpr:
+		default:
+			text := textOf(sql, e)
+			if n.Where != nil {
+				text = ""
+			}
+			add(e, text)
+		}
+	}
 }
 
 // present reports whether a predicate asks only that columns of these are not NULL.

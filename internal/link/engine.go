@@ -52,6 +52,13 @@ func (e *Engine) Conflict(err error) bool { return e.errors != nil && e.errors.C
 // LockTimeout reports whether err means that a lock was not granted in time.
 func (e *Engine) LockTimeout(err error) bool { return e.errors != nil && e.errors.LockTimeout(err) }
 
+// TimedOut reports whether err means that the time for a lock or for the statement has run out, and so for each that
+// has waited as long. That another session has cancelled the statement is LockTimeout, too, but concerns one session.
+func (e *Engine) TimedOut(err error) bool {
+	c, ok := e.dialect.(dialect.CancelErrorClassifier)
+	return e.LockTimeout(err) && !(ok && c.Cancelled(err))
+}
+
 // Retryable reports whether the same statement may succeed if it runs once more.
 func (e *Engine) Retryable(err error) bool { return e.errors != nil && e.errors.Retryable(err) }
 

@@ -188,7 +188,7 @@ func (r *Run) fits(deltas []rewrite.DeltaArg, nonZero bool) bool {
 			continue
 		}
 		zero, ok := checkDelta(d, v.Value)
-		if !ok {
+		if !ok || d.Scale == 0 && !d.NonNegative && r.isUnsigned(v.Value) {
 			return false
 		}
 		nonZero = nonZero || !zero

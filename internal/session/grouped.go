@@ -79,7 +79,8 @@ func (r *Run) inGroup(ctx context.Context) (slots.Verdict, slots.Turn) {
 	if !ok {
 		return alone, slots.Turn{}
 	}
-	rowOnly := false // it may not share a statement with those of other rows
+	// It may not share a statement with those of other rows, which adds signed numbers.
+	rowOnly := r.unsignedShares(r.Plan.Group.Shares) != nil
 	for range maxJoins {
 		form := slots.Form{SQL: alike, Node: r.conn.node.Number, Shares: r.Plan.Group.Shares, Hash: hash}
 		common := signs
@@ -163,6 +164,11 @@ func (r *Run) member(ctx context.Context, args []byte) (*slots.Member, []byte, b
 		// If all add, or all subtract, every value on the way lies between the first and the last.
 		// So if both of those may be stored, all of them may.
 		args = append(args, sign(m.Adds[i]))
+	}
+	for i, unsigned := range r.unsignedShares(g.Shares) {
+		if unsigned { // so is the sum, which is refused below zero if one of the members' would be
+			args = append(args, 'u', byte(i))
+		}
 	}
 	if nothing { // engines differ in what that affects
 		return nil, nil, false

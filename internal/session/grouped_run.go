@@ -225,7 +225,7 @@ func (g *group) bind(bound *rewrite.Bound, members []*slots.Member) ([]driver.Na
 		}
 	}
 	cp := *r
-	cp.sums = &sums{totals: totals, bounds: bounds, free: members[len(members)-1].Free}
+	cp.sums = &sums{totals: totals, bounds: bounds, unsigned: r.unsignedShares(form.Shares), free: members[len(members)-1].Free}
 	return cp.bind(bound.Args)
 }
 
@@ -233,6 +233,7 @@ func (g *group) bind(bound *rewrite.Bound, members []*slots.Member) ([]driver.Na
 // differ.
 type sums struct {
 	totals, bounds []int64
+	unsigned       []bool // of totals
 	free           []any
 }
 
@@ -254,6 +255,9 @@ func (s *sums) value(g *rewrite.Group, a rewrite.Arg) (any, bool) {
 	}
 	if a.Negate {
 		n = -n
+	}
+	if a.Total > 0 && s.unsigned != nil && s.unsigned[a.Total-1] && n > 0 {
+		return uint64(n), true
 	}
 	return slots.Decimal(n, scale), true
 }

@@ -245,7 +245,7 @@ func (r *Run) judge(n int64, err error) (slots.Outcome, error) {
 		return slots.OutcomeAlone, nil // no row, or a counter near a limit: each for itself
 	case errors.Is(err, driver.ErrBadConn):
 		return slots.OutcomeRetry, nil // the parent says so only when nothing has been sent
-	case r.conn.Engine.LockTimeout(err):
+	case r.conn.Engine.TimedOut(err):
 		return slots.OutcomeFailed, err // each has waited as long as the leader
 	case r.conn.Engine.NotApplied(err):
 		return slots.OutcomeAlone, nil

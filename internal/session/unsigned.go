@@ -3,7 +3,10 @@ package session
 import (
 	"database/sql/driver"
 	"math"
+	"reflect"
 	"strconv"
+
+	"github.com/slotsql/slotsql/rewrite"
 )
 
 // This file gives values of BIGINT UNSIGNED the Go type that the parent would have given them.
@@ -55,4 +58,33 @@ func unsigned(v driver.Value, text bool) driver.Value {
 		return strconv.AppendUint(nil, n, 10)
 	}
 	return int64(n)
+}
+
+// isUnsigned reports whether the parent sends an argument as an unsigned number. The server then computes a sum of it and
+// a signed column as an unsigned number, and refuses one below zero.
+func (r *Run) isUnsigned(v any) bool {
+	if !r.conn.Shared.Traits.UnsignedByProtocol {
+		return false
+	}
+	switch reflect.ValueOf(v).Kind() {
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return true
+	}
+	return false
+}
+
+// unsignedShares reports for each of a group's shares whether what is added is such an argument; nil if none is.
+func (r *Run) unsignedShares(list []rewrite.Share) (out []bool) {
+	for i, s := range list {
+		if s.Arg == nil || s.Scale != 0 {
+			continue
+		}
+		if v, _ := r.value(*s.Arg); r.isUnsigned(v.Value) {
+			if out == nil {
+				out = make([]bool, len(list))
+			}
+			out[i] = true
+		}
+	}
+	return out
 }
