@@ -1,5 +1,7 @@
 package rewrite
 
+import "github.com/slotsql/slotsql/rewrite/lex"
+
 // A query in FROM, or a WITH query, whose result is filtered by a counter around it:
 //
 //	SELECT COUNT(*) FROM (SELECT id, views FROM posts) AS d WHERE d.views > 100
@@ -74,10 +76,10 @@ func (r *reader) namedOnce(name Ident) bool {
 	n := 0
 	for i, t := range r.src.tokens {
 		word := r.src.sql[t.Start:t.End]
-		if t.Kind == Word && equalFold(word, name.Name) && !r.src.is(i+1, ".") {
+		if t.Kind == lex.Word && equalFold(word, name.Name) && !r.src.is(i+1, ".") {
 			n++
 		}
-		if t.Kind != Word && t.Kind != Operator && len(word) == len(name.Name)+2 && equalFold(word[1:len(word)-1], name.Name) {
+		if t.Kind != lex.Word && t.Kind != lex.Operator && len(word) == len(name.Name)+2 && equalFold(word[1:len(word)-1], name.Name) {
 			return false
 		}
 	}

@@ -3,6 +3,8 @@ package rewrite
 import (
 	"regexp"
 	"strings"
+
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // This file knows the expressions that applications give for the time of an
@@ -58,7 +60,7 @@ func (p *planning) clockTime(e *Expr) (ok, shifted bool) {
 		r := bare(e.Args[1])
 		is(0)
 		shifted = true
-		return ok && r.Kind == Opaque && r.Op == "cast" && len(r.Args) == 1 && containsFold(text(r), "interval") &&
+		return ok && r.Kind == Opaque && r.Op == "cast" && len(r.Args) == 1 && lex.ContainsFold(text(r), "interval") &&
 			bare(r.Args[0]).Kind == String && interval.MatchString(p.noted(bare(r.Args[0]).Text)), shifted
 	case e.Kind != Opaque && e.Kind != Call:
 		return false, false

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"sort"
 	"strings"
+
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // This file finds blocks that want the first rows by a counter.
@@ -260,10 +262,10 @@ func (c *candidates) limit(q *Select) (fragment, bool) {
 	var numbers []fragment
 	for i++; i < len(src.tokens); i += 2 {
 		t := src.tokens[i]
-		if t.Kind != NumberTok && t.Kind != ParamTok {
+		if t.Kind != lex.Number && t.Kind != lex.Param {
 			return fragment{}, false
 		}
-		f := src.cut(t.Span)
+		f := src.cut(Span(t.Span))
 		if len(f.args) == 0 && addDecimal(f.parts[0], "0") == "" {
 			return fragment{}, false
 		}
@@ -294,10 +296,10 @@ func (c *candidates) behindFrom() (int, bool) {
 	start := i + 1
 	for i = start; i < len(src.tokens); i++ {
 		t := src.tokens[i]
-		if src.is(i, ")") || src.is(i, ";") || t.Kind == Word && behindFroms[strings.ToUpper(src.sql[t.Start:t.End])] {
+		if src.is(i, ")") || src.is(i, ";") || t.Kind == lex.Word && behindFroms[strings.ToUpper(src.sql[t.Start:t.End])] {
 			break
 		}
-		if t.Kind == Operator && !src.is(i, ".") || t.Kind == Word && !c.isName(t) {
+		if t.Kind == lex.Operator && !src.is(i, ".") || t.Kind == lex.Word && !c.isName(t) {
 			return 0, false // an index hint, TABLESAMPLE, ...
 		}
 	}
@@ -312,7 +314,7 @@ var behindFroms = Names("WHERE ORDER LIMIT UNION INTERSECT EXCEPT")
 
 // isName reports whether a word is part of the source's own name: schema, table,
 // AS, alias.
-func (c *candidates) isName(t Token) bool {
+func (c *candidates) isName(t lex.Token) bool {
 	w := c.src.sql[t.Start:t.End]
 	if strings.EqualFold(w, "AS") {
 		return true

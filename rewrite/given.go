@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // A slotted upsert leaves the row that its INSERT offers unused. The engine
@@ -103,7 +105,7 @@ func (p *planning) takes(c *Column) GivenArg {
 	case strings.HasPrefix(typ, "text"), strings.HasPrefix(typ, "mediumtext"), strings.HasPrefix(typ, "longtext"):
 		g.Length = 16000
 	}
-	g.ASCII = p.d.Lexis().Foreign || strings.Contains(typ, "character set") && !strings.Contains(typ, "utf8mb4")
+	g.ASCII = p.d.LexRules().Foreign || strings.Contains(typ, "character set") && !strings.Contains(typ, "utf8mb4")
 	return g
 }
 
@@ -181,7 +183,7 @@ func (p *planning) noteGiven(g GivenArg, c *Column, literal string) {
 // notedText notes that the planner decides by a string that is given, where not every short
 // one of ASCII characters has the same outcome, and returns it.
 func (p *planning) notedText(g GivenArg, s string) string {
-	if !g.TimeText && (g.Length == 0 || g.Length >= maxShort) && p.short(s) {
+	if !g.TimeText && (g.Length == 0 || g.Length >= lex.MaxShort) && p.short(s) {
 		return s
 	}
 	return p.noted(s)

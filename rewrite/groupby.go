@@ -1,6 +1,10 @@
 package rewrite
 
-import "strconv"
+import (
+	"strconv"
+
+	"github.com/slotsql/slotsql/rewrite/lex"
+)
 
 // This file says which blocks make groups, and what GROUP BY names.
 
@@ -108,7 +112,7 @@ func (b *blockReader) position(e *Expr) int {
 		switch {
 		case t.Start == e.Start && !src.is(i-1, "BY") && !src.is(i-1, ","):
 			return 0 // (1) is no position
-		case t.Kind == ParamTok && t.Start >= e.Start && t.End <= e.End:
+		case t.Kind == lex.Param && t.Start >= e.Start && t.End <= e.End:
 			return 0
 		}
 	}

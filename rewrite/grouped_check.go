@@ -62,7 +62,7 @@ func (g *grouper) condition(sql string) (e *Expr, in *grouper) {
 	}
 	here := *g
 	m := *g.dml
-	m.planning = &planning{Planner: g.Planner, d: g.d, src: newSource(g.d.Lexis(), query)}
+	m.planning = &planning{Planner: g.Planner, d: g.d, src: newSource(g.d.LexRules(), query)}
 	here.dml = &m
 	return st.Select.Where, &here
 }

@@ -156,7 +156,7 @@ func (g *groupSummer) clauses() bool {
 		if !src.is(i, "HAVING") || src.tokenAt(q.Having.Start) != i+1 {
 			return false
 		}
-		g.out = append(g.out, edit{src.tokens[i].Span, "WHERE"})
+		g.out = append(g.out, edit{Span(src.tokens[i].Span), "WHERE"})
 		return true
 	}
 	return i == len(src.tokens) || src.is(i, ";") || src.is(i, "ORDER") || src.is(i, "LIMIT")

@@ -3,6 +3,8 @@ package rewrite
 import (
 	"strings"
 	"sync/atomic"
+
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // This file has what a plan that several statements share says of each of them: pieces with
@@ -14,7 +16,7 @@ import (
 type Holes struct {
 	plan *SharedPlan
 	sql  string // the statement
-	at   []hole
+	at   []lex.Field
 	made []atomic.Pointer[string] // by holed.number
 }
 
@@ -69,7 +71,7 @@ type piece struct {
 	first, last int // -1: nothing follows
 }
 
-func (x *holed) fill(sql string, holes []hole) string {
+func (x *holed) fill(sql string, holes []lex.Field) string {
 	switch {
 	case x.pieces == nil:
 		return sql
@@ -94,11 +96,11 @@ func (x *holed) inStatement() bool {
 	return x.pieces == nil || len(x.pieces) == 1 && x.pieces[0].same == ""
 }
 
-func (p *piece) of(sql string, holes []hole) string {
+func (p *piece) of(sql string, holes []lex.Field) string {
 	if p.first < 0 {
 		return ""
 	}
-	return sql[holes[p.first].start:holes[p.last].end]
+	return sql[holes[p.first].Start:holes[p.last].End]
 }
 
 // Literal is a number of a plan.
@@ -121,7 +123,7 @@ func (l Literal) Of(h *Holes) int64 {
 	}
 	h.check(l.figure.plan)
 	at := h.at[l.figure.hole]
-	return digitsOf(h.sql[at.start:at.end]) * l.figure.unit
+	return digitsOf(h.sql[at.Start:at.End]) * l.figure.unit
 }
 
 // digitsOf returns the number that all digits of a literal make.

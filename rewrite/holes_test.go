@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // TestSharedPlansAtOnce has statements make their plans of one shared plan from many goroutines at
@@ -21,8 +22,8 @@ func TestSharedPlansAtOnce(t *testing.T) {
 		d := c.Dialects[r.IntN(len(c.Dialects))]
 		s, own := planned(t, c, d)
 		pl := planner(t, c, d)
-		var o rewrite.Outline
-		if !o.Scan(pl.Dialect, s.SQL, noNames(pl)) {
+		var o lex.Shape
+		if !rewrite.ScanShape(pl.Dialect, &o, s.SQL, noNames(pl)) {
 			continue
 		}
 		p := pl.Share(&o, own)
@@ -31,9 +32,9 @@ func TestSharedPlansAtOnce(t *testing.T) {
 		}
 		statements := []filledIn{{s.SQL, p.Of(&o), own}}
 		for range 4 {
-			sql := o.Vary(r, p.Known())
-			var other rewrite.Outline
-			if !other.Scan(pl.Dialect, sql, noNames(pl)) || string(other.Key) != string(o.Key) ||
+			sql := rewrite.Vary(&o, r, p.Known())
+			var other lex.Shape
+			if !rewrite.ScanShape(pl.Dialect, &other, sql, noNames(pl)) || string(other.Key) != string(o.Key) ||
 				string(other.Known(nil, p.Known())) != string(o.Known(nil, p.Known())) {
 				continue
 			}
@@ -46,9 +47,9 @@ func TestSharedPlansAtOnce(t *testing.T) {
 		var all sync.WaitGroup
 		for range 4 {
 			all.Go(func() {
-				var o rewrite.Outline
+				var o lex.Shape
 				for _, f := range statements {
-					o.Scan(pl.Dialect, f.sql, noNames(pl))
+					rewrite.ScanShape(pl.Dialect, &o, f.sql, noNames(pl))
 					for _, got := range []*rewrite.Plan{p.Of(&o), f.got} {
 						if !rewrite.Alike(got, f.want) {
 							t.Errorf("%s/%s %s:\n%s\n%s", c.Class, c.Name, d, f.sql, differ(reflect.ValueOf(got.Whole()), reflect.ValueOf(f.want), ""))
@@ -70,8 +71,8 @@ func TestSharedPlansAtOnce(t *testing.T) {
 func TestHolesOfAnotherPlan(t *testing.T) {
 	pl := rewrite.Planner{Dialect: engines["sqlite"], Catalog: benchCatalog{benchPosts()}}
 	filled := func(sql string) *rewrite.Plan {
-		var o rewrite.Outline
-		if !o.Scan(pl.Dialect, sql, noNames(&pl)) {
+		var o lex.Shape
+		if !rewrite.ScanShape(pl.Dialect, &o, sql, noNames(&pl)) {
 			t.Fatal(sql)
 		}
 		own, err := pl.Plan(sql)

@@ -4,6 +4,8 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // This file has a statement planned whose literals are unknown.
@@ -20,16 +22,16 @@ type marks struct {
 }
 
 // newMarks makes marks for an outline's holes, but for those that are known.
-func newMarks(o *Outline, known []bool) *marks {
-	m := &marks{list: make([]string, len(o.holes)), looked: make([]bool, len(o.holes))}
+func newMarks(o *lex.Shape, known []bool) *marks {
+	m := &marks{list: make([]string, len(o.Fields)), looked: make([]bool, len(o.Fields))}
 	n := 0
-	for i, h := range o.holes {
+	for i, h := range o.Fields {
 		if known[i] {
 			continue
 		}
 		for {
 			n++
-			if m.list[i] = markOf(h.kind, n); !strings.Contains(o.sql, value(m.list[i])) {
+			if m.list[i] = markOf(h.Kind, n); !strings.Contains(o.SQL, value(m.list[i])) {
 				break
 			}
 		}
@@ -38,41 +40,41 @@ func newMarks(o *Outline, known []bool) *marks {
 }
 
 // markOf returns the n-th mark of a kind.
-func markOf(k holeKind, n int) string {
+func markOf(k lex.FieldKind, n int) string {
 	digits := strconv.Itoa(n)
 	padded := strings.Repeat("0", max(0, 4-len(digits))) + digits
 	switch k {
-	case gapHole:
+	case lex.GapField:
 		return "/*~g" + padded + "~*/"
-	case smallHole:
+	case lex.SmallField:
 		return strconv.Itoa(9973 - 3*n)
-	case middleHole:
+	case lex.MiddleField:
 		return "83719" + padded
-	case largeHole:
+	case lex.LargeField:
 		return "83719264500173" + padded
-	case stringHole:
+	case lex.StringField:
 		return "'~s" + padded + "~\u00e9'"
-	case shortHole:
+	case lex.ShortField:
 		return "'~t" + padded + "~'"
 	}
-	return strconv.Itoa(9973-3*n) + "." + "83719264"[:k-pointHole]
+	return strconv.Itoa(9973-3*n) + "." + "83719264"[:k-lex.PointField]
 }
 
 // value returns what of a mark stands in a value that is read from it.
 func value(mark string) string { return strings.Trim(mark, "'") }
 
 // text writes the statement with marks in the place of what they stand for.
-func (m *marks) text(o *Outline) string {
+func (m *marks) text(o *lex.Shape) string {
 	var b strings.Builder
 	end := uint16(0)
-	for i, h := range o.holes {
+	for i, h := range o.Fields {
 		if m.list[i] != "" {
-			b.WriteString(o.sql[end:h.start])
+			b.WriteString(o.SQL[end:h.Start])
 			b.WriteString(m.list[i])
-			end = h.end
+			end = h.End
 		}
 	}
-	b.WriteString(o.sql[end:])
+	b.WriteString(o.SQL[end:])
 	return b.String()
 }
 

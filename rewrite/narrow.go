@@ -1,5 +1,7 @@
 package rewrite
 
+import "github.com/slotsql/slotsql/rewrite/lex"
+
 // A NamingCatalog is a Catalog that finds the names of its tables in a statement by one
 // look-up per word.
 type NamingCatalog interface {
@@ -19,7 +21,7 @@ type Named struct {
 // to plan the statement does not depend on how many there are; nil when it can name none.
 func (pl *Planner) narrowed(sql string) *Planner {
 	c, ok := pl.Catalog.(NamingCatalog)
-	if !ok || len(sql) > maxPlanned || EscapedNames(pl.Dialect.Lexis(), sql) {
+	if !ok || len(sql) > maxPlanned || lex.EscapedNames(pl.Dialect.LexRules(), sql) {
 		return pl
 	}
 	n := c.Named(sql)

@@ -1,5 +1,7 @@
 package rewrite
 
+import "github.com/slotsql/slotsql/rewrite/lex"
+
 // Class is how the planner has classified a statement.
 type Class string
 
@@ -51,7 +53,7 @@ type Plan struct {
 	Effects Effect
 	// TxEvents are the effects of the SQL on the transaction, computed once if Effects
 	// has TxControl; nil otherwise.
-	TxEvents []TxEvent
+	TxEvents []lex.TxEvent
 
 	Grouping
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/slotsql/slotsql/internal/golden"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // The fuzz targets of the planner, one for each dialect, hold it to these
@@ -129,7 +130,7 @@ func (c *planCheck) plan(p *rewrite.Plan, sql string) {
 		c.parses(what, b.SQL.Of(nil))
 	}
 	truncate := false
-	for _, tok := range rewrite.Tokens(c.d.Lexis(), sql)[:min(1, len(rewrite.Tokens(c.d.Lexis(), sql)))] {
+	for _, tok := range lex.Tokens(c.d.LexRules(), sql)[:min(1, len(lex.Tokens(c.d.LexRules(), sql)))] {
 		truncate = strings.EqualFold(sql[tok.Start:tok.End], "truncate")
 	}
 	if p.SQL != sql {
@@ -214,8 +215,8 @@ func (c *planCheck) parses(what, sql string) {
 
 func (c *planCheck) placeholders(sql string) []string {
 	var out []string
-	for _, tok := range rewrite.Tokens(c.d.Lexis(), sql) {
-		if tok.Kind == rewrite.ParamTok {
+	for _, tok := range lex.Tokens(c.d.LexRules(), sql) {
+		if tok.Kind == lex.Param {
 			out = append(out, sql[tok.Start:tok.End])
 		}
 	}

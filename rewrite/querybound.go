@@ -3,6 +3,8 @@ package rewrite
 import (
 	"slices"
 	"strings"
+
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // A bound may be a query:
@@ -165,7 +167,7 @@ func (v *oneValue) oneRow() bool {
 
 // number returns the literal that a token is; "" for another one.
 func (s *source) number(i int) string {
-	if i >= len(s.tokens) || s.tokens[i].Kind != NumberTok {
+	if i >= len(s.tokens) || s.tokens[i].Kind != lex.Number {
 		return ""
 	}
 	return s.sql[s.tokens[i].Start:s.tokens[i].End]

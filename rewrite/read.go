@@ -3,6 +3,8 @@ package rewrite
 import (
 	"slices"
 	"strings"
+
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // A reader walks a query and collects the edits that turn counters into
@@ -43,7 +45,7 @@ const (
 
 // queryReader reads a query whose rows go to the application.
 func (p *planning) queryReader() *reader {
-	if hintOf(p.src.sql) == hintBase {
+	if lex.HintOf(p.src.sql) == lex.HintBase {
 		return &reader{planning: p, values: baseValues}
 	}
 	return &reader{planning: p, values: asConfigured}

@@ -3,6 +3,8 @@ package rewrite
 import (
 	"reflect"
 	"strings"
+
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // This file finds what of a shared plan comes from the marks in its statement, and makes holes
@@ -132,7 +134,7 @@ func (c *cook) pieces(s string) []piece {
 // leftOver fails where a string has what a mark stands for otherwise than the statement.
 func (c *cook) leftOver(own string) {
 	for _, mark := range c.marks.list {
-		if mark != "" && !isDigit(mark[0]) && strings.Contains(own, value(mark)) {
+		if mark != "" && !lex.IsDigit(mark[0]) && strings.Contains(own, value(mark)) {
 			c.failed = true
 		}
 	}
@@ -150,7 +152,7 @@ func (c *cook) nextMark(s, rest string) (hole, at int) {
 			continue
 		}
 		before, after := len(s)-len(rest)+j-1, j+len(mark)
-		if isDigit(mark[0]) && (before >= 0 && numeric(s[before]) || after < len(rest) && numeric(rest[after])) ||
+		if lex.IsDigit(mark[0]) && (before >= 0 && numeric(s[before]) || after < len(rest) && numeric(rest[after])) ||
 			mark[0] == '\'' && (before >= 0 && s[before] == '\'' || after < len(rest) && rest[after] == '\'') {
 			c.failed = true
 			return -1, 0
@@ -161,7 +163,7 @@ func (c *cook) nextMark(s, rest string) (hole, at int) {
 }
 
 // numeric reports whether a byte next to a number may be a part of it.
-func numeric(b byte) bool { return isWordPart(b) || b == '.' }
+func numeric(b byte) bool { return lex.IsWordPart(b) || b == '.' }
 
 // next returns the hole with a mark behind another one, -1 for none.
 func (c *cook) next(i int) int {
@@ -187,7 +189,7 @@ func (c *cook) inLiteral(l *Literal) {
 		return
 	}
 	for i, mark := range c.marks.list {
-		if mark == "" || !isDigit(mark[0]) {
+		if mark == "" || !lex.IsDigit(mark[0]) {
 			continue
 		}
 		of, unit := digitsOf(mark), int64(1)

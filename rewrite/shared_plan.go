@@ -4,6 +4,8 @@ import (
 	"reflect"
 	"slices"
 	"sync/atomic"
+
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // A SharedPlan is the plan of all statements of one shape that agree in the literals on
@@ -38,8 +40,8 @@ const maxTries = 8
 // Share makes a plan that a statement of which o is the outline shares with others; nil
 // where it shares none. own is the statement's plan, made for itself, which the shared one
 // must come out as.
-func (pl *Planner) Share(o *Outline, own *Plan) *SharedPlan {
-	s := &SharedPlan{known: make([]bool, len(o.holes))}
+func (pl *Planner) Share(o *lex.Shape, own *Plan) *SharedPlan {
+	s := &SharedPlan{known: make([]bool, len(o.Fields))}
 	for range maxTries {
 		m := newMarks(o, s.known)
 		marked := *pl
@@ -75,22 +77,11 @@ func alike(a, b *Plan) bool {
 	return reflect.DeepEqual(&one, &other)
 }
 
-// Known returns the literals by which the planner has decided, as a key: statements of one
-// shape with the same ones have one plan. known says which they are.
-func (o *Outline) Known(buf []byte, known []bool) []byte {
-	for i, k := range known {
-		if k {
-			buf = append(append(buf, o.sql[o.holes[i].start:o.holes[i].end]...), 0)
-		}
-	}
-	return buf
-}
-
 // Known reports, by hole, whether the planner has decided by what stands there.
 func (s *SharedPlan) Known() []bool { return slices.Clone(s.known) }
 
 // Of returns the plan of a statement of the shape that has the known literals.
-func (s *SharedPlan) Of(o *Outline) *Plan {
+func (s *SharedPlan) Of(o *lex.Shape) *Plan {
 	made := &struct {
 		Plan
 		of Holes
@@ -101,13 +92,13 @@ func (s *SharedPlan) Of(o *Outline) *Plan {
 
 // Fill is Of, except that it writes into p and h instead of allocating them. What the Plan refers
 // to is still that of the shared plan, which is never changed.
-func (s *SharedPlan) Fill(o *Outline, p *Plan, h *Holes) {
+func (s *SharedPlan) Fill(o *lex.Shape, p *Plan, h *Holes) {
 	*p = *s.plan
 	for _, h := range s.heads {
-		*h.of(p) = h.sql.fill(o.sql, o.holes)
+		*h.of(p) = h.sql.fill(o.SQL, o.Fields)
 	}
 	if s.holed { // o is used again for other statements
-		h.plan, h.sql, h.at, h.made = s, o.sql, slices.Clone(o.holes), make([]atomic.Pointer[string], s.made)
+		h.plan, h.sql, h.at, h.made = s, o.SQL, slices.Clone(o.Fields), make([]atomic.Pointer[string], s.made)
 		p.Holes = h
 	}
 }

@@ -1,6 +1,10 @@
 package rewrite
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/slotsql/slotsql/rewrite/lex"
+)
 
 // A slotted upsert evaluates the application's WHERE, and when it affects no row
 // the application's own SQL evaluates it again. Queries that are split evaluate
@@ -30,7 +34,7 @@ type Steady struct {
 
 // Names returns the set of the names in a list, blanks apart, and of more names.
 func Names(list string, more ...string) map[string]bool {
-	out := wordSet(list)
+	out := lex.WordSet(list)
 	for _, name := range more {
 		out[name] = true
 	}

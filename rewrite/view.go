@@ -1,5 +1,7 @@
 package rewrite
 
+import "github.com/slotsql/slotsql/rewrite/lex"
+
 // A View is a view, at whatever depth, over counter tables, or a routine that
 // the configuration says touches them. What it does is done inside the
 // database, on base values, so a statement that names the view, or calls the
@@ -33,7 +35,7 @@ func (pl *Planner) views() []View {
 // statement, and of the routines that it calls, and says which is one of them.
 func (p *planning) viewed() (tables []*Table, why string) {
 	for _, v := range p.views() {
-		named := (p.src.exec || p.src.large) && containsFold(p.src.sql, Spelled(v.Name))
+		named := (p.src.exec || p.src.large) && lex.ContainsFold(p.src.sql, lex.Spelled(v.Name))
 		for i, tok := range p.src.tokens {
 			named = named || p.tokenNames(tok, v.Name) && (!v.Routine || p.called(i))
 		}
@@ -86,7 +88,7 @@ func (p *planning) definesTable() bool {
 // called reports whether a token that is a routine's name stands where one is
 // called: before an argument list, behind CALL, or inside a string.
 func (p *planning) called(i int) bool {
-	if k := p.src.tokens[i].Kind; k == StringTok || k == Bad {
+	if k := p.src.tokens[i].Kind; k == lex.String || k == lex.Bad {
 		return true
 	}
 	if p.src.is(i+1, "(") {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // Several queries of totals in one call are sent in one call, each in the form that it has alone. Nothing
@@ -75,7 +76,7 @@ func allReturn(parts []*Run) bool {
 			continue
 		}
 		query := part.Plan.SQL
-		for i, t := range rewrite.Tokens(part.conn.Dialect().Lexis(), query) {
+		for i, t := range lex.Tokens(part.conn.Dialect().LexRules(), query) {
 			word := strings.ToUpper(query[t.Start:t.End])
 			if word == "INTO" || i == 0 && word != "SELECT" && word != "VALUES" && word != "TABLE" {
 				return false

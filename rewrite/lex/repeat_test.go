@@ -1,4 +1,4 @@
-package rewrite_test
+package lex_test
 
 import (
 	"strings"
@@ -7,11 +7,11 @@ import (
 	"github.com/slotsql/slotsql/dialect/mysql"
 	"github.com/slotsql/slotsql/dialect/postgres"
 	"github.com/slotsql/slotsql/dialect/sqlite"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 func TestRepeatable(t *testing.T) {
-	lexes := map[string]*rewrite.Lexis{"mysql": mysql.New().Lexis(), "postgres": postgres.New().Lexis(), "sqlite": sqlite.New().Lexis()}
+	lexes := map[string]*lex.Rules{"mysql": mysql.New().LexRules(), "postgres": postgres.New().LexRules(), "sqlite": sqlite.New().LexRules()}
 	for _, c := range []struct{ sql, why string }{
 		{"SELECT views FROM posts WHERE id = 1", ""},
 		{"-- c\n(SELECT COUNT(*), coalesce(sum(views), 0) FROM posts WHERE id IN (1, 2)) ;", ""},
@@ -46,7 +46,7 @@ func TestRepeatable(t *testing.T) {
 		{"SELECT 'views", "unterminated"},
 	} {
 		for name, lx := range lexes {
-			if got := rewrite.Repeatable(lx, c.sql); (got.Why == "") != (c.why == "") || !strings.Contains(got.Why, c.why) {
+			if got := lex.Repeatable(lx, c.sql); (got.Why == "") != (c.why == "") || !strings.Contains(got.Why, c.why) {
 				if strings.HasPrefix(c.sql, `SELECT "my_f"`) && name == "mysql" {
 					continue // a string there
 				}
@@ -60,7 +60,7 @@ func TestRepeatable(t *testing.T) {
 		"SELECT views /*! FOR UPDATE */ FROM posts": "executable",
 		"SELECT `my_f`(views) FROM posts":           "my_f",
 	} {
-		if got := rewrite.Repeatable(lexes["mysql"], sql); !strings.Contains(got.Why, why) {
+		if got := lex.Repeatable(lexes["mysql"], sql); !strings.Contains(got.Why, why) {
 			t.Errorf("%s: %q, want %q", sql, got.Why, why)
 		}
 	}
@@ -73,7 +73,7 @@ func TestRepeatable(t *testing.T) {
 		"SELECT DISTINCT ON (title) views FROM posts":                           {false, true},
 		"SELECT views FROM posts ORDER BY id FETCH FIRST 3 ROWS ONLY":           {true, true},
 	} {
-		if got := rewrite.Repeatable(lexes["postgres"], sql); got.Why != "" || got.Ordered != want[0] || got.Limited != want[1] {
+		if got := lex.Repeatable(lexes["postgres"], sql); got.Why != "" || got.Ordered != want[0] || got.Limited != want[1] {
 			t.Errorf("%s: %+v, want %v", sql, got, want)
 		}
 	}

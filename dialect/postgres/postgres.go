@@ -11,6 +11,7 @@ import (
 
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 var _ dialect.Dialect = (*Dialect)(nil)
@@ -27,7 +28,7 @@ func (*Dialect) Name() string { return "postgres" }
 // NameRules implements dialect.Dialect.
 func (*Dialect) NameRules() dialect.NameRules { return dialect.NameRules{Bytes: 63} }
 
-var lexis = rewrite.Lexis{
+var lexRules = lex.Rules{
 	NestedComment:  true,
 	ReturnEndsLine: true,
 	EString:        true,
@@ -36,9 +37,9 @@ var lexis = rewrite.Lexis{
 	SelectInto:     true,
 }
 
-// Lexis returns PostgreSQL's lexical rules, with standard_conforming_strings
+// LexRules returns PostgreSQL's lexical rules, with standard_conforming_strings
 // on as it has been by default since version 9.1.
-func (*Dialect) Lexis() *rewrite.Lexis { return &lexis }
+func (*Dialect) LexRules() *lex.Rules { return &lexRules }
 
 // maxIdent is the longest identifier in bytes (NAMEDATALEN - 1).
 const maxIdent = 63

@@ -1,104 +1,81 @@
-package rewrite
+package lex
 
 import (
 	"strings"
 	"unicode/utf8"
 )
 
-// Lexis is the lexical part of a dialect: what quotes, comments and
-// placeholders look like. The zero value is standard SQL.
-type Lexis struct {
-	Backtick       bool // `name` is an identifier
-	Bracket        bool // [name] is an identifier
-	DoubleString   bool // "text" is a string (MySQL without ANSI_QUOTES)
-	Backslash      bool // \ escapes inside '...' (and inside "..." with DoubleString)
-	HashComment    bool // # starts a comment
-	DashSpace      bool // -- starts a comment only before white space or the end
-	NestedComment  bool // /* /* */ */ nests
-	ReturnEndsLine bool // a carriage return ends a -- comment, too
-	MarkIsSpace    bool // a byte order mark is white space
-	ExecComment    bool // /*! ... */ and /*M! ... */ hold code
-	EString        bool // E'...', B'', X'', N'', U&'...', U&"..."
-	DollarString   bool // $tag$ ... $tag$
-	DollarParam    bool // $1
-	QuestionParam  bool // ?
-	QuestionNumber bool // ?7
-	NamedParam     bool // :name, @name, #name, $name
-	AtVariable     bool // @name and @@name are variables
-	SelectInto     bool // SELECT ... INTO name makes a table
+// Span is a byte range [Start, End) of a statement.
+type Span struct{ Start, End int }
 
-	// Foreign reports whether statements come in another character set than UTF-8:
-	// bytes beyond ASCII are only understood inside quotes and comments.
-	Foreign bool
-	// Wide is set for a character set in which the bytes of a character may look
-	// like ASCII.
-	Wide Wide
-}
-
-// Wide tells the characters of a character set apart. Two that are equal do so
-// alike.
-type Wide interface {
-	// Len returns how many bytes the character at a place of a statement has.
-	Len(sql string, i int) int
-}
-
-// TokenKind is the kind of a Token.
-type TokenKind uint8
+// Kind is the kind of a Token.
+type Kind uint8
 
 // The kinds of token. Comments and white space are not tokens.
 const (
-	EOF  TokenKind = iota
-	Word           // an unquoted identifier or a keyword
+	EOF  Kind = iota
+	Word      // an unquoted identifier or a keyword
 	QuotedIdent
-	StringTok
-	NumberTok
-	ParamTok
+	String
+	Number
+	Param
 	Variable // @name, @@name
 	Operator // operators and punctuation, one token per ( ) , ; . and per run of operator characters
-	Bad      // an unterminated quote or comment, or a byte that fits nothing; runs to the end of the statement for the former
+	Bad      // an unterminated quote or comment, up to the end of the statement, or a byte that begins no token
 )
 
 // Token is one lexical element of a statement.
 type Token struct {
-	Kind TokenKind
+	Kind Kind
 	Span
 }
 
-// Scanner cuts a statement into tokens. It never fails: what it does not
-// understand comes as Bad. It is bounded by one pass over the statement.
+// Scanner divides a statement into tokens, in one pass. It never fails: what it does not
+// understand is a Bad token.
 type Scanner struct {
-	lx  *Lexis
-	sql string
-	pos int
+	rules *Rules
+	sql   string
+	pos   int
 
-	// Exec reports whether an executable comment has been met.
+	// Exec reports whether there has been an executable comment.
 	Exec bool
 }
 
 // NewScanner starts at offset 0 of sql.
-func NewScanner(lx *Lexis, sql string) *Scanner { return &Scanner{lx: lx, sql: sql} }
+func NewScanner(rules *Rules, sql string) *Scanner { return &Scanner{rules: rules, sql: sql} }
 
 // Tokens returns all tokens of sql, without the final EOF.
-func Tokens(lx *Lexis, sql string) []Token {
-	s := NewScanner(lx, sql)
-	out := make([]Token, 0, len(sql)/5+4)
+func Tokens(rules *Rules, sql string) []Token {
+	tokens, _ := Scan(rules, sql)
+	return tokens
+}
+
+// Scan returns all tokens of sql, without the final EOF, and whether there are executable comments.
+func Scan(rules *Rules, sql string) (tokens []Token, exec bool) {
+	s := NewScanner(rules, sql)
+	tokens = make([]Token, 0, len(sql)/5+4)
 	for {
 		t := s.Next()
 		if t.Kind == EOF {
-			return out
+			return tokens, s.Exec
 		}
-		out = append(out, t)
+		tokens = append(tokens, t)
 	}
 }
 
 func isSpace(c byte) bool {
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\v'
 }
-func isDigit(c byte) bool { return c >= '0' && c <= '9' }
+
+// IsDigit reports whether a byte is an ASCII digit.
+func IsDigit(c byte) bool { return c >= '0' && c <= '9' }
+
 func isWordStart(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' || c >= utf8.RuneSelf
 }
-func isWordPart(c byte) bool { return isWordStart(c) || isDigit(c) || c == '$' }
+
+// IsWordPart reports whether a byte may be in a word. Bytes beyond ASCII may.
+func IsWordPart(c byte) bool { return isWordStart(c) || IsDigit(c) || c == '$' }
 
 const operatorBytes = "+-*/<>=~!@#%^&|`?:\\"
 
@@ -114,34 +91,34 @@ func (s *Scanner) Next() Token {
 	c := s.sql[start]
 	switch {
 	case c == '\'':
-		return s.quoted(start, start, '\'', StringTok, s.lx.Backslash)
+		return s.quoted(start, start, '\'', String, s.rules.Backslash)
 	case c == '"':
-		if s.lx.DoubleString {
-			return s.quoted(start, start, '"', StringTok, s.lx.Backslash)
+		if s.rules.DoubleString {
+			return s.quoted(start, start, '"', String, s.rules.Backslash)
 		}
 		return s.quoted(start, start, '"', QuotedIdent, false)
-	case c == '`' && s.lx.Backtick:
+	case c == '`' && s.rules.Backtick:
 		return s.quoted(start, start, '`', QuotedIdent, false)
-	case c == '[' && s.lx.Bracket:
+	case c == '[' && s.rules.Bracket:
 		if i := strings.IndexByte(s.sql[start:], ']'); i >= 0 {
 			return s.token(QuotedIdent, start, start+i+1)
 		}
 		return s.token(Bad, start, len(s.sql))
-	case c >= utf8.RuneSelf && s.lx.Foreign:
+	case c >= utf8.RuneSelf && s.rules.Foreign:
 		return s.token(Bad, start, len(s.sql))
 	case isWordStart(c):
 		return s.word(start)
-	case isDigit(c) || c == '.' && s.at(start+1, isDigit):
+	case IsDigit(c) || c == '.' && s.at(start+1, IsDigit):
 		return s.number(start)
-	case c == '?' && s.lx.QuestionParam:
+	case c == '?' && s.rules.QuestionParam:
 		end := start + 1
-		for s.lx.QuestionNumber && s.at(end, isDigit) {
+		for s.rules.QuestionNumber && s.at(end, IsDigit) {
 			end++
 		}
-		return s.token(ParamTok, start, end)
+		return s.token(Param, start, end)
 	case c == '$':
 		return s.dollar(start)
-	case c == '@' && s.lx.AtVariable:
+	case c == '@' && s.rules.AtVariable:
 		end := start + 1
 		if s.at(end, func(b byte) bool { return b == '@' }) {
 			end++
@@ -149,11 +126,11 @@ func (s *Scanner) Next() Token {
 		if end < len(s.sql) && (s.sql[end] == '`' || s.sql[end] == '\'' || s.sql[end] == '"') {
 			return s.quoted(start, end, s.sql[end], Variable, false)
 		}
-		for s.at(end, func(b byte) bool { return b == '.' || isWordPart(b) && (b < utf8.RuneSelf || !s.lx.Foreign) }) {
+		for s.at(end, func(b byte) bool { return b == '.' || IsWordPart(b) && (b < utf8.RuneSelf || !s.rules.Foreign) }) {
 			end++
 		}
 		return s.token(Variable, start, end)
-	case s.lx.NamedParam && strings.IndexByte(nameMarks, c) >= 0:
+	case s.rules.NamedParam && strings.IndexByte(nameMarks, c) >= 0:
 		return s.name(start, start+1)
 	case strings.IndexByte("(),;.[]{}", c) >= 0:
 		return s.token(Operator, start, start+1)
@@ -163,7 +140,7 @@ func (s *Scanner) Next() Token {
 	return s.token(Bad, start, start+1)
 }
 
-func (s *Scanner) token(k TokenKind, start, end int) Token {
+func (s *Scanner) token(k Kind, start, end int) Token {
 	s.pos = end
 	return Token{k, Span{start, end}}
 }
@@ -171,13 +148,13 @@ func (s *Scanner) token(k TokenKind, start, end int) Token {
 func (s *Scanner) at(i int, f func(byte) bool) bool { return i < len(s.sql) && f(s.sql[i]) }
 
 func (s *Scanner) wordEnd(i int) int {
-	for i < len(s.sql) && isWordPart(s.sql[i]) && (s.sql[i] < utf8.RuneSelf || !s.lx.Foreign) {
+	for i < len(s.sql) && IsWordPart(s.sql[i]) && (s.sql[i] < utf8.RuneSelf || !s.rules.Foreign) {
 		i++
 	}
 	return i
 }
 
-// skip passes white space and comments. It returns false with a Bad token for
+// skip skips white space and comments. It returns false with a Bad token for
 // a comment that does not end.
 func (s *Scanner) skip() (Token, bool) {
 	for s.pos < len(s.sql) {
@@ -186,14 +163,14 @@ func (s *Scanner) skip() (Token, bool) {
 		switch {
 		case isSpace(c):
 			s.pos++
-		case s.lx.MarkIsSpace && strings.HasPrefix(rest, "\ufeff"):
+		case s.rules.MarkIsSpace && strings.HasPrefix(rest, "\ufeff"):
 			s.pos += len("\ufeff")
-		case c == '#' && s.lx.HashComment:
+		case c == '#' && s.rules.HashComment:
 			s.line()
-		case strings.HasPrefix(rest, "--") && (!s.lx.DashSpace || len(rest) == 2 || isSpace(rest[2])):
+		case strings.HasPrefix(rest, "--") && (!s.rules.DashSpace || len(rest) == 2 || isSpace(rest[2])):
 			s.line()
 		case strings.HasPrefix(rest, "/*"):
-			if s.lx.ExecComment && (strings.HasPrefix(rest, "/*!") || strings.HasPrefix(rest, "/*M!")) {
+			if s.rules.ExecComment && (strings.HasPrefix(rest, "/*!") || strings.HasPrefix(rest, "/*M!")) {
 				s.Exec = true
 			}
 			end := s.comment()
@@ -210,7 +187,7 @@ func (s *Scanner) skip() (Token, bool) {
 
 func (s *Scanner) line() {
 	ends := "\n"
-	if s.lx.ReturnEndsLine {
+	if s.rules.ReturnEndsLine {
 		ends = "\r\n"
 	}
 	if i := strings.IndexAny(s.sql[s.pos:], ends); i >= 0 {
@@ -222,7 +199,7 @@ func (s *Scanner) line() {
 
 // comment returns the end of the block comment at s.pos, or -1.
 func (s *Scanner) comment() int {
-	if !s.lx.NestedComment {
+	if !s.rules.NestedComment {
 		i := strings.Index(s.sql[s.pos+2:], "*/")
 		if i < 0 {
 			return -1
@@ -250,11 +227,11 @@ func (s *Scanner) comment() int {
 
 // quoted scans a quoted run whose opening quote q is at open; the quote
 // doubled stands for itself.
-func (s *Scanner) quoted(start, open int, q byte, k TokenKind, backslash bool) Token {
+func (s *Scanner) quoted(start, open int, q byte, k Kind, backslash bool) Token {
 	for i := open + 1; i < len(s.sql); i++ {
 		switch {
-		case s.sql[i] >= utf8.RuneSelf && s.lx.Wide != nil:
-			i += s.lx.Wide.Len(s.sql, i) - 1
+		case s.sql[i] >= utf8.RuneSelf && s.rules.Wide != nil:
+			i += s.rules.Wide.Len(s.sql, i) - 1
 		case s.sql[i] == '\\' && backslash:
 			i++
 		case s.sql[i] == q:
@@ -282,10 +259,10 @@ func (s *Scanner) word(start int) Token {
 func (s *Scanner) prefixed(start, end int) (Token, bool) {
 	prefix := s.sql[start:end]
 	if s.sql[end] == '&' {
-		if s.lx.EString && (prefix == "u" || prefix == "U") && end+1 < len(s.sql) {
+		if s.rules.EString && (prefix == "u" || prefix == "U") && end+1 < len(s.sql) {
 			switch s.sql[end+1] {
 			case '\'':
-				return s.quoted(start, end+1, '\'', StringTok, false), true
+				return s.quoted(start, end+1, '\'', String, false), true
 			case '"':
 				return s.quoted(start, end+1, '"', QuotedIdent, false), true
 			}
@@ -293,10 +270,10 @@ func (s *Scanner) prefixed(start, end int) (Token, bool) {
 		return Token{}, false
 	}
 	if len(prefix) == 1 && strings.ContainsAny(prefix, "xXbBnN") {
-		return s.quoted(start, end, '\'', StringTok, s.lx.Backslash), true
+		return s.quoted(start, end, '\'', String, s.rules.Backslash), true
 	}
-	if len(prefix) == 1 && s.lx.EString && (prefix == "e" || prefix == "E") {
-		return s.quoted(start, end, '\'', StringTok, true), true
+	if len(prefix) == 1 && s.rules.EString && (prefix == "e" || prefix == "E") {
+		return s.quoted(start, end, '\'', String, true), true
 	}
 	return Token{}, false
 }
@@ -305,52 +282,52 @@ func (s *Scanner) number(start int) Token {
 	i := start
 	if s.sql[i] == '0' && i+1 < len(s.sql) && strings.IndexByte("xXbBoO", s.sql[i+1]) >= 0 {
 		i += 2
-		for s.at(i, isWordPart) {
+		for s.at(i, IsWordPart) {
 			i++
 		}
-		return s.token(NumberTok, start, i)
+		return s.token(Number, start, i)
 	}
 	for i < len(s.sql) {
 		c := s.sql[i]
 		switch {
-		case isDigit(c) || c == '.' || c == '_':
+		case IsDigit(c) || c == '.' || c == '_':
 			i++
-		case (c == 'e' || c == 'E') && i+1 < len(s.sql) && isDigit(s.sql[i+1]):
+		case (c == 'e' || c == 'E') && i+1 < len(s.sql) && IsDigit(s.sql[i+1]):
 			i += 2
-		case (c == 'e' || c == 'E') && i+2 < len(s.sql) && (s.sql[i+1] == '+' || s.sql[i+1] == '-') && isDigit(s.sql[i+2]):
+		case (c == 'e' || c == 'E') && i+2 < len(s.sql) && (s.sql[i+1] == '+' || s.sql[i+1] == '-') && IsDigit(s.sql[i+2]):
 			i += 3
 		default:
-			return s.token(NumberTok, start, i)
+			return s.token(Number, start, i)
 		}
 	}
-	return s.token(NumberTok, start, i)
+	return s.token(Number, start, i)
 }
 
 func (s *Scanner) dollar(start int) Token {
 	end := start + 1
-	if s.lx.DollarParam && s.at(end, isDigit) {
-		for s.at(end, isDigit) {
+	if s.rules.DollarParam && s.at(end, IsDigit) {
+		for s.at(end, IsDigit) {
 			end++
 		}
-		return s.token(ParamTok, start, end)
+		return s.token(Param, start, end)
 	}
-	if s.lx.DollarString {
-		for s.at(end, func(b byte) bool { return isWordPart(b) && b != '$' }) {
+	if s.rules.DollarString {
+		for s.at(end, func(b byte) bool { return IsWordPart(b) && b != '$' }) {
 			end++
 		}
 		if s.at(end, func(b byte) bool { return b == '$' }) {
 			tag := s.sql[start : end+1]
 			if i := strings.Index(s.sql[end+1:], tag); i >= 0 {
-				return s.token(StringTok, start, end+1+i+len(tag))
+				return s.token(String, start, end+1+i+len(tag))
 			}
 			return s.token(Bad, start, len(s.sql))
 		}
 		return s.token(Bad, start, start+1)
 	}
-	if s.lx.NamedParam {
+	if s.rules.NamedParam {
 		return s.name(start, end)
 	}
-	if s.at(end, isWordPart) {
+	if s.at(end, IsWordPart) {
 		return s.token(Word, start, s.wordEnd(end))
 	}
 	return s.token(Bad, start, start+1)
@@ -362,9 +339,9 @@ func (s *Scanner) operator(start int) Token {
 	for i < len(s.sql) && strings.IndexByte(operatorBytes, s.sql[i]) >= 0 {
 		rest := s.sql[i:]
 		if strings.HasPrefix(rest, "--") || strings.HasPrefix(rest, "/*") ||
-			rest[0] == '#' && s.lx.HashComment || rest[0] == '`' && s.lx.Backtick ||
-			rest[0] == '?' && s.lx.QuestionParam || rest[0] == '@' && s.lx.AtVariable ||
-			s.lx.NamedParam && strings.IndexByte(nameMarks, rest[0]) >= 0 {
+			rest[0] == '#' && s.rules.HashComment || rest[0] == '`' && s.rules.Backtick ||
+			rest[0] == '?' && s.rules.QuestionParam || rest[0] == '@' && s.rules.AtVariable ||
+			s.rules.NamedParam && strings.IndexByte(nameMarks, rest[0]) >= 0 {
 			break
 		}
 		i++

@@ -1,4 +1,4 @@
-package rewrite
+package lex
 
 import (
 	"fmt"
@@ -61,7 +61,7 @@ func TestNameIndexAllocatesNothing(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 	if len(index.always) > 0 {
-		t.Errorf("%d names are looked for by themselves", len(index.always))
+		t.Errorf("%d names are searched for in every statement", len(index.always))
 	}
 }
 
@@ -95,16 +95,16 @@ func FuzzNameIndex(f *testing.F) {
 			return
 		}
 		index := NewNameIndex([]string{name})
-		for _, lx := range []*Lexis{
+		for _, lx := range []*Rules{
 			{Backtick: true, DoubleString: true, Backslash: true, HashComment: true, ExecComment: true, QuestionParam: true, AtVariable: true},
 			{NestedComment: true, EString: true, DollarString: true, DollarParam: true},
 			{Backtick: true, Bracket: true, QuestionParam: true, QuestionNumber: true, NamedParam: true, MarkIsSpace: true},
 		} {
 			for _, tok := range Tokens(lx, sql) {
 				s := sql[tok.Start:tok.End]
-				named := tok.Kind == Word && spells(s, name)
+				named := tok.Kind == Word && Spells(s, name)
 				if tok.Kind == QuotedIdent && !strings.ContainsAny(name, "\"`'") && len(s) > 1 {
-					named = spells(s[1:len(s)-1], name)
+					named = Spells(s[1:len(s)-1], name)
 				}
 				if named && len(s) < 1000 && asciiOrSame(s, name) && !index.In(sql) {
 					t.Fatalf("%q: %q is not found", sql, name)
@@ -117,5 +117,5 @@ func FuzzNameIndex(f *testing.F) {
 // asciiOrSame leaves out letters whose other case has another length: no engine takes
 // one for the other.
 func asciiOrSame(token, name string) bool {
-	return len(token) >= len(name) && containsFold(token, name)
+	return len(token) >= len(name) && ContainsFold(token, name)
 }

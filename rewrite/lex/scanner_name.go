@@ -1,4 +1,4 @@
-package rewrite
+package lex
 
 import "strings"
 
@@ -9,12 +9,12 @@ const nameMarks = ":@#"
 // takes names that begin with a digit, and those of Tcl: $ns::array(key). It refuses a statement
 // with half a name, so nothing behind one is looked at.
 func (s *Scanner) name(start, i int) Token {
-	if !s.at(i, isWordPart) && !strings.HasPrefix(s.sql[i:], "::") {
+	if !s.at(i, IsWordPart) && !strings.HasPrefix(s.sql[i:], "::") {
 		return s.token(Bad, start, i)
 	}
 	for named := false; ; {
 		switch {
-		case s.at(i, isWordPart):
+		case s.at(i, IsWordPart):
 			i, named = i+1, true
 		case strings.HasPrefix(s.sql[i:], "::"):
 			i += 2
@@ -25,9 +25,9 @@ func (s *Scanner) name(start, i int) Token {
 			if n < 0 || s.sql[i+n] != ')' {
 				return s.token(Bad, start, len(s.sql))
 			}
-			return s.token(ParamTok, start, i+n+1)
+			return s.token(Param, start, i+n+1)
 		default:
-			return s.token(ParamTok, start, i)
+			return s.token(Param, start, i)
 		}
 	}
 }

@@ -1,30 +1,29 @@
-package rewrite
+package lex
 
 import "strings"
 
-// A NameIndex finds out which of some names may occur in a statement, by one look-up for
-// each word of it, however many names there are.
+// A NameIndex finds which of a set of names may occur in a statement, with one look-up for each
+// word of the statement, however many names there are.
 //
-// A name that an engine could read in a statement stands there as a word of its own, in any
-// letter case, wherever it stands: between quotes, in a comment, in a string. A word is a
-// run of ASCII letters, digits and _. A name of other characters is found by its longest
-// word, and is then looked for as a whole; one without a word, or so long that
-// PostgreSQL may have cut it, is always looked for.
+// Where an engine could read a name, the name is a word by itself, in any letter case: between
+// quotes, in a comment, in a string. A word is a run of ASCII letters, digits and _. A name
+// with other characters is looked up by its longest word, and then compared as a whole. A name
+// without such a word, or so long that PostgreSQL may have cut it, is searched for in every
+// statement.
 //
-// What stands in front of a name without a gap may be part of the run in three cases,
-// in which every end of the run is looked up: a run that begins with a digit (1FROM, and
-// the version of an executable comment), one behind a backslash (\nposts in a string) and
-// one behind a byte beyond ASCII, which may belong to a character of several bytes.
+// In three cases a run may have other characters directly in front of the name, so that every
+// suffix of the run is looked up: a run that begins with a digit (1FROM, and the version of an
+// executable comment), one after a backslash (\nposts in a string), and one after a byte beyond
+// ASCII, which may be part of a character of several bytes.
 type NameIndex struct {
-	names  []string         // as Spelled has them
+	names  []string         // as Spelled returns them
 	byWord map[string][]int // numbers of names by their longest word, in lower case
-	always []int            // those of names that are looked for by themselves
+	always []int            // numbers of names that are searched for in every statement
 	filter []uint64         // one bit for each hash of a word
 	mask   uint32
 }
 
-// NewNameIndex returns the index of some names; the numbers that it finds count them
-// from 0.
+// NewNameIndex returns an index of names. It finds their numbers, from 0.
 func NewNameIndex(names []string) *NameIndex {
 	n := &NameIndex{byWord: map[string][]int{}}
 	for i, name := range names {
@@ -70,7 +69,7 @@ func (n *NameIndex) In(sql string) bool {
 // false. A number may come more than once.
 func (n *NameIndex) Find(sql string, f func(int) bool) {
 	for _, i := range n.always {
-		if containsFold(sql, n.names[i]) && !f(i) {
+		if ContainsFold(sql, n.names[i]) && !f(i) {
 			return
 		}
 	}
@@ -102,7 +101,7 @@ func (n *NameIndex) Find(sql string, f func(int) bool) {
 	}
 }
 
-// word calls f for the names that a word of a statement stands for.
+// word calls f for the names that a word of a statement may be.
 func (n *NameIndex) word(sql, word string, hash uint32, f func(int) bool) bool {
 	if h := hash & n.mask; n.filter[h/64]&(1<<(h%64)) == 0 || len(word) > maxName {
 		return true
@@ -112,7 +111,7 @@ func (n *NameIndex) word(sql, word string, hash uint32, f func(int) bool) bool {
 		buf[i] = lowerWord[word[i]]
 	}
 	for _, i := range n.byWord[string(buf[:len(word)])] {
-		if (len(n.names[i]) == len(word) || containsFold(sql, n.names[i])) && !f(i) {
+		if (len(n.names[i]) == len(word) || ContainsFold(sql, n.names[i])) && !f(i) {
 			return false
 		}
 	}
@@ -137,7 +136,7 @@ func hashWord(word string) uint32 {
 var lowerWord = func() (t [256]byte) {
 	for c := range 256 {
 		switch b := byte(c); {
-		case isDigit(b), b >= 'a' && b <= 'z', b == '_':
+		case IsDigit(b), b >= 'a' && b <= 'z', b == '_':
 			t[c] = b
 		case b >= 'A' && b <= 'Z':
 			t[c] = b | 0x20

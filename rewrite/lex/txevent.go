@@ -1,16 +1,15 @@
-package rewrite
+package lex
 
 import "strings"
 
-// A TxEvent is what one statement does to the transaction of its session, as far
-// as its words tell.
+// A TxEvent is what one statement does to the transaction of its session, judging by its words.
 type TxEvent struct {
 	Kind TxKind
 	// Name is the savepoint's, in lower case.
 	Name string
 	// ReadOnly: the transaction that begins may not write.
 	ReadOnly bool
-	// Chained: the next transaction has begun with the end of this one.
+	// Chained: the end of this transaction has begun another one (AND CHAIN).
 	Chained bool
 }
 
@@ -22,35 +21,34 @@ const (
 	TxNothing TxKind = iota
 	TxBegins
 	TxEnds
-	// TxMayEnd: the statement may end the transaction, or not, or begin another
-	// one: a CALL, SET autocommit, LOCK TABLES.
+	// TxMayEnd: the statement may end the transaction, begin another one, or do neither: a CALL,
+	// SET autocommit, LOCK TABLES.
 	TxMayEnd
-	// TxChanges: the statement changes the schema, and not that of temporary tables
-	// alone. On some engines it ends the transaction.
+	// TxChanges: the statement changes the schema, beyond temporary tables. On some engines
+	// that ends the transaction.
 	TxChanges
 	TxSavepoint
 	TxRelease
 	TxRollbackTo
-	// TxPrepared: another transaction, that was prepared before, has ended.
+	// TxPrepared: another transaction, which had been prepared, has ended.
 	TxPrepared
-	// TxReadOnly: the transaction that is open, or those to come, may not write from
-	// now on, or may again.
+	// TxReadOnly: the access mode (READ ONLY, READ WRITE) of the open transaction or of later
+	// ones changes.
 	TxReadOnly
 )
 
-// maxControlSQL is the longest statement that is looked through for the ends of
-// transactions.
-const maxControlSQL = 1 << 16
+// MaxTxSQL is the length of the longest SQL that is searched for statements that control transactions.
+const MaxTxSQL = 1 << 16
 
-// TxEvents returns what the statements of a call do to the transaction, one
-// event for each statement that may do something.
-func TxEvents(lx *Lexis, sql string) []TxEvent {
-	if len(sql) > maxControlSQL {
+// TxEvents returns what the statements of one call do to the transaction: one event for each
+// statement that may do something.
+func TxEvents(rules *Rules, sql string) []TxEvent {
+	if len(sql) > MaxTxSQL {
 		return []TxEvent{{Kind: TxMayEnd}}
 	}
-	tokens, exec := scan(lx, sql)
+	tokens, exec := Scan(rules, sql)
 	var out []TxEvent
-	for _, span := range split(sql, tokens, exec) {
+	for _, span := range Split(sql, tokens, exec) {
 		var words []string
 		for len(tokens) > 0 && tokens[0].Start < span.End {
 			t := tokens[0]
@@ -66,15 +64,7 @@ func TxEvents(lx *Lexis, sql string) []TxEvent {
 	return out
 }
 
-// controls works out the TxEvents of a plan whose SQL may have any.
-func (p *Plan) controls(lx *Lexis) *Plan {
-	if p.Effects&TxControl != 0 {
-		p.TxEvents = append([]TxEvent{}, TxEvents(lx, p.SQL)...)
-	}
-	return p
-}
-
-// maxControlWords is how many words of a statement are looked at.
+// maxControlWords is how many words of a statement are read.
 const maxControlWords = 16
 
 //nolint:funlen // one case for each statement that controls transactions
@@ -94,7 +84,7 @@ func txEvent(words []string) TxEvent {
 		return TxEvent{Kind: TxMayEnd} // an executable comment: its code is not among the tokens
 	}
 	first := strings.ToUpper(words[0])
-	if ofData(first) {
+	if OnlyData(first) {
 		return TxEvent{}
 	}
 	switch first {
@@ -153,16 +143,27 @@ func txEvent(words []string) TxEvent {
 			return TxEvent{Kind: TxMayEnd}
 		}
 		for i := range words {
-			if containsFold(words[i], "autocommit") || len(words) == maxControlWords {
+			if ContainsFold(words[i], "autocommit") || len(words) == maxControlWords {
 				return TxEvent{Kind: TxMayEnd}
 			}
 		}
 		for i := range words {
-			if is(i, "ONLY") && is(i-1, "READ") || containsFold(words[i], "read_only") {
+			if is(i, "ONLY") && is(i-1, "READ") || ContainsFold(words[i], "read_only") {
 				return TxEvent{Kind: TxReadOnly}
 			}
 		}
 		return TxEvent{}
 	}
 	return TxEvent{Kind: TxMayEnd} // CALL, LOCK, XA, GRANT, ALTER (of a temporary table it does not commit), garbage
+}
+
+// OnlyData reports whether statements that begin with a word, in upper case, read or change rows
+// and do nothing to the session, its transaction or the schema.
+func OnlyData(word string) bool {
+	switch word {
+	case "SELECT", "INSERT", "UPDATE", "DELETE", "REPLACE", "WITH", "VALUES", "TABLE", "EXPLAIN", "SHOW", "DESCRIBE", "DESC",
+		"MERGE", "COPY", "FETCH":
+		return true
+	}
+	return false
 }

@@ -1,9 +1,9 @@
-package rewrite
+package lex
 
 import "strings"
 
-// Repeat describes whether a statement may be run once more, by another session and at
-// another time, and what is known of the order of its rows.
+// Repeat tells whether a statement may be run once more, by another session and at another
+// time, and what is known of the order of its rows.
 type Repeat struct {
 	Why     string // it may not be; "" when it may
 	Ordered bool   // it orders its rows, perhaps not completely
@@ -17,8 +17,8 @@ type Repeat struct {
 // operator.
 //
 //nolint:funlen // a list of rules, each with its reason
-func Repeatable(lx *Lexis, sql string) Repeat {
-	s := NewScanner(lx, sql)
+func Repeatable(rules *Rules, sql string) Repeat {
+	s := NewScanner(rules, sql)
 	var out Repeat
 	depth, n := 0, 0
 	var before Token
@@ -107,7 +107,7 @@ var unrepeatable = map[string]string{
 // (LAST_INSERT_ID, FOUND_ROWS), of locks and of time spent (GET_LOCK, SLEEP), of chance,
 // and those whose result depends on the order in which rows come (ROW_NUMBER,
 // GROUP_CONCAT, array_agg).
-var harmless = wordSet(`
+var harmless = WordSet(`
 	SELECT FROM WHERE AND OR NOT XOR IN EXISTS ANY SOME ALL ON USING AS OVER VALUES CASE WHEN THEN ELSE BETWEEN LIKE ILIKE IS BY
 	HAVING LIMIT OFFSET UNION INTERSECT EXCEPT DISTINCT WITH FILTER WITHIN PARTITION JOIN INNER CROSS OUTER LATERAL
 	MATERIALIZED INDEX KEY ROW ARRAY TO ESCAPE GLOB REGEXP RLIKE DIV MOD ROLLUP CUBE SETS GROUPING FIRST NEXT RETURN BINARY END
@@ -125,24 +125,11 @@ var harmless = wordSet(`
 	CAST CONVERT TYPEOF JSON_EXTRACT JSON_UNQUOTE JSON_VALUE JSON_OBJECT JSON_ARRAY JSON_BUILD_OBJECT JSONB_BUILD_OBJECT ROW_TO_JSON TO_JSON TO_JSONB
 `)
 
-func wordSet(list string) map[string]bool {
+// WordSet returns the set of the words in a list.
+func WordSet(list string) map[string]bool {
 	out := map[string]bool{}
 	for _, w := range strings.Fields(list) {
 		out[w] = true
 	}
 	return out
-}
-
-// repeats reports whether a statement that drains reads or changes rows and does nothing
-// that a savepoint does not undo.
-func (p *planning) repeats(plan *Plan) bool {
-	if plan.Effects&(SchemaChange|TxControl) != 0 || len(plan.Drain.Before)+len(plan.Drain.After) > 0 || plan.Drain.Outside {
-		return false
-	}
-	first := NewScanner(p.d.Lexis(), p.src.sql).Next()
-	switch strings.ToUpper(p.src.sql[first.Start:first.End]) {
-	case "SELECT", "INSERT", "UPDATE", "DELETE", "REPLACE", "WITH":
-		return !p.src.hasWord("OUTFILE") && !p.src.hasWord("DUMPFILE")
-	}
-	return false
 }

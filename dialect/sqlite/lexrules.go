@@ -1,8 +1,10 @@
 package sqlite
 
-import "github.com/slotsql/slotsql/rewrite"
+import (
+	"github.com/slotsql/slotsql/rewrite/lex"
+)
 
-var lexis = rewrite.Lexis{
+var lexRules = lex.Rules{
 	Backtick:       true,
 	Bracket:        true,
 	MarkIsSpace:    true,
