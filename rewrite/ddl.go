@@ -32,7 +32,7 @@ func (p *planning) planDDL(st *Statement) *Plan {
 	case p.src.is(0, "ALTER") || p.src.is(0, "RENAME"):
 		plan := p.drainAll(tables, "the statement changes a counter table's definition")
 		plan.Drain.FoldOptional = !p.needsTotals()
-		plan.Drain.Outside = p.src.hasWord("CONCURRENTLY")
+		plan.Drain.OutsideTx = p.src.hasWord("CONCURRENTLY")
 		return plan
 	case p.watchesUpdates():
 		plan := p.planWatcher(tables)
@@ -66,7 +66,7 @@ func (p *planning) planDrop(tables, held []*Table) *Plan {
 // planWatcher plans what creates such a definition, or a statement that begins with one.
 func (p *planning) planWatcher(tables []*Table) *Plan {
 	plan := p.drainAll(tables, "what the statement creates applies to every UPDATE of the table, including later folds")
-	plan.Drain.Outside = p.src.hasWord("CONCURRENTLY")
+	plan.Drain.OutsideTx = p.src.hasWord("CONCURRENTLY")
 	return plan
 }
 

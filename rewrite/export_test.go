@@ -8,8 +8,8 @@ import (
 	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
-// Alike is alike, of a plan that still has what only the planner needs.
-func Alike(a, b *Plan) bool { return alike(a, b) }
+// SamePlan is samePlan, of a plan that still has what only the planner needs.
+func SamePlan(a, b *Plan) bool { return samePlan(a, b) }
 
 // Vary writes another statement of a shape, with other literals except those that are known,
 // and with other comments and white space.

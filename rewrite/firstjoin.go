@@ -38,7 +38,7 @@ func (c *candidates) joined() bool {
 		}
 	}
 	for _, s := range c.q.From {
-		if c.unsteadySource(c.sc, s) != "" {
+		if c.volatileSource(c.sc, s) != "" {
 			return false
 		}
 	}

@@ -14,7 +14,7 @@ import (
 func (c *candidates) firsts() {
 	q := c.q
 	if q.Distinct && !c.distinctByKey() || len(q.DistinctOn)+len(q.GroupBy)+len(q.Windows) > 0 || q.Having != nil || len(q.Items) == 0 ||
-		q.Table || c.windowed() && !c.ranked() || !c.judged() || !c.steadyItems() {
+		q.Table || c.windowed() && !c.ranked() || !c.judged() || !c.stableItems() {
 		return
 	}
 	if c.lone {
@@ -49,7 +49,7 @@ func (c *candidates) judged() bool {
 		return true
 	}
 	for _, e := range conjuncts(c.q.Where, nil) {
-		if c.unsteady(c.sc, e) != "" || c.lone && !c.own(e) || !c.lone && !c.inside(e) || c.edited(e.Span) && c.queriesIn(e) {
+		if c.volatile(c.sc, e) != "" || c.lone && !c.own(e) || !c.lone && !c.inside(e) || c.edited(e.Span) && c.queriesIn(e) {
 			return false
 		}
 	}
@@ -65,19 +65,19 @@ func hasQuery(e *Expr) bool {
 	return found
 }
 
-// steadyItems reports whether each row of the source is one of the result: what a
+// stableItems reports whether each row of the source is one of the result: what a
 // function returns may be no row, or several.
-func (c *candidates) steadyItems() bool {
+func (c *candidates) stableItems() bool {
 	for _, it := range c.q.Items {
 		switch e := it.Expr; {
 		case e == nil || e.Kind == Star:
 		case c.ranking(e):
 			for _, a := range e.Args {
-				if c.unsteady(c.sc, a) != "" {
+				if c.volatile(c.sc, a) != "" {
 					return false
 				}
 			}
-		case c.unsteady(c.sc, e) != "":
+		case c.volatile(c.sc, e) != "":
 			return false
 		}
 	}
@@ -215,7 +215,7 @@ func (c *candidates) meaning(q *Select, e *Expr) *Expr {
 		if it.Expr == nil || it.Expr.Kind == Star {
 			continue
 		}
-		x := unwrapped(it.Expr)
+		x := unparen(it.Expr)
 		name := it.Alias
 		if name == nil && x.Kind == ColumnRef {
 			name = &x.Name[len(x.Name)-1]

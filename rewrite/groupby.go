@@ -88,7 +88,7 @@ func (b *blockReader) namesCounter(x *binding, e *Expr) bool {
 
 // computes reports whether e is more than a name, and may name a counter of x.
 func (b *blockReader) computes(e *Expr, x *binding) bool {
-	if e == nil || unwrapped(e).Kind == ColumnRef {
+	if e == nil || unparen(e).Kind == ColumnRef {
 		return false
 	}
 	found := false
@@ -128,7 +128,7 @@ func (b *blockReader) position(e *Expr) int {
 }
 
 // byPosition writes the position of a result column for an expression that
-// MariaDB would not know again, see keptApart.
+// MariaDB would not know again, see keptSeparate.
 func (b *blockReader) byPosition(e *Expr) bool {
 	if !b.d.Traits().StrictGroups {
 		return false

@@ -42,7 +42,7 @@ func (pl *Planner) withGroup(plan *Plan, sql string) (*Plan, error) {
 	if len(spans) != 1 {
 		return plan, nil
 	}
-	other := &Planner{Dialect: pl.Dialect, Catalog: groupedCatalog{pl.Catalog, pl.grouped()}, marks: pl.marks}
+	other := &Planner{Dialect: pl.Dialect, Catalog: groupedCatalog{pl.Catalog, pl.grouped()}, sentinels: pl.sentinels}
 	made, err := other.single(sql, tokens, spans)
 	if err != nil {
 		return nil, err

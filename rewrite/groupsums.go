@@ -31,11 +31,11 @@ func (r *reader) groupSums(q *Select) ([]edit, bool) {
 	g := groupSummer{summer: summer{candidates: candidates{reader: r, q: q, sc: r.newScope(nil, nil, q.From), lone: true}}}
 	g.b = g.sc.bindings[0]
 	t := g.b.table
-	if !g.b.counts || len(g.b.columns) > 0 || g.b.source.Ref.End == 0 || t.Temporary || len(t.Counter.Key) == 0 || !g.tied(t) ||
+	if !g.b.counts || len(g.b.columns) > 0 || g.b.source.Ref.End == 0 || t.Temporary || len(t.Counter.Key) == 0 || !g.cascadesDelete(t) ||
 		g.limitedByQuery() {
 		return nil, false
 	}
-	if q.Where != nil && (g.unsteady(g.sc, q.Where) != "" || !g.counterFree(g.sc, q.Where)) {
+	if q.Where != nil && (g.volatile(g.sc, q.Where) != "" || !g.counterFree(g.sc, q.Where)) {
 		return nil, false
 	}
 	if !g.groups() || !g.clauses() {
@@ -92,7 +92,7 @@ func (g *groupSummer) groups() bool {
 			return false
 		}
 		g.keys = append(g.keys, e)
-		if x := unwrapped(e); x.Kind == ColumnRef {
+		if x := unparen(e); x.Kind == ColumnRef {
 			by[g.targetColumn(g.sc, g.b, x.Name)] = true
 		}
 	}
@@ -125,7 +125,7 @@ func (g *groupSummer) alias(e *Expr) *Expr {
 // the same value each time.
 func (g *groupSummer) ordinary(e *Expr) bool {
 	columns := 0
-	ok := g.unsteady(g.sc, e) == "" && !g.edited(e.Span) && namesOnly(e, func(name []Ident) bool {
+	ok := g.volatile(g.sc, e) == "" && !g.edited(e.Span) && namesOnly(e, func(name []Ident) bool {
 		columns++
 		return g.targetColumn(g.sc, g.b, name) != "" && g.ownColumn(name)
 	}, nil)
@@ -176,15 +176,15 @@ func (g *groupSummer) item(it Item) bool {
 		name = c
 	}
 	if g.d.Traits().ItemNames == ItemsByRule {
-		x := unwrapped(it.Expr)
+		x := unparen(it.Expr)
 		for x.Kind == Opaque && (x.Op == "cast" || x.Op == "collate") && len(x.Args) == 1 {
-			x = unwrapped(x.Args[0])
+			x = unparen(x.Args[0])
 		}
 		switch {
 		case x.Kind == ColumnRef:
 		case x.Kind == Call && !otherwise[x.Op]:
 			name = x.Op
-		case x.Kind == Call, x.Kind == Opaque, x != unwrapped(it.Expr):
+		case x.Kind == Call, x.Kind == Opaque, x != unparen(it.Expr):
 			return false
 		default:
 			name = "?column?"
@@ -283,7 +283,7 @@ func (g *groupSummer) key(e *Expr) int {
 	}
 	g.work += len(g.keys)
 	for i, k := range g.keys {
-		k, x := unwrapped(k), unwrapped(e)
+		k, x := unparen(k), unparen(e)
 		if (k.Kind == ColumnRef) != (x.Kind == ColumnRef) {
 			continue
 		}

@@ -84,7 +84,7 @@ func (g *groupSummer) source() string {
 
 // targetColumnOf returns the column that a key is, or "".
 func (g *groupSummer) targetColumnOf(e *Expr) string {
-	if e = unwrapped(e); e.Kind != ColumnRef {
+	if e = unparen(e); e.Kind != ColumnRef {
 		return ""
 	}
 	return g.targetColumn(g.sc, g.b, e.Name)

@@ -24,7 +24,7 @@ func (b *blockReader) item(it Item) error {
 			return nil // it is named as before
 		}
 	}
-	if x := unwrapped(it.Expr); x.Kind == ColumnRef {
+	if x := unparen(it.Expr); x.Kind == ColumnRef {
 		t, err := b.resolve(b.sc, x.Name)
 		if err == nil && t != nil {
 			err = b.named(t.binding)
@@ -163,8 +163,8 @@ func (p *planning) qualifier(b *binding) string {
 	return p.d.Quote(b.label.Name)
 }
 
-// bareItem reports whether e is a whole select item.
-func (b *blockReader) bareItem(e *Expr) bool {
+// wholeItem reports whether e is a whole select item.
+func (b *blockReader) wholeItem(e *Expr) bool {
 	if b.q == nil {
 		return false
 	}

@@ -17,7 +17,7 @@ func (p *planning) mayFail(sc *scope, b *binding, e *Expr) bool {
 // cannotFail reports whether an expression has a value for every row: it is made of columns, and of what
 // is the same for all rows, by operators that have one for all values.
 func cannotFail(e *Expr) bool {
-	x := bare(e)
+	x := unparen(e)
 	if namesOnly(x, func([]Ident) bool { return false }, nil) {
 		return true
 	}

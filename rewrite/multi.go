@@ -56,6 +56,6 @@ func (pl *Planner) multi(sql string, tokens []lex.Token, spans []lex.Span) (*Pla
 // changesReading reports whether a part may change the rules by which the parts
 // after it are read, so that they have to be planned when it has run.
 func changesReading(plan *Plan, part string) bool {
-	return plan.Effects&SessionChange != 0 &&
-		(lex.ContainsFold(part, "sql_mode") || lex.ContainsFold(part, "charset") || lex.ContainsFold(part, "character") || lex.ContainsFold(part, "names"))
+	names := func(word string) bool { return lex.ContainsFold(part, word) }
+	return plan.Effects&SessionChange != 0 && (names("sql_mode") || names("charset") || names("character") || names("names"))
 }

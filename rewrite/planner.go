@@ -27,7 +27,7 @@ type Planner struct {
 	Dialect Dialect
 	Catalog Catalog
 
-	marks *marks // what stands for literals that are unknown; nil where all are known
+	sentinels *sentinels // what stands for literals that are unknown; nil where all are known
 }
 
 // maxPlanned bounds the SQL that is parsed; a longer one that may
@@ -52,7 +52,7 @@ func (pl *Planner) Plan(sql string) (*Plan, error) {
 		return nil, err
 	}
 	if plan.Group != nil {
-		plan.Group.Alike = Whole(lex.CollapseGaps(pl.Dialect.LexRules(), plan.Group.SQL.same))
+		plan.Group.SameSQL = Whole(lex.CollapseGaps(pl.Dialect.LexRules(), plan.Group.SQL.same))
 	}
 	plan.Read.reader = nil // which would keep all that the planner has made
 	return plan.controls(pl.Dialect.LexRules()), nil
@@ -96,18 +96,18 @@ func (pl *Planner) effects(sql string) Effect {
 // planning is the work on one statement.
 type planning struct {
 	*Planner
-	d         Dialect
-	src       *source
-	missing   [][]Ident
-	outs      map[*Select]outColumns
-	derived   map[*Source]string // by a query of totals, and why
-	separate  map[*Source]bool   // those that are not to be merged
-	inside    map[*CTE]bool      // named by a subquery inside an aggregate
-	tableWord bool               // TABLE name has become a SELECT
-	main      *Select            // the statement's query
-	top       *Select            // the block that names the columns of the statement's query
-	windows   windowFunctions
-	outer     *scope // what a data-modifying CTE stands in
+	d           Dialect
+	src         *source
+	missing     [][]Ident
+	outs        map[*Select]outColumns
+	derived     map[*Source]string // by a query of totals, and why
+	separate    map[*Source]bool   // those that are not to be merged
+	inAggregate map[*CTE]bool      // named by a subquery inside an aggregate
+	tableWord   bool               // TABLE name has become a SELECT
+	main        *Select            // the statement's query
+	top         *Select            // the block that names the columns of the statement's query
+	windows     windowFunctions
+	outer       *scope // what a data-modifying CTE stands in
 
 	changedWithin []*Table // by data-modifying CTEs
 
@@ -155,7 +155,7 @@ func (pl *Planner) single(sql string, tokens []lex.Token, spans []lex.Span) (*Pl
 		plan.Effects |= anyEffect(sql) // the server may read what the scanner cannot
 	}
 	plan.Drain.Repeats = plan.Class == Drain && p.repeats(plan)
-	plan.Drain.Inside = plan.Class == Drain && (p.src.is(0, "LOCK") || p.src.is(0, "DECLARE") && !p.src.hasWord("HOLD"))
+	plan.Drain.InsideTx = plan.Class == Drain && (p.src.is(0, "LOCK") || p.src.is(0, "DECLARE") && !p.src.hasWord("HOLD"))
 	plan.Touched = p.mentioned()
 	plan.Inputs = p.src.inputs()
 	return plan, nil
@@ -197,7 +197,7 @@ func (p *planning) plan() *Plan {
 		if pl := p.hidden(mentioned); pl != nil {
 			return pl
 		}
-		if pl := p.planAbove(); pl != nil {
+		if pl := p.planAncestor(); pl != nil {
 			return pl
 		}
 		return p.planViewed(mentioned, why)

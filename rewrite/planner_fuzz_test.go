@@ -182,7 +182,7 @@ func (c *planCheck) plan(p *rewrite.Plan, sql string) {
 				}
 			}
 		}
-		for _, g := range p.Increment.Given {
+		for _, g := range p.Increment.Inserted {
 			args("a given value", []rewrite.Arg{g.Arg})
 		}
 		for _, d := range p.Increment.Deltas {
@@ -197,10 +197,10 @@ func (c *planCheck) plan(p *rewrite.Plan, sql string) {
 			own("a drain of "+d.Table.Name, b)
 		}
 	}
-	if p.Read.Shape != nil {
-		args("the query for types", p.Read.Shape.Args)
+	if p.Read.Types != nil {
+		args("the query for types", p.Read.Types.Args)
 		if _, err := c.d.Parse(sql); err == nil {
-			c.parses("the query for types", p.Read.Shape.SQL.Of(nil))
+			c.parses("the query for types", p.Read.Types.SQL.Of(nil))
 		}
 	}
 }

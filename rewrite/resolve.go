@@ -22,7 +22,7 @@ func (p *planning) resolve(sc *scope, name []Ident) (*target, error) {
 		return nil, nil
 	}
 	if len(name) == 1 {
-		return p.resolveBare(sc, name[0])
+		return p.resolveUnqualified(sc, name[0])
 	}
 	qualifier, column := name[len(name)-2], name[len(name)-1]
 	for s := sc; s != nil; s = s.parent {
@@ -90,7 +90,7 @@ func (p *planning) counterOf(t *Table, written Ident) bool {
 	return false
 }
 
-func (p *planning) resolveBare(sc *scope, name Ident) (*target, error) {
+func (p *planning) resolveUnqualified(sc *scope, name Ident) (*target, error) {
 	for s := sc; s != nil; s = s.parent {
 		var found *target
 		unknown := false

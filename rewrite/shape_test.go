@@ -54,7 +54,7 @@ func TestSharedPlans(t *testing.T) {
 				filled = append(filled, filledIn{sql, p.Of(&other), want})
 			}
 			for _, f := range filled { // not before all are there: none has anything of another
-				if !rewrite.Alike(f.got, f.want) {
+				if !rewrite.SamePlan(f.got, f.want) {
 					t.Errorf("%s/%s %s:\n%s\nhas the shared plan\n%s", c.Class, c.Name, d, f.sql, differ(reflect.ValueOf(f.got.Whole()), reflect.ValueOf(f.want), ""))
 					break
 				}
@@ -158,7 +158,7 @@ func TestShapesApart(t *testing.T) {
 				plans[key] = p
 				continue
 			}
-			if got := p.Of(&o); !rewrite.Alike(got, own) {
+			if got := p.Of(&o); !rewrite.SamePlan(got, own) {
 				t.Errorf("%s/%s %s:\n%s\nhas the plan of another\n%s", c.Class, c.Name, d, sql, differ(reflect.ValueOf(got.Whole()), reflect.ValueOf(own), ""))
 			}
 		}
@@ -211,7 +211,7 @@ func FuzzShape(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := p.Of(&b); !rewrite.Alike(got, want) {
+		if got := p.Of(&b); !rewrite.SamePlan(got, want) {
 			t.Errorf("%s:\n%s\nhas the plan of\n%s\n%s", d, other, one, differ(reflect.ValueOf(got.Whole()), reflect.ValueOf(want), ""))
 		}
 	})

@@ -95,7 +95,7 @@ func (pl *Planner) withTickets(plan *Plan, sql string) (*Plan, error) {
 	if len(spans) == 0 {
 		return plan, nil
 	}
-	own := &Planner{Dialect: pl.Dialect, Catalog: groupedCatalog{pl.Catalog, tables}, marks: pl.marks}
+	own := &Planner{Dialect: pl.Dialect, Catalog: groupedCatalog{pl.Catalog, tables}, sentinels: pl.sentinels}
 	p := &planning{Planner: own, d: pl.Dialect, src: newSource(pl.Dialect.LexRules(), sql[:spans[0].End])}
 	var effect Effect
 	if len(sql) > maxPlanned || len(spans) > 1 {

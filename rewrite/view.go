@@ -13,9 +13,9 @@ type View struct {
 	// Part reports whether it is a part of the table, such as a partition, which
 	// statements may name in its stead. DDL on it is that on any table.
 	Part bool
-	// Above reports whether it is a table above the counter table, which this one is a
+	// Ancestor reports whether it is a table that the counter table is a
 	// partition of or inherits from: what a statement does to it, it does to rows of both.
-	Above bool
+	Ancestor bool
 }
 
 // viewCatalog is a Catalog that knows views.
@@ -44,7 +44,7 @@ func (p *planning) viewed() (tables []*Table, why string) {
 			continue
 		case v.Part:
 			why = "table " + v.Name + " is a part of a counter table"
-		case v.Above:
+		case v.Ancestor:
 			why = "a counter table is a part of table " + v.Name
 		case v.Routine:
 			why = "routine " + v.Name + " touches a counter table"

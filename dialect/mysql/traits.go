@@ -21,7 +21,7 @@ func (d *Dialect) Traits() rewrite.Traits {
 			TrueIsOne:        true,
 			NumberCasts:      map[string]int{"signed": 64, "signed integer": 64, "signed int": 64},
 			Average:          func(sum, count string) string { return sum + " / NULLIF(" + count + ", 0)" },
-			Steady:           steady,
+			Stable:           stable,
 		},
 		StatementRules: rewrite.StatementRules{
 			DynamicSQL:         true,
@@ -37,7 +37,7 @@ func (d *Dialect) Traits() rewrite.Traits {
 			ProbesText:        true,
 			NullsEqual:        " <=> ",
 			SortsJoins:        true,
-			ShapeQuery:        true,
+			TotalsChangeTypes: true,
 			StrictGroups:      true,
 			StrictDistinct:    d.MySQL,
 			Unmerged:          " LIMIT 18446744073709551615",

@@ -20,7 +20,7 @@ func (*Dialect) Traits() rewrite.Traits {
 			ColumnsCollate: true,
 			ScalarMax:      true,
 			NumberCasts:    map[string]int{"integer": 64, "int": 64, "bigint": 64},
-			Steady:         steady,
+			Stable:         stable,
 		},
 		ReadRules: rewrite.ReadRules{
 			KeyIn:      [2]string{" IN (", ")"},

@@ -112,8 +112,8 @@ func (c *Conn) noteRan(plan *rewrite.Plan, err error) {
 	if plan.Effects&rewrite.TxControl != 0 {
 		c.noteTxControl(plan, err)
 	}
-	if len(plan.Base.Unties) > 0 && !c.InAutocommit() {
-		c.noteUntied(plan.Base.Unties)
+	if len(plan.Base.DeletesFrom) > 0 && !c.InAutocommit() {
+		c.noteUntied(plan.Base.DeletesFrom)
 	}
 	if plan.Effects&rewrite.SessionChange != 0 {
 		c.MayHaveRole(plan.SQL)

@@ -61,10 +61,10 @@ func (c *Conn) planShaped(ctx context.Context, query string) (*plan, error) {
 	if shared != nil {
 		made := &struct { // one piece of memory
 			plan
-			of    rewrite.Plan
-			holes rewrite.Holes
+			of     rewrite.Plan
+			values rewrite.FieldValues
 		}{plan: plan{source: query, tally: shared.tally, shadow: c.Shared.shadowOf(query), habit: shared.habit, learned: shared.learned}}
-		shared.Fill(o, &made.of, &made.holes)
+		shared.Fill(o, &made.of, &made.values)
 		p := &made.plan
 		p.Plan = &made.of
 		if c.Shared.repeats.seenBefore(query) {

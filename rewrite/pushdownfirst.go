@@ -7,14 +7,14 @@ package rewrite
 // The block around has no other source and no condition, and each of its rows is one of the query's. So its first
 // rows are the query's, and ORDER BY and LIMIT, which stay where they are, give the query candidates as its own would.
 
-// asksFirst reports whether a block takes the first rows of its only source, whatever they are.
-func (r *reader) asksFirst(sc *scope, q *Select) bool {
+// takesFirstRows reports whether a block takes the first rows of its only source, whatever they are.
+func (r *reader) takesFirstRows(sc *scope, q *Select) bool {
 	if len(sc.bindings) != 1 || q.Where != nil || len(q.OrderBy) == 0 || len(q.Limit) == 0 || q.Distinct || q.Table || q.Lock || q.Into ||
 		len(q.Operands)+len(q.Values)+len(q.DistinctOn)+len(q.GroupBy)+len(q.Windows) > 0 || q.Having != nil || r.windowed() {
 		return false
 	}
 	for _, it := range q.Items {
-		if it.Expr == nil || it.Expr.Kind != Star && (r.unsteady(sc, it.Expr) != "" || hasAggregate(it.Expr)) {
+		if it.Expr == nil || it.Expr.Kind != Star && (r.volatile(sc, it.Expr) != "" || hasAggregate(it.Expr)) {
 			return false // a function may return no row, or several
 		}
 	}
@@ -37,7 +37,7 @@ func hasAggregate(e *Expr) bool {
 
 // orderedBy is the block whose ORDER BY and LIMIT choose the first rows: this one, or the one around it.
 func (c *candidates) orderedBy() *Select {
-	list := c.asked[c.q]
+	list := c.pushedDown[c.q]
 	if len(list) != 1 || list[0].first == nil || len(c.q.OrderBy) > 0 || !c.lone {
 		return c.q
 	}
@@ -51,7 +51,7 @@ func (c *candidates) asIs(name []Ident) string {
 	if e == nil {
 		return ""
 	}
-	if e = unwrapped(e); e.Kind != ColumnRef || !c.ownColumn(e.Name) {
+	if e = unparen(e); e.Kind != ColumnRef || !c.ownColumn(e.Name) {
 		return ""
 	}
 	column, ok := columnNamed(c.planning, c.b.table, e.Name[len(e.Name)-1])

@@ -9,22 +9,22 @@ import (
 // A slotted upsert evaluates the application's WHERE, and when it affects no row
 // the application's own SQL evaluates it again. Queries that are split evaluate
 // it in each of their parts, and a statement that many executions share evaluates
-// it once for all. That is exact for an expression whose last evaluation could
-// have been the only one: it does nothing but give a value, and the value depends
-// on its operands, the rows and the time of the statement. RAND() is not of that
-// kind (two draws are not one), nor is a function with side effects, nor one that
-// tells of the statement before, such as ROW_COUNT(). Of a function that is not
-// known to be of that kind nothing is assumed: what calls it runs once, in the
-// application's own SQL.
+// it once for all. That is exact for a stable expression, one whose last evaluation
+// could have been the only one: it has no side effect, and its value depends only on
+// its operands, the rows and the time of the statement. (PostgreSQL calls such
+// functions immutable or stable.) All others are volatile: RAND(), functions with
+// side effects, and functions that depend on the previous statement, such as
+// ROW_COUNT(). A function that is not known to be stable counts as volatile: a
+// statement that calls it runs once, as the application wrote it.
 
-// Steady lists what of a dialect is known to be of that kind.
-type Steady struct {
+// Stable lists what is known to be stable in a dialect.
+type Stable struct {
 	// Functions are the functions, in lower case and without schema.
 	Functions map[string]bool
 	// Operators are operators and further forms of expression, as Expr.Op has
 	// them; nil where a program cannot define any, and all are but Others.
 	Operators map[string]bool
-	// Others are operators and forms of expression that are not of that kind.
+	// Others are operators and forms of expression that are volatile.
 	Others map[string]bool
 	// Types are the types that any value may be cast to; nil for all. What is
 	// cast to another type may go through a function of the database's own,
@@ -41,23 +41,23 @@ func Names(list string, more ...string) map[string]bool {
 	return out
 }
 
-// steady is what the dialect lists, nothing where it has no list.
-func (p *planning) steady() *Steady {
-	if s := p.d.Traits().Steady; s != nil {
+// stable is what the dialect lists, nothing if it has no list.
+func (p *planning) stable() *Stable {
+	if s := p.d.Traits().Stable; s != nil {
 		return s
 	}
-	return &Steady{}
+	return &Stable{}
 }
 
-// unsteady says why an expression must be evaluated once, or "".
-func (p *planning) unsteady(sc *scope, e *Expr) string { return p.unsteadyBut(sc, e, nil) }
+// volatile says why an expression must be evaluated only once, or "".
+func (p *planning) volatile(sc *scope, e *Expr) string { return p.volatileBut(sc, e, nil) }
 
-// unsteadyBut is unsteady with further functions allowed.
-func (p *planning) unsteadyBut(sc *scope, e *Expr, also map[string]bool) string {
+// volatileBut is volatile with further functions allowed.
+func (p *planning) volatileBut(sc *scope, e *Expr, also map[string]bool) string {
 	if e == nil {
 		return ""
 	}
-	known := p.steady()
+	known := p.stable()
 	why := ""
 	e.Walk(func(x *Expr) bool {
 		if why != "" {
@@ -76,22 +76,22 @@ func (p *planning) unsteadyBut(sc *scope, e *Expr, also map[string]bool) string 
 				why = "calls " + x.Op + "(), which may return another value or have a side effect each time it is called"
 			}
 		case Binary, Unary, Opaque:
-			why = p.unsteadyForm(known, x)
+			why = p.volatileForm(known, x)
 		case Subquery:
-			why = p.unsteadyQuery(sc, x.Query)
+			why = p.volatileQuery(sc, x.Query)
 		}
 		return why == ""
 	})
 	return why
 }
 
-func (p *planning) unsteadyForm(known *Steady, e *Expr) string {
+func (p *planning) volatileForm(known *Stable, e *Expr) string {
 	op, _, _ := strings.Cut(e.Op, " any")
 	op, _, _ = strings.Cut(op, " all")
 	op, _, _ = strings.Cut(op, " some")
 	switch {
 	case e.Kind == Opaque && strings.EqualFold(e.Op, "cast") && len(e.Args) == 1:
-		v := bare(e.Args[0])
+		v := unparen(e.Args[0])
 		if known.Types == nil || v.Kind == String || v.Kind == Param || v.Kind == Null || known.Types[typeName(p.castType(e))] {
 			return ""
 		}
@@ -137,20 +137,20 @@ func (p *planning) namesColumn(sc *scope, name []Ident) bool {
 	return false
 }
 
-// unsteadyQuery is unsteady of a query: of tables, by expressions that are steady.
-func (p *planning) unsteadyQuery(sc *scope, q *Select) string {
+// volatileQuery is volatile of a query: it has to read tables, with stable expressions.
+func (p *planning) volatileQuery(sc *scope, q *Select) string {
 	const form = "has a subquery of a form that slotsql does not analyze"
 	if q == nil || q.Lock || q.Into || len(q.With) > 0 || p.src.hasWord("TABLESAMPLE") {
 		return form
 	}
 	for _, o := range q.Operands {
-		if why := p.unsteadyQuery(sc, o); why != "" {
+		if why := p.volatileQuery(sc, o); why != "" {
 			return why
 		}
 	}
 	inner := p.newScope(sc, nil, q.From)
 	for _, s := range q.From {
-		if why := p.unsteadySource(inner, s); why != "" {
+		if why := p.volatileSource(inner, s); why != "" {
 			return why
 		}
 	}
@@ -160,7 +160,7 @@ func (p *planning) unsteadyQuery(sc *scope, q *Select) string {
 	}
 	for _, list := range lists {
 		for _, e := range list {
-			if why := p.unsteady(inner, e); why != "" {
+			if why := p.volatile(inner, e); why != "" {
 				return why
 			}
 		}
@@ -168,19 +168,19 @@ func (p *planning) unsteadyQuery(sc *scope, q *Select) string {
 	return ""
 }
 
-func (p *planning) unsteadySource(sc *scope, s *Source) string {
+func (p *planning) volatileSource(sc *scope, s *Source) string {
 	switch {
 	case s == nil:
 		return ""
 	case s.Left != nil || s.Right != nil:
 		for _, side := range []*Source{s.Left, s.Right} {
-			if why := p.unsteadySource(sc, side); why != "" {
+			if why := p.volatileSource(sc, side); why != "" {
 				return why
 			}
 		}
-		return p.unsteady(sc, s.On)
+		return p.volatile(sc, s.On)
 	case s.Select != nil:
-		return p.unsteadyQuery(sc.parent, s.Select)
+		return p.volatileQuery(sc.parent, s.Select)
 	case len(s.Name) == 0 || p.findCTE(sc, s.Name) != nil:
 		return "has a subquery of something other than a table"
 	}

@@ -10,9 +10,9 @@ import (
 	"github.com/slotsql/slotsql/integration/server"
 )
 
-// What the list of functions calls steady the server calls immutable or stable, in
+// Functions that the list calls stable are, to the server, immutable or stable, in
 // every form of that name, and it is the server's own.
-func TestSteadyFunctions(t *testing.T) {
+func TestStableFunctions(t *testing.T) {
 	db, err := sql.Open("pgx", server.Postgres(t))
 	if err != nil {
 		t.Fatal(err)
@@ -41,7 +41,7 @@ func TestSteadyFunctions(t *testing.T) {
 		t.Fatal(err)
 	}
 	grammar := []string{"coalesce", "greatest", "least", "nullif", "extract"} // part of the grammar
-	for name := range steady.Functions {
+	for name := range stable.Functions {
 		if is, has := volatile[name]; is || !has && !slices.Contains(grammar, name) {
 			t.Errorf("%s: volatile %v, there %v", name, is, has)
 		}

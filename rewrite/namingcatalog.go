@@ -28,7 +28,7 @@ func (pl *Planner) narrowed(sql string) *Planner {
 	if len(n.Counters)+len(n.Holders)+len(n.Grouped)+len(n.Views) == 0 {
 		return nil
 	}
-	return &Planner{Dialect: pl.Dialect, Catalog: namedCatalog{pl.Catalog, n}, marks: pl.marks}
+	return &Planner{Dialect: pl.Dialect, Catalog: namedCatalog{pl.Catalog, n}, sentinels: pl.sentinels}
 }
 
 // namedCatalog is a catalog without the tables that a statement does not name. A table that

@@ -9,7 +9,7 @@ import (
 // repeats reports whether a statement that drains reads or changes rows and does nothing
 // that a savepoint does not undo.
 func (p *planning) repeats(plan *Plan) bool {
-	if plan.Effects&(SchemaChange|TxControl) != 0 || len(plan.Drain.Before)+len(plan.Drain.After) > 0 || plan.Drain.Outside {
+	if plan.Effects&(SchemaChange|TxControl) != 0 || len(plan.Drain.Before)+len(plan.Drain.After) > 0 || plan.Drain.OutsideTx {
 		return false
 	}
 	first := lex.NewScanner(p.d.LexRules(), p.src.sql).Next()

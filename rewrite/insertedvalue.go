@@ -9,16 +9,15 @@ import (
 	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
-// A slotted upsert leaves the row that its INSERT offers unused. The engine
-// would have judged that row before it met the conflict: a value that does not
-// fit its column, a NULL where there must be none, or a CHECK fails the
-// statement although the row exists. So a slotted upsert is only made where
-// every given value certainly fits; for arguments that is seen when they are
-// bound.
+// A slotted upsert does not use the row that the application's INSERT proposes.
+// The engine would have checked that row before it found the conflict: a value
+// that does not fit its column, a NULL in a column that is never NULL, or a CHECK
+// fails the statement although the row exists. So a slotted upsert is only made if
+// every inserted value certainly fits. Arguments are checked when they are bound.
 
-// GivenArg is an argument that an INSERT gives for a column, and what the
-// column takes.
-type GivenArg struct {
+// InsertedArg is an argument that an INSERT has for a column, and what the
+// column accepts.
+type InsertedArg struct {
 	Arg      Arg
 	Nullable bool
 	Integer  bool // low..high
@@ -31,7 +30,7 @@ type GivenArg struct {
 }
 
 // Takes reports whether the column certainly takes a string.
-func (g GivenArg) Takes(s string) bool {
+func (g InsertedArg) Takes(s string) bool {
 	if g.TimeText {
 		return timeText(s)
 	}
@@ -79,8 +78,8 @@ func monthDays(year, month int) int {
 	return 31
 }
 
-func (p *planning) takes(c *Column) GivenArg {
-	g := GivenArg{Nullable: c.Nullable}
+func (p *planning) takes(c *Column) InsertedArg {
+	g := InsertedArg{Nullable: c.Nullable}
 	typ := strings.ToLower(c.Type)
 	switch {
 	case c.Numeric == Integer && c.Bits <= 0:
@@ -109,9 +108,9 @@ func (p *planning) takes(c *Column) GivenArg {
 	return g
 }
 
-// given holds what the INSERT gives for a column against the column; why names
-// what may not fit.
-func (m *dml) given(c *Column, e *Expr) (arg *GivenArg, why string) {
+// checkInserted checks the value that an INSERT has for a column. It returns the argument that has to
+// be checked when it is bound, if it is one; why names a value that may not fit.
+func (m *dml) checkInserted(c *Column, e *Expr) (arg *InsertedArg, why string) {
 	g := m.takes(c)
 	no := "the value given for column " + c.Name + " may not fit it"
 	for e != nil && e.Kind == Paren {
@@ -119,7 +118,7 @@ func (m *dml) given(c *Column, e *Expr) (arg *GivenArg, why string) {
 	}
 	if e != nil && g.Integer && (!c.Unsigned || c.Bits < 64) { // CAST AS SIGNED makes the greatest ones negative
 		if x, bits := m.castNumber(e); x != nil && (bits != 32 || c.Bits <= 32) {
-			e = bare(x)
+			e = unparen(x)
 		}
 	}
 	switch {
@@ -149,7 +148,7 @@ func (m *dml) given(c *Column, e *Expr) (arg *GivenArg, why string) {
 		if !ok || d.literal == "" {
 			break
 		}
-		m.noteGiven(g, c, d.literal)
+		m.noteInserted(g, c, d.literal)
 		whole, frac, _ := strings.Cut(strings.TrimPrefix(d.literal, "-"), ".")
 		n, err := strconv.ParseUint("0"+whole, 10, 63)
 		negative := strings.HasPrefix(d.literal, "-")
@@ -164,11 +163,11 @@ func (m *dml) given(c *Column, e *Expr) (arg *GivenArg, why string) {
 	return nil, no
 }
 
-// noteGiven notes that the planner decides by a number that is given, where that may be
-// beyond what the column takes.
-func (p *planning) noteGiven(g GivenArg, c *Column, literal string) {
+// noteInserted records that a decision depends on an inserted number, if it may be beyond what the
+// column accepts.
+func (p *planning) noteInserted(g InsertedArg, c *Column, literal string) {
 	switch {
-	case p.marks == nil:
+	case p.sentinels == nil:
 	case g.Integer:
 		p.noteAbove(literal, int64(min(g.High, math.MaxInt64)))
 		if g.Low < 0 {
@@ -180,9 +179,9 @@ func (p *planning) noteGiven(g GivenArg, c *Column, literal string) {
 	}
 }
 
-// notedText notes that the planner decides by a string that is given, where not every short
-// one of ASCII characters has the same outcome, and returns it.
-func (p *planning) notedText(g GivenArg, s string) string {
+// notedText records that a decision depends on an inserted string, unless the outcome is the same for
+// all short strings of ASCII characters, and returns it.
+func (p *planning) notedText(g InsertedArg, s string) string {
 	if !g.TimeText && (g.Length == 0 || g.Length >= lex.MaxShort) && p.short(s) {
 		return s
 	}

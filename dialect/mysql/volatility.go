@@ -2,11 +2,11 @@ package mysql
 
 import "github.com/slotsql/slotsql/rewrite"
 
-// steady leaves out the functions of chance (RAND, UUID), of locks and of time
+// stable leaves out the functions of chance (RAND, UUID), of locks and of time
 // spent (GET_LOCK, SLEEP), of the statement before (LAST_INSERT_ID, ROW_COUNT,
 // FOUND_ROWS), SYSDATE, which is the time of each call, and variables. A stored
 // function cannot take the name of one of these, which MySQL and MariaDB both have.
-var steady = &rewrite.Steady{
+var stable = &rewrite.Stable{
 	Others: map[string]bool{"@": true},
 	Functions: rewrite.Names(`
 		abs acos ascii asin atan atan2 bin bit_count bit_length ceil ceiling char char_length character_length charset coalesce coercibility

@@ -6,30 +6,29 @@ import "github.com/slotsql/slotsql/rewrite/lex"
 //
 //	SELECT COUNT(*) FROM (SELECT id, views FROM posts) AS d WHERE d.views > 100
 //
-// The rows of the inner block that do not meet the condition are in no row of the outer
-// block's result. Without them an outer join may have a row of its other side beside
-// missing ones, whose columns are NULL: the condition is not met by these, either. So the
-// condition bounds the counter of the inner block as one of its own would, and gives it
-// candidates. The condition itself stays where it is.
-
+// Rows of the inner block that do not satisfy the condition are in no row of the outer block's
+// result. Without them an outer join may have rows of its other side with NULLs, which do not
+// satisfy the condition either. So the condition can be pushed down: it bounds the counter of the
+// inner block as one of its own would, and gives it candidates. The condition itself stays where
+// it is.
 //
-// A block that asks for the first rows of such a query does the same (askedfirst.go).
+// A block that takes the first rows of such a query does the same (pushdownfirst.go).
 
-// An asked condition is one of the block around a query.
-type asked struct {
-	cond   *Expr    // nil if the block asks for the query's first rows
+// A pushedDown condition is one of the block around a query.
+type pushedDown struct {
+	cond   *Expr    // nil if the block takes the query's first rows
 	source *binding // the query in FROM
 	sc     *scope   // of the block around it
-	first  *Select  // that block, if it asks for the query's first rows
+	first  *Select  // that block, if it takes the query's first rows
 }
 
-// ask notes the conditions of a block on columns of the queries in its FROM clause.
-func (r *reader) ask(parent *scope, q *Select) {
+// pushDown notes, for the queries in a block's FROM clause, the conditions of the block on their columns.
+func (r *reader) pushDown(parent *scope, q *Select) {
 	if q.Where == nil && len(q.OrderBy)+len(q.Limit) == 0 || len(q.With) == 0 && !hasDerived(q.From) {
 		return
 	}
 	sc := r.newScope(parent, nil, q.From)
-	first := r.asksFirst(sc, q)
+	first := r.takesFirstRows(sc, q)
 	if q.Where == nil && !first {
 		return
 	}
@@ -38,18 +37,18 @@ func (r *reader) ask(parent *scope, q *Select) {
 		if b.query == nil || !plainRows(b.query) || named && (len(q.With) == 0 || q.With[0].Recursive || !r.namedOnce(b.source.Name[0])) {
 			continue
 		}
-		if r.asked == nil {
-			r.asked = map[*Select][]asked{}
+		if r.pushedDown == nil {
+			r.pushedDown = map[*Select][]pushedDown{}
 		}
 		if first {
-			r.asked[b.query] = append(r.asked[b.query], asked{source: b, sc: sc, first: q})
+			r.pushedDown[b.query] = append(r.pushedDown[b.query], pushedDown{source: b, sc: sc, first: q})
 			continue
 		}
 		for _, e := range conjuncts(q.Where, nil) {
 			if r.work++; r.work > maxWork {
 				return
 			}
-			r.asked[b.query] = append(r.asked[b.query], asked{cond: e, source: b, sc: sc})
+			r.pushedDown[b.query] = append(r.pushedDown[b.query], pushedDown{cond: e, source: b, sc: sc})
 		}
 	}
 }
@@ -87,13 +86,13 @@ func (r *reader) namedOnce(name Ident) bool {
 	return n == 2 && !name.Quoted
 }
 
-// asks finds the windows of conditions around the block.
-func (c *candidates) asks() {
-	list := c.asked[c.q]
+// pushedDownWindows finds the windows of conditions around the block.
+func (c *candidates) pushedDownWindows() {
+	list := c.pushedDown[c.q]
 	if len(list) > 0 && list[0].first != nil {
 		return
 	}
-	if len(list) == 0 || c.aggregated() || c.windowed() || !c.steadyItems() {
+	if len(list) == 0 || c.aggregated() || c.windowed() || !c.stableItems() {
 		c.besides = c.besides || len(list) > 0
 		return
 	}
@@ -106,7 +105,7 @@ func (c *candidates) asks() {
 	}
 	for i := range list {
 		c.around = &list[i]
-		n, e := len(c.windows), unwrapped(list[i].cond)
+		n, e := len(c.windows), unparen(list[i].cond)
 		if !c.compared(e) || len(c.windows) == n || len(c.windows) > maxWindows {
 			c.windows = c.windows[:n]
 			c.besides = true

@@ -2,10 +2,10 @@ package sqlite
 
 import "github.com/slotsql/slotsql/rewrite"
 
-// steady leaves out the functions of chance (random, randomblob), of the statement
+// stable leaves out the functions of chance (random, randomblob), of the statement
 // before (changes, last_insert_rowid) and REGEXP and MATCH, which are functions that
 // a program defines. The time is the same throughout a statement.
-var steady = &rewrite.Steady{
+var stable = &rewrite.Stable{
 	Others: map[string]bool{"REGEXP": true, "MATCH": true},
 	Functions: rewrite.Names(`
 		abs char coalesce concat concat_ws format glob hex if ifnull iif instr length like likelihood likely lower ltrim max min nullif

@@ -1,9 +1,8 @@
 package rewrite
 
-// shape writes the original query with LIMIT 0, which an engine answers from
-// the types of its expressions without reading a row; nil when the place of
-// its LIMIT is not plain.
-func (p *planning) shape(q *Select) *Bound {
+// typesQuery writes the original query with LIMIT 0, which an engine answers from the types of its
+// expressions without reading a row; nil if it is not certain where its LIMIT has to be.
+func (p *planning) typesQuery(q *Select) *Bound {
 	src := p.src
 	end := len(src.sql)
 	// A LIMIT in parentheses at the end is part of what another one limits.

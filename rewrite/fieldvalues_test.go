@@ -51,7 +51,7 @@ func TestSharedPlansAtOnce(t *testing.T) {
 				for _, f := range statements {
 					rewrite.ScanShape(pl.Dialect, &o, f.sql, noNames(pl))
 					for _, got := range []*rewrite.Plan{p.Of(&o), f.got} {
-						if !rewrite.Alike(got, f.want) {
+						if !rewrite.SamePlan(got, f.want) {
 							t.Errorf("%s/%s %s:\n%s\n%s", c.Class, c.Name, d, f.sql, differ(reflect.ValueOf(got.Whole()), reflect.ValueOf(f.want), ""))
 						}
 					}
@@ -68,7 +68,7 @@ func TestSharedPlansAtOnce(t *testing.T) {
 
 // A shared plan gives no SQL for a statement of another one, or for none: it would run on another
 // row.
-func TestHolesOfAnotherPlan(t *testing.T) {
+func TestValuesOfAnotherPlan(t *testing.T) {
 	pl := rewrite.Planner{Dialect: engines["sqlite"], Catalog: benchCatalog{benchPosts()}}
 	filled := func(sql string) *rewrite.Plan {
 		var o lex.Shape
@@ -82,10 +82,10 @@ func TestHolesOfAnotherPlan(t *testing.T) {
 		return pl.Share(&o, own).Of(&o)
 	}
 	one, other := filled("UPDATE posts SET views = views + 5 WHERE id = 7"), filled("UPDATE posts SET views = views - 5 WHERE id = 7")
-	for name, holes := range map[string]*rewrite.Holes{"another plan": other.Holes, "none": nil} {
+	for name, values := range map[string]*rewrite.FieldValues{"another plan": other.Values, "none": nil} {
 		for what, ask := range map[string]func(){
-			"SQL":     func() { one.Increment.SQL.Of(holes) },
-			"literal": func() { one.Increment.Coalesced.Shares[0].Literal.Of(holes) },
+			"SQL":     func() { one.Increment.SQL.Of(values) },
+			"literal": func() { one.Increment.Coalesced.Shares[0].Literal.Of(values) },
 		} {
 			func() {
 				defer func() {
@@ -97,7 +97,7 @@ func TestHolesOfAnotherPlan(t *testing.T) {
 			}()
 		}
 	}
-	if one.Increment.SQL.Of(one.Holes) == other.Increment.SQL.Of(other.Holes) || one.Increment.Coalesced.Shares[0].Literal.Of(one.Holes) != 5 {
+	if one.Increment.SQL.Of(one.Values) == other.Increment.SQL.Of(other.Values) || one.Increment.Coalesced.Shares[0].Literal.Of(one.Values) != 5 {
 		t.Error("the statements have not their own")
 	}
 }

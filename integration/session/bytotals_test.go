@@ -86,7 +86,7 @@ func TestDeleteByCounterBesideIncrements(t *testing.T) {
 
 // A statement by a counter's condition waits for a transaction that changes a row with slots, or
 // counts in it, and judges the row by the total that it has then.
-func TestJudgedRowChanges(t *testing.T) {
+func TestByTotalsRowChanges(t *testing.T) {
 	for _, dialect := range []string{"mysql", "postgres"} {
 		for name, c := range map[string]struct {
 			by    int
@@ -148,7 +148,7 @@ func slots(t *testing.T, p *twin.Pair) (n int) {
 
 // A statement by a counter's condition folds no row, where the engine can have it judge rows by totals,
 // alone and in a transaction, and touches the rows that it touches with the plain driver.
-func TestJudgedFoldsNothing(t *testing.T) {
+func TestByTotalsFoldsNothing(t *testing.T) {
 	for dialect, folds := range map[string]bool{"mysql": true, "postgres": false, "sqlite": false} {
 		for name, inTx := range map[string]bool{"alone": false, "transaction": true} {
 			t.Run(dialect+"/"+name, func(t *testing.T) { judgesBy(t, dialect, inTx, folds) })

@@ -2,11 +2,11 @@ package postgres
 
 import "github.com/slotsql/slotsql/rewrite"
 
-// steady holds functions, operators and types of pg_catalog. All functions of these
+// stable holds functions, operators and types of pg_catalog. All functions of these
 // names are immutable or stable (the package's tests ask the server): what the
 // database itself defines, by these names or others, is found by other schemas'
 // names or other types of arguments only.
-var steady = &rewrite.Steady{
+var stable = &rewrite.Stable{
 	Functions: rewrite.Names(`
 		abs acos asin ascii atan atan2 bit_length btrim cbrt ceil ceiling char_length character_length chr coalesce concat concat_ws
 		convert_from convert_to cos cot degrees div encode decode exp factorial floor format gcd greatest hashtext initcap lcm least left

@@ -5,24 +5,24 @@ package rewrite
 //	SELECT * FROM comments c WHERE c.post_id IN (SELECT id FROM posts WHERE views > 9)
 //	SELECT * FROM comments c WHERE EXISTS (SELECT 1 FROM posts p WHERE p.id = c.post_id AND views > 9)
 //
-// MariaDB makes joins of both. Of a row that is looked up by its key it then knows no other way in: it
-// reads all comments, and asks for each whether its post is a candidate. The column outside that
-// equals the key is one of the candidates' keys as well, and said of that column the condition is
-// where the engine begins:
+// MariaDB turns both into joins, in which posts are looked up by their key: it reads all comments, and
+// finds out for each of them whether its post is a candidate. But the outer column that equals the key
+// has to be one of the candidates' keys, too, and a condition on that column lets the engine begin
+// with the candidates:
 //
 //	WHERE (c.post_id IN (SELECT ...) AND c.post_id IN (SELECT slotsql_k0 FROM (<candidates>) AS slotsql_c))
 //
-// Where no column outside equals the key, the condition stands inside, as ever.
+// If no outer column equals the key, the condition stays in the subquery, as usual.
 
-// A tested subquery is one of a condition, IN or EXISTS, that each row of a block has to meet.
-type tested struct {
+// A semijoin is a subquery with IN or EXISTS in a condition that each row of a block has to satisfy.
+type semijoin struct {
 	cond *Expr
 	sc   *scope // of the block around it
-	open bool   // no constant fixes the block's rows, nor does a row around it
+	open bool   // neither constants nor an outer row fix the block's rows
 }
 
-// test notes the subqueries that are tested in a block's WHERE.
-func (r *reader) test(sc *scope, q *Select) {
+// noteSemijoins notes the semijoins in a block's WHERE.
+func (r *reader) noteSemijoins(sc *scope, q *Select) {
 	if q.Where == nil || r.d.Traits().KeyIn[0] != "" {
 		return
 	}
@@ -30,11 +30,11 @@ func (r *reader) test(sc *scope, q *Select) {
 	open := sc.outermost()
 	for _, e := range list {
 		r.work++
-		open = open && !fixedBy(unwrapped(e))
+		open = open && !fixedBy(unparen(e))
 	}
 	for _, e := range list {
 		var inner *Select
-		switch x := unwrapped(e); {
+		switch x := unparen(e); {
 		case x.Kind == Subquery && x.Op == "EXISTS" && !x.Negated:
 			inner = x.Query
 		case x.Kind == In && !x.Negated && len(x.Args) == 2 && x.Args[1].Kind == Subquery:
@@ -43,10 +43,10 @@ func (r *reader) test(sc *scope, q *Select) {
 		if inner == nil {
 			continue
 		}
-		if r.tests == nil {
-			r.tests = map[*Select]tested{}
+		if r.semijoins == nil {
+			r.semijoins = map[*Select]semijoin{}
 		}
-		r.tests[inner] = tested{e, sc, open}
+		r.semijoins[inner] = semijoin{e, sc, open}
 	}
 }
 
@@ -66,16 +66,16 @@ func fixedBy(e *Expr) bool {
 	return false
 }
 
-// outside writes the condition beside the subquery; nil where that is not possible.
-func (c *candidates) outside() []edit {
-	t, ok := c.tests[c.q]
+// besideSemijoin writes the condition beside the subquery; nil if that is not possible.
+func (c *candidates) besideSemijoin() []edit {
+	t, ok := c.semijoins[c.q]
 	if !ok || !t.open || !plainRows(c.q) || c.windowed() || c.aggregated() {
 		return nil
 	}
 	var columns []string
 	for _, k := range c.b.table.Counter.Key {
-		x := c.equal(unwrapped(t.cond), k)
-		if x == nil || constant(x) || c.edited(x.Span) || c.unsteady(t.sc, x) != "" {
+		x := c.equal(unparen(t.cond), k)
+		if x == nil || constant(x) || c.edited(x.Span) || c.volatile(t.sc, x) != "" {
 			return nil
 		}
 		columns = append(columns, c.tp.mark(c.src.cut(x.Span)))
@@ -84,10 +84,10 @@ func (c *candidates) outside() []edit {
 	return []edit{{Span{at.Start, at.Start}, "("}, {Span{at.End, at.End}, " AND " + c.condition(columns) + ")"}}
 }
 
-// equal returns what outside of the block equals a key column of the source where the condition is met.
+// equal returns the outer expression that equals a key column of the source in all rows that satisfy the condition.
 func (c *candidates) equal(cond *Expr, key string) *Expr {
 	if cond.Kind == In {
-		x := unwrapped(cond.Args[0])
+		x := unparen(cond.Args[0])
 		if it := c.q.Items[0].Expr; len(c.q.Items) == 1 && it != nil && c.isKey(it, key) && !isRow(x) && namesOnly(x, anyName, nil) {
 			return x
 		}
@@ -96,7 +96,7 @@ func (c *candidates) equal(cond *Expr, key string) *Expr {
 		return nil
 	}
 	for _, e := range conjuncts(c.q.Where, nil) {
-		e = unwrapped(e)
+		e = unparen(e)
 		if e.Kind != Binary || e.Op != "=" {
 			continue
 		}
@@ -113,7 +113,7 @@ func anyName([]Ident) bool { return true }
 
 // isKey reports whether an expression certainly is a column of the source.
 func (c *candidates) isKey(e *Expr, key string) bool {
-	e = unwrapped(e)
+	e = unparen(e)
 	return e.Kind == ColumnRef && c.ownColumn(e.Name) && c.d.SameColumn(e.Name[len(e.Name)-1], key)
 }
 
