@@ -97,7 +97,8 @@ func TestValuesOfAnotherPlan(t *testing.T) {
 			}()
 		}
 	}
-	if one.Increment.SQL.Of(one.Values) == other.Increment.SQL.Of(other.Values) || one.Increment.Coalesced.Shares[0].Literal.Of(one.Values) != 5 {
+	if one.Increment.SQL.Of(one.Values) == other.Increment.SQL.Of(other.Values) ||
+		one.Increment.Coalesced.Shares[0].Literal.Of(one.Values) != 5 {
 		t.Error("the statements have not their own")
 	}
 }

@@ -4,7 +4,7 @@ import "github.com/slotsql/slotsql/rewrite"
 
 var _ rewrite.FreezingDialect = (*Dialect)(nil)
 
-// Judge writes the lock of a drain of all rows: no session writes slots from then on, until the
+// Freeze writes the lock of a drain of all rows: no session writes slots from then on, until the
 // transaction ends. At READ COMMITTED the statement behind it has a snapshot that shows them as they
 // are; and where it waits for a row that another transaction changes, PostgreSQL looks at
 // its condition once more, with the row as it is then and the slots of that snapshot, which are

@@ -4,5 +4,5 @@ import "github.com/slotsql/slotsql/rewrite"
 
 var _ rewrite.FreezingDialect = (*Dialect)(nil)
 
-// Judge writes nothing: the statement has the one write lock before it reads.
+// Freeze writes nothing: the statement has the one write lock before it reads.
 func (*Dialect) Freeze(*rewrite.Table) (rewrite.ProofSQL, bool) { return rewrite.ProofSQL{}, true }

@@ -49,15 +49,15 @@ func TxEvents(rules *Rules, sql string) []TxEvent {
 	tokens, exec := Scan(rules, sql)
 	var out []TxEvent
 	for _, span := range Split(sql, tokens, exec) {
-		var words []string
+		var first words
 		for len(tokens) > 0 && tokens[0].Start < span.End {
 			t := tokens[0]
 			tokens = tokens[1:]
-			if t.Start >= span.Start && t.Kind != Operator && len(words) < maxControlWords {
-				words = append(words, sql[t.Start:t.End])
+			if t.Start >= span.Start && t.Kind != Operator && len(first) < maxControlWords {
+				first = append(first, sql[t.Start:t.End])
 			}
 		}
-		if e := txEvent(words); e.Kind != TxNothing {
+		if e := first.txEvent(); e.Kind != TxNothing {
 			out = append(out, e)
 		}
 	}
@@ -67,23 +67,33 @@ func TxEvents(rules *Rules, sql string) []TxEvent {
 // maxControlWords is how many words of a statement are read.
 const maxControlWords = 16
 
-//nolint:funlen // one case for each statement that controls transactions
-func txEvent(words []string) TxEvent {
-	is := func(i int, list ...string) bool {
-		for _, w := range list {
-			if i < len(words) && strings.EqualFold(words[i], w) {
-				return true
-			}
-		}
+// words are the first words of a statement.
+type words []string
+
+// is reports whether word i is one of a list, in any letter case.
+func (w words) is(i int, list ...string) bool {
+	if i < 0 || i >= len(w) {
 		return false
 	}
-	named := func(k TxKind) TxEvent {
-		return TxEvent{Kind: k, Name: strings.ToLower(strings.Trim(words[len(words)-1], "`\"[]'"))}
+	for _, x := range list {
+		if strings.EqualFold(w[i], x) {
+			return true
+		}
 	}
-	if len(words) == 0 {
+	return false
+}
+
+// named is an event of the savepoint that the last word names.
+func (w words) named(k TxKind) TxEvent {
+	return TxEvent{Kind: k, Name: strings.ToLower(strings.Trim(w[len(w)-1], "`\"[]'"))}
+}
+
+// txEvent returns what a statement that begins with these words does to the transaction.
+func (w words) txEvent() TxEvent {
+	if len(w) == 0 {
 		return TxEvent{Kind: TxMayEnd} // an executable comment: its code is not among the tokens
 	}
-	first := strings.ToUpper(words[0])
+	first := strings.ToUpper(w[0])
 	if OnlyData(first) {
 		return TxEvent{}
 	}
@@ -91,70 +101,85 @@ func txEvent(words []string) TxEvent {
 	case "USE", "ATTACH", "DETACH", "PRAGMA":
 		return TxEvent{}
 	case "BEGIN", "START":
-		if is(1, "NOT") { // a compound statement
-			return TxEvent{Kind: TxMayEnd}
-		}
-		e := TxEvent{Kind: TxBegins}
-		for i := 1; i < len(words); i++ {
-			e.ReadOnly = e.ReadOnly || is(i, "ONLY") && is(i-1, "READ")
-		}
-		return e
+		return w.begin()
 	case "COMMIT", "END", "ROLLBACK", "ABORT":
-		if is(1, "PREPARED") {
-			return TxEvent{Kind: TxPrepared}
-		}
-		if is(1, "TO") || is(2, "TO") {
-			return named(TxRollbackTo)
-		}
-		e := TxEvent{Kind: TxEnds}
-		for i := 1; i < len(words); i++ {
-			e.Chained = e.Chained || is(i, "CHAIN") && !is(i-1, "NO")
-		}
-		return e
+		return w.end()
 	case "PREPARE":
-		if is(1, "TRANSACTION") { // for a two-phase commit: no session has it any more
+		if w.is(1, "TRANSACTION") { // for a two-phase commit: no session has it any more
 			return TxEvent{Kind: TxEnds}
 		}
 		return TxEvent{}
 	case "SAVEPOINT":
-		if len(words) != 2 {
+		if len(w) != 2 {
 			return TxEvent{}
 		}
-		return named(TxSavepoint)
+		return w.named(TxSavepoint)
 	case "RELEASE":
-		return named(TxRelease)
+		return w.named(TxRelease)
 	case "CREATE", "DROP":
 		switch {
-		case is(1, "TEMPORARY", "TEMP"), is(3, "TEMPORARY", "TEMP"): // CREATE OR REPLACE
+		case w.is(1, "TEMPORARY", "TEMP"), w.is(3, "TEMPORARY", "TEMP"): // CREATE OR REPLACE
 			return TxEvent{}
-		case is(1, "TABLE", "INDEX", "UNIQUE", "VIEW", "DATABASE", "SCHEMA", "OR"):
+		case w.is(1, "TABLE", "INDEX", "UNIQUE", "VIEW", "DATABASE", "SCHEMA", "OR"):
 			return TxEvent{Kind: TxChanges}
 		}
 	case "SET":
-		switch {
-		case is(1, "PASSWORD"): // it ends the transaction
-			return TxEvent{Kind: TxMayEnd}
-		case is(1, "STATEMENT"): // MariaDB's SET STATEMENT ... FOR <statement>
-			for i := range words {
-				if is(i, "FOR") {
-					return txEvent(words[i+1:])
-				}
-			}
-			return TxEvent{Kind: TxMayEnd}
-		}
-		for i := range words {
-			if ContainsFold(words[i], "autocommit") || len(words) == maxControlWords {
-				return TxEvent{Kind: TxMayEnd}
-			}
-		}
-		for i := range words {
-			if is(i, "ONLY") && is(i-1, "READ") || ContainsFold(words[i], "read_only") {
-				return TxEvent{Kind: TxReadOnly}
-			}
-		}
-		return TxEvent{}
+		return w.set()
 	}
 	return TxEvent{Kind: TxMayEnd} // CALL, LOCK, XA, GRANT, ALTER (of a temporary table it does not commit), garbage
+}
+
+// begin is txEvent of BEGIN and START.
+func (w words) begin() TxEvent {
+	if w.is(1, "NOT") { // a compound statement
+		return TxEvent{Kind: TxMayEnd}
+	}
+	e := TxEvent{Kind: TxBegins}
+	for i := 1; i < len(w); i++ {
+		e.ReadOnly = e.ReadOnly || w.is(i, "ONLY") && w.is(i-1, "READ")
+	}
+	return e
+}
+
+// end is txEvent of COMMIT, ROLLBACK and their synonyms.
+func (w words) end() TxEvent {
+	if w.is(1, "PREPARED") {
+		return TxEvent{Kind: TxPrepared}
+	}
+	if w.is(1, "TO") || w.is(2, "TO") {
+		return w.named(TxRollbackTo)
+	}
+	e := TxEvent{Kind: TxEnds}
+	for i := 1; i < len(w); i++ {
+		e.Chained = e.Chained || w.is(i, "CHAIN") && !w.is(i-1, "NO")
+	}
+	return e
+}
+
+// set is txEvent of SET.
+func (w words) set() TxEvent {
+	switch {
+	case w.is(1, "PASSWORD"): // it ends the transaction
+		return TxEvent{Kind: TxMayEnd}
+	case w.is(1, "STATEMENT"): // MariaDB's SET STATEMENT ... FOR <statement>
+		for i := range w {
+			if w.is(i, "FOR") {
+				return w[i+1:].txEvent()
+			}
+		}
+		return TxEvent{Kind: TxMayEnd}
+	}
+	for i := range w {
+		if ContainsFold(w[i], "autocommit") || len(w) == maxControlWords {
+			return TxEvent{Kind: TxMayEnd}
+		}
+	}
+	for i := range w {
+		if w.is(i, "ONLY") && w.is(i-1, "READ") || ContainsFold(w[i], "read_only") {
+			return TxEvent{Kind: TxReadOnly}
+		}
+	}
+	return TxEvent{}
 }
 
 // OnlyData reports whether statements that begin with a word, in upper case, read or change rows
