@@ -5,7 +5,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // SchemaStatement is one statement of a schema file.
@@ -40,7 +40,7 @@ func (e *SchemaError) Unwrap() error { return e.Err }
 // migrations one after the other. Bodies of triggers and routines are not cut.
 // It skips the lines that are meant for the command-line clients and the data
 // of COPY, and obeys DELIMITER. An error of f comes back as a *SchemaError.
-func EachStatement(lexis *rewrite.Lexis, sql string, f func(SchemaStatement) error) error {
+func EachStatement(lexRules *lex.Rules, sql string, f func(SchemaStatement) error) error {
 	each := func(st SchemaStatement) error {
 		if err := f(st); err != nil {
 			return &SchemaError{st.Line, summary(st.SQL), err}
@@ -55,7 +55,7 @@ func EachStatement(lexis *rewrite.Lexis, sql string, f func(SchemaStatement) err
 		}
 		chunk := sql[start:end]
 		if delimiter == ";" {
-			s := &schemaScanner{lexis: lexis, sql: chunk, tokens: rewrite.Tokens(lexis, chunk), line: line}
+			s := &schemaScanner{lexRules: lexRules, sql: chunk, tokens: lex.Tokens(lexRules, chunk), line: line}
 			for st, ok := s.next(); ok; st, ok = s.next() {
 				if err := each(st); err != nil {
 					return err
@@ -64,7 +64,7 @@ func EachStatement(lexis *rewrite.Lexis, sql string, f func(SchemaStatement) err
 		} else {
 			at := line
 			for _, piece := range strings.Split(chunk, delimiter) {
-				s := &schemaScanner{lexis: lexis, sql: piece, tokens: rewrite.Tokens(lexis, piece), line: at}
+				s := &schemaScanner{lexRules: lexRules, sql: piece, tokens: lex.Tokens(lexRules, piece), line: at}
 				if len(s.tokens) > 0 {
 					if err := each(s.make(0, s.tokens[0].Start, len(piece))); err != nil {
 						return err
@@ -96,12 +96,12 @@ func summary(sql string) string {
 }
 
 type schemaScanner struct {
-	lexis  *rewrite.Lexis
-	sql    string
-	tokens []rewrite.Token
-	at     int // next token
-	line   int // of the offset seen
-	seen   int
+	lexRules *lex.Rules
+	sql      string
+	tokens   []lex.Token
+	at       int // next token
+	line     int // of the offset seen
+	seen     int
 }
 
 func (s *schemaScanner) lineOf(offset int) int {
@@ -123,9 +123,9 @@ func (s *schemaScanner) word(i int) string {
 	}
 	t := s.sql[s.tokens[i].Start:s.tokens[i].End]
 	switch s.tokens[i].Kind {
-	case rewrite.Word:
+	case lex.Word:
 		return strings.ToUpper(t)
-	case rewrite.QuotedIdent:
+	case lex.QuotedIdent:
 		return strings.ToUpper(t[1 : len(t)-1])
 	}
 	return ""
@@ -154,7 +154,7 @@ func (s *schemaScanner) statement() SchemaStatement {
 		for i := first + 1; i < first+16 && !routine; i++ {
 			switch s.word(i) {
 			case "TRIGGER", "PROCEDURE", "FUNCTION", "EVENT", "PACKAGE":
-				routine = s.tokens[i].Kind == rewrite.Word
+				routine = s.tokens[i].Kind == lex.Word
 			case "TABLE", "INDEX", "VIEW":
 				i = first + 16
 			}
@@ -170,7 +170,7 @@ func (s *schemaScanner) statement() SchemaStatement {
 		case ')':
 			brackets--
 		}
-		if routine && t.Kind == rewrite.Word {
+		if routine && t.Kind == lex.Word {
 			switch s.word(s.at) {
 			case "BEGIN", "CASE":
 				if s.word(max(0, s.at-1)) != "END" {
@@ -184,7 +184,7 @@ func (s *schemaScanner) statement() SchemaStatement {
 				}
 			}
 		}
-		if s.sql[t.Start] == ';' && t.Kind == rewrite.Operator && brackets <= 0 && blocks <= 0 {
+		if s.sql[t.Start] == ';' && t.Kind == lex.Operator && brackets <= 0 && blocks <= 0 {
 			end = t.Start
 			s.at++
 			break
@@ -208,7 +208,7 @@ func (s *schemaScanner) statement() SchemaStatement {
 func (s *schemaScanner) restart(offset int) {
 	s.lineOf(offset)
 	s.sql, s.seen, s.at = s.sql[offset:], 0, 0
-	s.tokens = rewrite.Tokens(s.lexis, s.sql)
+	s.tokens = lex.Tokens(s.lexRules, s.sql)
 }
 
 func (s *schemaScanner) make(first, start, end int) SchemaStatement {

@@ -6,17 +6,17 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 func TestEachStatement(t *testing.T) {
-	mysql := &rewrite.Lexis{Backtick: true, DoubleString: true, Backslash: true, HashComment: true, DashSpace: true, ExecComment: true}
-	postgres := &rewrite.Lexis{EString: true, DollarString: true, NestedComment: true}
+	mysql := &lex.Rules{Backtick: true, DoubleString: true, Backslash: true, HashComment: true, DashSpace: true, ExecComment: true}
+	postgres := &lex.Rules{EString: true, DollarString: true, NestedComment: true}
 	for _, c := range []struct {
-		name  string
-		lexis *rewrite.Lexis
-		sql   string
-		want  []string // line:words
+		name     string
+		lexRules *lex.Rules
+		sql      string
+		want     []string // line:words
 	}{
 		{"empty", mysql, " ;; -- nothing\n/* x; y */ ;", nil},
 		{"two", mysql, "create table `a b` (x int default ';');\n\n# c;\ninsert into t values (1)", []string{"1:CREATE TABLE A B X INT DEFAULT", "4:INSERT INTO T VALUES"}},
@@ -30,7 +30,7 @@ func TestEachStatement(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var got []string
-			err := EachStatement(c.lexis, c.sql, func(s SchemaStatement) error {
+			err := EachStatement(c.lexRules, c.sql, func(s SchemaStatement) error {
 				got = append(got, fmt.Sprintf("%d:%s", s.Line, strings.Join(s.Words, " ")))
 				return nil
 			})

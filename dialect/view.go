@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // Viewed is what views may read: a table, or its rows through routines that the configuration
@@ -41,7 +42,7 @@ func ViewsOver(t Viewed, views []ViewDefinition, written func(schema, name strin
 	}
 	for ; len(names) > 0; names = names[1:] {
 		for i, v := range views {
-			if found[i] || v.SQL != "" && !rewrite.ContainsFold(v.SQL, names[0]) {
+			if found[i] || v.SQL != "" && !lex.ContainsFold(v.SQL, names[0]) {
 				continue
 			}
 			found[i] = true
@@ -56,4 +57,4 @@ func ViewsOver(t Viewed, views []ViewDefinition, written func(schema, name strin
 
 // SpelledAnywhere is how a statement as its author wrote it has a name: in quotes or
 // not, behind a schema or not.
-func SpelledAnywhere(_, name string) string { return rewrite.Spelled(name) }
+func SpelledAnywhere(_, name string) string { return lex.Spelled(name) }

@@ -236,7 +236,7 @@ func (l *looker) shape(sql string) string {
 	if sql == "" {
 		return ""
 	}
-	return workload.Shape(l.dialect.Lexis(), sql)
+	return workload.Shape(l.dialect.LexRules(), sql)
 }
 
 // maxKept bounds how many statements are kept.

@@ -22,7 +22,7 @@ var wideStructs = map[string]string{
 	"internal/explain.Explanation": "what `slotsql explain --json` prints, field by field",
 	"rewrite.Statement":            "a syntax tree's node: each kind of statement uses some of its fields",
 	"rewrite.Select":               "a syntax tree's node",
-	"rewrite.Lexis":                "the lexical rules of an engine, each by itself",
+	"rewrite/lex.Rules":            "the lexical rules of an engine, each by itself",
 	"rewrite.Increment":            "the statements that a plan may send, and what each demands",
 	"dialect.RollUp":               "the statements of a roll-up, in the order that they are sent",
 	"integration/random.generator": "the state of a test's generator: settings, tables, what has been written",

@@ -46,10 +46,10 @@ func (c *Counter) Cell(counter string) string {
 	return counter
 }
 
-// Alike reports whether an increment of any counters makes a slot row which those of
-// all others use too: what it says of the base value of one counter it does not
-// say of another one's.
-func (c *Counter) Alike() bool { return len(c.Counters) > 1 && c.Layout != LayoutShared }
+// SharesSlotRows reports whether the increments of all counters of a base row use the same slot
+// rows. That such a row exists then proves something about the base value of the counter for
+// which it was created, and nothing about those of the others.
+func (c *Counter) SharesSlotRows() bool { return len(c.Counters) > 1 && c.Layout != LayoutShared }
 
 // Slotted names the slots of this table, in a map of those of several tables.
 func (c *Counter) Slotted() string {

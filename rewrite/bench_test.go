@@ -10,6 +10,7 @@ import (
 	"github.com/slotsql/slotsql/internal/catalog"
 	"github.com/slotsql/slotsql/internal/config"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // benchCatalog knows one counter table, posts.
@@ -64,13 +65,13 @@ func BenchmarkPlan(b *testing.B) {
 		pl := rewrite.Planner{Dialect: d, Catalog: benchCatalog{posts}}
 		for _, t := range benchStatements {
 			sql := t.sql
-			if d.Lexis().DollarParam {
+			if d.LexRules().DollarParam {
 				sql = strings.Replace(sql, "?", "$1", 1)
 			}
 			b.Run("scan/"+d.name+"/"+t.name, func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
-					rewrite.Tokens(d.Lexis(), sql)
+					lex.Tokens(d.LexRules(), sql)
 				}
 			})
 			b.Run("parse/"+d.name+"/"+t.name, func(b *testing.B) {
@@ -109,15 +110,15 @@ func BenchmarkShape(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			var o rewrite.Outline
-			if !o.Scan(d, sql, names) {
+			var o lex.Shape
+			if !rewrite.ScanShape(d, &o, sql, names) {
 				b.Fatal(sql)
 			}
 			shared := pl.Share(&o, own)
 			b.Run("cut/"+d.name+"/"+t.name, func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
-					o.Scan(d, sql, names)
+					rewrite.ScanShape(d, &o, sql, names)
 				}
 			})
 			b.Run("fill/"+d.name+"/"+t.name, func(b *testing.B) {

@@ -26,7 +26,7 @@ func (c *candidates) joinRow(q *Select) {
 	if !ok {
 		return
 	}
-	item := unwrapped(q.Items[0].Expr)
+	item := unparen(q.Items[0].Expr)
 	sc := c.replaced[item.Span]
 	if sc == nil || len(sc.bindings) != 1 || len(q.OrderBy)+len(q.Limit) > 0 || item.Kind != ColumnRef {
 		return
@@ -39,7 +39,7 @@ func (c *candidates) joinRow(q *Select) {
 		return
 	}
 	at := slices.IndexFunc(c.edits, func(e edit) bool { return e.Span == item.Span })
-	if at < 0 || slices.ContainsFunc(c.edits, func(e edit) bool { return e.inside(Span{ref.Start, q.End}) }) {
+	if at < 0 || slices.ContainsFunc(c.edits, func(e edit) bool { return e.within(Span{ref.Start, q.End}) }) {
 		return
 	}
 	qualifier := c.qualifier(b)

@@ -112,8 +112,8 @@ type candidates struct {
 	tail    int    // where WHERE goes in a block without one
 	join    joined // of a block of several sources whose first rows are wanted
 
-	around *asked   // the condition around the block whose windows are looked for
-	summed []string // the counters whose sums are joined to the source
+	around *pushedDown // the condition around the block whose windows are looked for
+	summed []string    // the counters whose sums are joined to the source
 
 	candidateKeys
 	blockConditions
@@ -163,14 +163,14 @@ func (r *reader) narrow(sc *scope, q *Select) {
 			continue
 		}
 		c.conditions()
-		c.asks()
+		c.pushedDownWindows()
 		c.firsts()
 		if len(c.windows) == 0 {
 			continue
 		}
 		before := slices.Clone(r.edits)
 		c.forFew() // first, for the condition repeats parts of the block
-		edits := c.outside()
+		edits := c.besideSemijoin()
 		if edits == nil && c.worth() {
 			c.joinSums()
 			edits = c.beside(c.condition(c.keys))
@@ -233,9 +233,9 @@ func (c *candidates) fixedElsewhere() bool {
 	if c.q.Where == nil {
 		return false
 	}
-	t := c.tests[c.q]
+	t := c.semijoins[c.q]
 	for _, e := range conjuncts(c.q.Where, nil) {
-		e = unwrapped(e)
+		e = unparen(e)
 		if t.open && !fixedBy(e) {
 			continue // a row outside, which nothing fixes
 		}
@@ -250,7 +250,7 @@ func (c *candidates) fixedElsewhere() bool {
 func (c *candidates) fixes(e *Expr) bool {
 	inside := 0
 	for _, a := range e.Args {
-		if a = unwrapped(a); a.Kind == ColumnRef && c.inBlock(a.Name) {
+		if a = unparen(a); a.Kind == ColumnRef && c.inBlock(a.Name) {
 			inside++
 		}
 	}

@@ -64,9 +64,9 @@ type Cover struct {
 	Number bool
 }
 
-// meetsAll reports whether the rows which WHERE selects all meet a WHEN of the CASE,
-// and what that demands of arguments.
-func (m *dml) meetsAll(e *Expr) (covers []Cover, ok bool) {
+// coversAll reports whether a WHEN of the CASE is true for each row that WHERE selects, and what
+// that demands of arguments.
+func (m *dml) coversAll(e *Expr) (covers []Cover, ok bool) {
 	column, whens := m.chosenBy(e.Case)
 	if column == "" || m.st.Where == nil {
 		return nil, false
@@ -110,12 +110,12 @@ func (m *dml) meetsAll(e *Expr) (covers []Cover, ok bool) {
 // what.
 func (m *dml) chosenBy(c *Case) (column string, values []*Expr) {
 	for i, w := range c.Whens {
-		name, list := "", []*Expr{bare(w.When)}
+		name, list := "", []*Expr{unparen(w.When)}
 		if c.Operand == nil {
 			if name, list = m.equality(w.When); len(list) > 1 {
 				return "", nil
 			}
-		} else if o := bare(c.Operand); o.Kind == ColumnRef {
+		} else if o := unparen(c.Operand); o.Kind == ColumnRef {
 			name = m.targetColumn(m.sc, m.target, o.Name)
 		}
 		if name == "" || i > 0 && name != column {
@@ -129,23 +129,23 @@ func (m *dml) chosenBy(c *Case) (column string, values []*Expr) {
 
 // equality reads column = value and column IN (values).
 func (m *dml) equality(e *Expr) (column string, values []*Expr) {
-	e = bare(e)
+	e = unparen(e)
 	switch {
 	case m.target == nil || m.table == nil:
 		return "", nil
 	case e.Kind == Binary && e.Op == "=" && len(e.Args) == 2:
-		l, r := bare(e.Args[0]), bare(e.Args[1])
+		l, r := unparen(e.Args[0]), unparen(e.Args[1])
 		if l.Kind != ColumnRef {
 			l, r = r, l
 		}
 		if l.Kind == ColumnRef {
 			return m.targetColumn(m.sc, m.target, l.Name), []*Expr{r}
 		}
-	case e.Kind == In && !e.Negated && len(e.Args) > 1 && bare(e.Args[0]).Kind == ColumnRef:
+	case e.Kind == In && !e.Negated && len(e.Args) > 1 && unparen(e.Args[0]).Kind == ColumnRef:
 		for _, v := range e.Args[1:] {
-			values = append(values, bare(v))
+			values = append(values, unparen(v))
 		}
-		return m.targetColumn(m.sc, m.target, bare(e.Args[0]).Name), values
+		return m.targetColumn(m.sc, m.target, unparen(e.Args[0]).Name), values
 	}
 	return "", nil
 }
@@ -163,12 +163,4 @@ func (p *planning) constantArg(e *Expr) (Arg, bool) {
 		return Arg{Index: -1, Number: p.noted(d.literal)}, ok && len(d.literal) < 19
 	}
 	return Arg{}, false
-}
-
-// bare takes parentheses off.
-func bare(e *Expr) *Expr {
-	for e.Kind == Paren {
-		e = e.Args[0]
-	}
-	return e
 }

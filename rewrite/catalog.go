@@ -87,9 +87,9 @@ type Storage struct {
 	// Parts are the names of the table's partitions, where they are tables that
 	// statements may name.
 	Parts []string
-	// Above are the tables that this one is a partition of or inherits from, at whatever
+	// Ancestors are the tables that this one is a partition of or inherits from, at whatever
 	// depth: statements that name one reach the table's rows.
-	Above []TableName
+	Ancestors []TableName
 	// Inherited reports whether other tables inherit from this one, whose unique keys
 	// their rows are not under.
 	Inherited bool

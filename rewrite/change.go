@@ -83,12 +83,12 @@ func (p *planning) changedAll(plan *Plan, tables []*Table) *Plan {
 	return plan
 }
 
-// changedGiven notes the rows that an upsert may change.
-func (m *dml) changedGiven(plan *Plan) *Plan {
+// changedUpserted notes the rows that an upsert may change.
+func (m *dml) changedUpserted(plan *Plan) *Plan {
 	if plan.Class == Drain || plan.Class == Refused || m.d.Traits().OneWriter {
 		return plan
 	}
-	for _, d := range m.drainGiven("").Drain.Tables {
+	for _, d := range m.drainInserted("").Drain.Tables {
 		if d.Table == m.table {
 			plan.Base.Changes = []DrainTable{d}
 		}
@@ -121,7 +121,7 @@ func (m *dml) inserted(plan *Plan) *Plan {
 		return plan
 	}
 	var any []fragment
-	var given []GivenArg
+	var given []InsertedArg
 	for _, list := range lists {
 		where, more, ok := m.givenKey(key, list)
 		if !ok {
@@ -142,7 +142,7 @@ func (m *dml) inserted(plan *Plan) *Plan {
 		counts: true,
 	}
 	d := m.drainTable(t, &rowset{binding: b, where: join(any, " OR ")})
-	d.New = &NewRows{Given: given, All: &all}
+	d.New = &NewRows{Inserted: given, All: &all}
 	plan.Base.Changes = []DrainTable{d}
 	return plan
 }

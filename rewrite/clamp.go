@@ -23,7 +23,7 @@ func (m *dml) planClamp(plan *Plan) {
 		if !has || !m.table.IsCounter(name) || st.Set[i].Value == nil {
 			continue
 		}
-		sum, guard := m.clamped(bare(st.Set[i].Value), name)
+		sum, guard := m.clamped(unparen(st.Set[i].Value), name)
 		if guard != nil {
 			st.Set[i].Value = sum
 			implied = append(implied, guard)
@@ -103,10 +103,10 @@ var opposite = map[string]string{"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 // choice reads CASE WHEN a THEN b ELSE c END, and IF(a, b, c).
 func choice(e *Expr) (when, then, other *Expr) {
 	if c := e.Case; c != nil && c.Operand == nil && len(c.Whens) == 1 && c.Else != nil {
-		return bare(c.Whens[0].When), c.Whens[0].Then, c.Else
+		return unparen(c.Whens[0].When), c.Whens[0].Then, c.Else
 	}
 	if e.Kind == Call && e.Op == "if" && len(e.Args) == 3 {
-		return bare(e.Args[0]), e.Args[1], e.Args[2]
+		return unparen(e.Args[0]), e.Args[1], e.Args[2]
 	}
 	return nil, nil, nil
 }

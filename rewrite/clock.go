@@ -3,6 +3,8 @@ package rewrite
 import (
 	"regexp"
 	"strings"
+
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // This file knows the expressions that applications give for the time of an
@@ -41,7 +43,7 @@ func (p *planning) clockTime(e *Expr) (ok, shifted bool) {
 	if e == nil {
 		return false, false
 	}
-	e = bare(e)
+	e = unparen(e)
 	is := func(i int) bool {
 		var s bool
 		ok, s = p.clockTime(e.Args[i])
@@ -49,27 +51,27 @@ func (p *planning) clockTime(e *Expr) (ok, shifted bool) {
 		return ok
 	}
 	literal := func(i int, re *regexp.Regexp) bool {
-		a := bare(e.Args[i])
+		a := unparen(e.Args[i])
 		return a.Kind == String && re.MatchString(p.noted(a.Text))
 	}
 	text := func(x *Expr) string { return p.noted(p.src.sql[x.Start:x.End]) }
 	switch {
 	case e.Kind == Binary && (e.Op == "+" || e.Op == "-") && len(e.Args) == 2:
-		r := bare(e.Args[1])
+		r := unparen(e.Args[1])
 		is(0)
 		shifted = true
-		return ok && r.Kind == Opaque && r.Op == "cast" && len(r.Args) == 1 && containsFold(text(r), "interval") &&
-			bare(r.Args[0]).Kind == String && interval.MatchString(p.noted(bare(r.Args[0]).Text)), shifted
+		return ok && r.Kind == Opaque && r.Op == "cast" && len(r.Args) == 1 && lex.ContainsFold(text(r), "interval") &&
+			unparen(r.Args[0]).Kind == String && interval.MatchString(p.noted(unparen(r.Args[0]).Text)), shifted
 	case e.Kind != Opaque && e.Kind != Call:
 		return false, false
 	case len(e.Args) == 0:
 		return clocks[e.Op] || e.Op == "" && strings.HasPrefix(strings.ToLower(text(e)), "current_"), false
 	case len(e.Args) == 1 && clocks[e.Op]:
-		return bare(e.Args[0]).Kind == Number, false
+		return unparen(e.Args[0]).Kind == Number, false
 	case p.d.Traits().AnyType && (e.Op == "date" || e.Op == "datetime"):
 		for i := range e.Args {
 			if re := modifier; i > 0 && !literal(i, re) ||
-				i == 0 && !(bare(e.Args[0]).Kind == String && strings.EqualFold(p.noted(bare(e.Args[0]).Text), "now")) {
+				i == 0 && !(unparen(e.Args[0]).Kind == String && strings.EqualFold(p.noted(unparen(e.Args[0]).Text), "now")) {
 				return false, false
 			}
 		}
@@ -79,14 +81,14 @@ func (p *planning) clockTime(e *Expr) (ok, shifted bool) {
 	case e.Op == "date_trunc" && len(e.Args) == 2:
 		return literal(0, truncUnit) && is(1), shifted
 	case e.Op == "timezone" && len(e.Args) == 2:
-		a := bare(e.Args[0])
+		a := unparen(e.Args[0])
 		return a.Kind == String && strings.EqualFold(p.noted(a.Text), "UTC") && is(1), shifted
 	case e.Op == "to_timestamp" && len(e.Args) == 1:
-		a := bare(e.Args[0])
+		a := unparen(e.Args[0])
 		s := text(a)
 		return a.Kind == Number && len(s) <= 10 && strings.Trim(s, "0123456789") == "", false
 	case (e.Op == "INTERVAL" || e.Op == "date_add" || e.Op == "date_sub") && len(e.Args) == 2:
-		n := bare(e.Args[1])
+		n := unparen(e.Args[1])
 		return is(0) && n.Kind == Number && smallInt.MatchString(text(n)) && shiftUnit.MatchString(p.noted(p.src.sql[n.End:e.End])), true
 	}
 	return false, false

@@ -15,9 +15,9 @@ import (
 // statements. Two executions may share one if the SQL of Upsert and its arguments are the
 // same for both, except for arguments that are Slot, Total or Free.
 type Coalesced struct {
-	Upsert Bound
-	Firm   *Bound // as Increment.Firm
-	Add    *Bound // as Increment.Add
+	Upsert  Bound
+	Holding *Bound // as Increment.Holding
+	Add     *Bound // as Increment.Add
 	// Many adds to many rows at a time, whose slot rows are there; nil when
 	// there is no such statement. Executions whose Many is the same SQL may
 	// share one, whatever row they are for. Key is then what says which.
@@ -92,7 +92,7 @@ func (m *dml) coalesced(a assigned, in IncrementSQL, tp *template, rows *rowset)
 		in.Companions = append(in.Companions, CompanionSQL{Companion: *s.companion, SQL: tp.mark(value), NotNull: !s.sure})
 	}
 	out.Upsert = tp.expand(m.d, m.d.Increment(m.table, in))
-	out.Firm = m.firm(in, tp, out.Upsert)
+	out.Holding = m.holding(in, tp, out.Upsert)
 	out.Add, _ = m.addSQL(tp, in, rows, false)
 	if out.Add != nil && len(in.Companions) == 0 && !m.table.Counter.Single() {
 		m.addMany(out, in, tp, rows)
@@ -162,7 +162,7 @@ func (m *dml) comparisons(where *Expr) bool {
 		}
 		return ok
 	})
-	return ok && m.unsteady(m.sc, where) == ""
+	return ok && m.volatile(m.sc, where) == ""
 }
 
 // scaled returns a decimal literal in units of its last digit; the literal has

@@ -137,7 +137,7 @@ type companionSet struct {
 	column    *Column
 	value     fragment
 	sure      bool // never NULL
-	given     *GivenArg
+	arg       *InsertedArg
 }
 
 // companionSet reads the assignment of a companion; why says what a slot could
@@ -164,14 +164,14 @@ func (m *dml) companionSet(co *Companion, e *Expr) (set companionSet, why string
 	}
 	if co.Merge != Latest {
 		// Only what compares before it is stored as it compares afterwards.
-		arg, no := m.given(c, e)
+		arg, no := m.checkInserted(c, e)
 		if no != "" || e.Kind == Null || e.Kind == String {
 			return set, "companion " + c.Name + " is merged with a value of another type"
 		}
 		if arg != nil {
 			arg.Nullable = false
 		}
-		set.given = arg
+		set.arg = arg
 	}
 	if !m.independent(e) {
 		return set, "companion " + c.Name + " is computed from other columns or by functions that may have side effects"
@@ -211,7 +211,7 @@ func (m *dml) hasDefault(c *Column, e *Expr) bool {
 	case m.d.Traits().AnyType:
 		return true
 	}
-	arg, why := m.given(c, e.Args[1])
+	arg, why := m.checkInserted(c, e.Args[1])
 	return arg == nil && why == ""
 }
 
@@ -240,7 +240,7 @@ func (m *dml) independent(e *Expr) bool {
 		}
 		return ok
 	})
-	return ok && m.unsteadyBut(nil, e, clocks) == ""
+	return ok && m.volatileBut(nil, e, clocks) == ""
 }
 
 // touchesCompanion reports whether the engine itself sets a companion when it updates

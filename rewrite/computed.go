@@ -111,10 +111,10 @@ func (p *planning) computedFrom(c *Column, e *Expr, args []Arg) (all []Arg, ok b
 		return append(args, a), ok && (narrow || !p.d.Traits().StringsAreFloats)
 	case Opaque:
 		x, _ := p.castNumber(e)
-		if x == nil || bare(x).Kind != Param {
+		if x == nil || unparen(x).Kind != Param {
 			return nil, false
 		}
-		a, ok := p.src.paramAt(bare(x).Span)
+		a, ok := p.src.paramAt(unparen(x).Span)
 		return append(args, a), ok
 	case Binary:
 		if _, ok := arithmetic(e.Op, 0, 0); !ok || len(e.Args) != 2 {

@@ -131,9 +131,9 @@ func (s *SlotTable) Whole(slots, lock string) string {
 // Single reports whether the table has the empty key: it is one of a single row.
 func (c *Counter) Single() bool { return len(c.Key) == 0 }
 
-// Tied reports whether the engine itself deletes the slot rows of a base row that is
+// CascadesDelete reports whether the engine itself deletes the slot rows of a base row that is
 // deleted.
-func (c *Counter) Tied() bool { return !c.Single() && c.Layout != LayoutShared }
+func (c *Counter) CascadesDelete() bool { return !c.Single() && c.Layout != LayoutShared }
 
 // AnyNumber reports whether slot rows may have any number.
 func (c *Counter) AnyNumber() bool { return c.Layout == LayoutJournal || c.SlotTable.Wide }

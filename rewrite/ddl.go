@@ -1,6 +1,10 @@
 package rewrite
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/slotsql/slotsql/rewrite/lex"
+)
 
 // planDDL plans statements that change tables as such.
 func (p *planning) planDDL(st *Statement) *Plan {
@@ -28,7 +32,7 @@ func (p *planning) planDDL(st *Statement) *Plan {
 	case p.src.is(0, "ALTER") || p.src.is(0, "RENAME"):
 		plan := p.drainAll(tables, "the statement changes a counter table's definition")
 		plan.Drain.FoldOptional = !p.needsTotals()
-		plan.Drain.Outside = p.src.hasWord("CONCURRENTLY")
+		plan.Drain.OutsideTx = p.src.hasWord("CONCURRENTLY")
 		return plan
 	case p.watchesUpdates():
 		plan := p.planWatcher(tables)
@@ -62,7 +66,7 @@ func (p *planning) planDrop(tables, held []*Table) *Plan {
 // planWatcher plans what creates such a definition, or a statement that begins with one.
 func (p *planning) planWatcher(tables []*Table) *Plan {
 	plan := p.drainAll(tables, "what the statement creates applies to every UPDATE of the table, including later folds")
-	plan.Drain.Outside = p.src.hasWord("CONCURRENTLY")
+	plan.Drain.OutsideTx = p.src.hasWord("CONCURRENTLY")
 	return plan
 }
 
@@ -142,9 +146,9 @@ func (p *planning) replacedTable() []Ident {
 		t := p.src.tokens[i]
 		written := p.src.sql[t.Start:t.End]
 		switch {
-		case t.Kind == Word:
+		case t.Kind == lex.Word:
 			name = append(name, Ident{Name: written})
-		case t.Kind == QuotedIdent && len(written) > 2:
+		case t.Kind == lex.QuotedIdent && len(written) > 2:
 			name = append(
 				name,
 				Ident{Name: strings.ReplaceAll(written[1:len(written)-1], written[:1]+written[:1], written[:1]), Quoted: true},
@@ -205,7 +209,7 @@ func (p *planning) planTruncate(tables, held []*Table, by map[*Table]string) *Pl
 		}
 		for i, tok := range p.src.tokens {
 			// A schema may be called like its table.
-			if (tok.Kind == Word || tok.Kind == QuotedIdent) && p.tokenNames(tok, name) && !p.src.is(i+1, ".") {
+			if (tok.Kind == lex.Word || tok.Kind == lex.QuotedIdent) && p.tokenNames(tok, name) && !p.src.is(i+1, ".") {
 				edits = append(edits, edit{Span{tok.End, tok.End}, also})
 				break
 			}

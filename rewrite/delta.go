@@ -55,7 +55,7 @@ func (p *planning) deltaOf(c *Column, ops []operand) (delta, bool) {
 // noteDelta notes that the planner decides by what is added to a counter, where that may
 // be beyond a limit or have too many digits.
 func (p *planning) noteDelta(c *Column, literal string) {
-	if p.marks == nil || literal == "" {
+	if p.sentinels == nil || literal == "" {
 		return
 	}
 	largest, scale := limit(c)
@@ -106,10 +106,10 @@ func (p *planning) digits(e *Expr, negative bool) (delta, bool) {
 	return delta{literal: s}, true
 }
 
-// givenDelta is deltaOf for what the INSERT gives for the column of a number: a string is stored as
+// insertedDelta is deltaOf for what the INSERT gives for the column of a number: a string is stored as
 // the number that it spells, and what is computed of it is no floating-point number.
-func (p *planning) givenDelta(c, of *Column, op operand) (delta, bool) {
-	if e := bare(op.expr); e.Kind == String && (of.Numeric == Integer || of == c && c.Numeric == Decimal) {
+func (p *planning) insertedDelta(c, of *Column, op operand) (delta, bool) {
+	if e := unparen(op.expr); e.Kind == String && (of.Numeric == Integer || of == c && c.Numeric == Decimal) {
 		return p.spelled(e, op.negative)
 	}
 	return p.deltaOf(c, []operand{op})

@@ -30,7 +30,7 @@ import (
 type errDerive struct {
 	reason   string
 	bindings []*binding
-	separate bool // they are not to be merged into the block, see keptApart
+	separate bool // they are not to be merged into the block, see keptSeparate
 }
 
 func (e *errDerive) Error() string { return e.reason }
@@ -147,7 +147,7 @@ func (r *reader) derivedSource(sc *scope, s *Source) {
 		r.note(b.table)
 		r.addStar(b.table)
 		tail := ""
-		if r.keptApart(sc, b) {
+		if r.keptSeparate(sc, b) {
 			tail = r.d.Traits().Unmerged
 		} else if sc.grouped && r.d.Traits().StrictGroups {
 			// MariaDB merges it into the block, and when a prepared statement
@@ -164,9 +164,9 @@ func (r *reader) derivedSource(sc *scope, s *Source) {
 	}
 }
 
-// keptApart reports whether a derived form is not to be merged into the block, as
+// keptSeparate reports whether a derived form is not to be merged into the block, as
 // MariaDB does with derived tables where it can.
-func (r *reader) keptApart(sc *scope, x *binding) bool {
+func (r *reader) keptSeparate(sc *scope, x *binding) bool {
 	switch {
 	case r.groupingSets() || r.separate[x.source] || r.d.Traits().StrictGroups && r.windowed() && (r.compares() || r.extends()):
 		return true

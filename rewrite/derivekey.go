@@ -38,7 +38,7 @@ func (b *blockReader) groupedColumns(x *binding) (columns map[string]bool, known
 			for _, it := range b.q.Items[:n] {
 				known = known && it.Expr != nil && it.Expr.Kind != Star
 			}
-			if c := b.bareColumn(x, b.q.Items[n-1].Expr); c != "" {
+			if c := b.itemColumn(x, b.q.Items[n-1].Expr); c != "" {
 				columns[c] = true
 			}
 		case e.Kind == ColumnRef:
@@ -47,7 +47,7 @@ func (b *blockReader) groupedColumns(x *binding) (columns map[string]bool, known
 				return
 			}
 			for _, it := range b.q.Items { // an alias
-				if c := b.bareColumn(x, it.Expr); c != "" && len(e.Name) == 1 && it.Alias != nil && b.sameLabel(e.Name[0], *it.Alias) {
+				if c := b.itemColumn(x, it.Expr); c != "" && len(e.Name) == 1 && it.Alias != nil && b.sameLabel(e.Name[0], *it.Alias) {
 					columns[c] = true
 				}
 			}
@@ -59,12 +59,12 @@ func (b *blockReader) groupedColumns(x *binding) (columns map[string]bool, known
 	return columns, known
 }
 
-// bareColumn returns the column of x that an item is, or "".
-func (b *blockReader) bareColumn(x *binding, e *Expr) string {
+// itemColumn returns the column of x that an item is, or "".
+func (b *blockReader) itemColumn(x *binding, e *Expr) string {
 	if e == nil {
 		return ""
 	}
-	if e = unwrapped(e); e.Kind != ColumnRef {
+	if e = unparen(e); e.Kind != ColumnRef {
 		return ""
 	}
 	return b.columnIn(x, e.Name)

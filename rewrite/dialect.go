@@ -1,11 +1,13 @@
 package rewrite
 
+import "github.com/slotsql/slotsql/rewrite/lex"
+
 // Dialect is what the planner needs to know of one SQL dialect: how its SQL is read, how
 // its names compare, and how slotsql's own statements are written in it. Implementations
 // hold no state except caches and are safe for concurrent use.
 type Dialect interface {
-	// Lexis returns the lexical rules for a Scanner.
-	Lexis() *Lexis
+	// LexRules returns the lexical rules for a Scanner.
+	LexRules() *lex.Rules
 
 	// Traits returns the differences of the engine that the planner has to know.
 	Traits() Traits

@@ -100,7 +100,7 @@ func (d *differ) conditions() bool {
 	if d.q.Where == nil {
 		return true
 	}
-	if d.unsteady(d.sc, d.q.Where) != "" {
+	if d.volatile(d.sc, d.q.Where) != "" {
 		return false
 	}
 	d.findQueries()
@@ -120,7 +120,10 @@ func (d *differ) conditions() bool {
 // safe reports whether an expression has a value for any base value: as cannotFail, with CASE, and with queries of one
 // value, which name no counter of the block.
 func (d *differ) safe(e *Expr) bool {
-	x := unwrapped(e)
+	x := unparen(e)
+	if tested := nullTest(x); tested != nil {
+		return d.safe(tested)
+	}
 	switch x.Kind {
 	case Subquery:
 		return slices.Contains(d.queries, x.Span)
@@ -130,11 +133,11 @@ func (d *differ) safe(e *Expr) bool {
 		return true
 	case In:
 	case Binary:
-		if x.Op != "AND" && x.Op != "OR" && !comparison[x.Op] && nullTest(x) == nil {
+		if x.Op != "AND" && x.Op != "OR" && !comparison[x.Op] {
 			return false
 		}
 	case Unary:
-		if x.Op != "NOT" && x.Op != "-" || x.Op == "-" && unwrapped(x.Args[0]).Kind != Number {
+		if x.Op != "NOT" && x.Op != "-" || x.Op == "-" && unparen(x.Args[0]).Kind != Number {
 			return false
 		}
 	case Call:
@@ -142,7 +145,7 @@ func (d *differ) safe(e *Expr) bool {
 			return false
 		}
 	case Opaque:
-		if x.Case == nil && !isRow(x) && nullTest(x) == nil && !equalFold(x.Op, "between") {
+		if x.Case == nil && !isRow(x) && !equalFold(x.Op, "between") {
 			return false
 		}
 	default:
@@ -153,7 +156,7 @@ func (d *differ) safe(e *Expr) bool {
 
 // exact reports whether the values of an expression are exact numbers: their sum has no order.
 func (d *differ) exact(e *Expr) bool {
-	x := unwrapped(e)
+	x := unparen(e)
 	switch {
 	case x.Kind == Null:
 		return true
@@ -202,7 +205,7 @@ type aggregateCall struct {
 
 // aggregate edits an aggregate. What names no counter, of rows that no counter is asked of, is the same by base values.
 func (d *differ) aggregate(e *Expr) bool {
-	if hasQuery(e) || d.unsteady(d.sc, e) != "" {
+	if hasQuery(e) || d.volatile(d.sc, e) != "" {
 		return false
 	}
 	a, whole := d.parse(e)
@@ -342,14 +345,6 @@ func (d *differ) by(edits []edit, sp Span) string {
 		return f.parts[0]
 	}
 	return d.withEdits(sp, edits)
-}
-
-// bases are the edits inside of queries: those that leave the block's own counters as they stand.
-func (d *differ) bases() []edit {
-	return slices.DeleteFunc(slices.Clone(d.edits), func(e edit) bool {
-		d.work++
-		return !slices.ContainsFunc(d.queries, e.inside)
-	})
 }
 
 // change returns the name of a difference.

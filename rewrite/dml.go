@@ -175,7 +175,7 @@ func (p *planning) planReads(r *reader, err error, locked string) *Plan {
 		Reason: r.form(),
 		Tables: names(r.tables),
 		SQL:    sql,
-		Read:   ReadPlan{Args: args, Stars: r.stars, Anew: r.found.merged, reader: r},
+		Read:   ReadPlan{Args: args, Stars: r.stars, Reprepare: r.found.merged, reader: r},
 	}
 }
 
@@ -207,26 +207,26 @@ func (m *dml) deleted() (tables []*Table) {
 	return tables
 }
 
-// untied returns why a DELETE has to fold the slots of what it deletes, or "": a
+// notCascaded returns why a DELETE has to fold the slots of what it deletes, or "": a
 // row that comes to have the key afterwards must not find them. The drain
 // deletes them, after it has folded them, and no session makes new ones before its
 // transaction ends: a session that makes a slot row locks the base row, and finds it gone
 // afterwards.
-func (m *dml) untied(deleted []*Table) string {
+func (m *dml) notCascaded(deleted []*Table) string {
 	for _, t := range deleted {
-		if !m.tied(t) {
+		if !m.cascadesDelete(t) {
 			return "the slots of " + t.Name + " are not deleted with the row"
 		}
 	}
 	return ""
 }
 
-// tied reports whether the engine deletes the slot rows of a base row that is deleted.
-func (p *planning) tied(t *Table) bool {
+// cascadesDelete reports whether the engine deletes the slot rows of a base row that is deleted.
+func (p *planning) cascadesDelete(t *Table) bool {
 	if p.d.Traits().SlotTriggers {
-		return t.Counter.Tied() && !t.Counter.SlotTable.Untended
+		return t.Counter.CascadesDelete() && !t.Counter.SlotTable.Untended
 	}
-	return t.Counter.Tied() && !t.Counter.SlotTable.NoForeignKey
+	return t.Counter.CascadesDelete() && !t.Counter.SlotTable.NoForeignKey
 }
 
 func (p *planning) planDelete(st *Statement) *Plan {
@@ -239,11 +239,11 @@ func (p *planning) planDelete(st *Statement) *Plan {
 		return m.planOther()
 	}
 	if reads, why := m.reads(nil); reads {
-		return m.drainOrJudge(why, nil)
+		return m.drainOrUseTotals(why, nil)
 	}
-	if why := m.untied(deleted); why != "" {
+	if why := m.notCascaded(deleted); why != "" {
 		return m.drain(why)
 	}
 	// The slot rows go with the base row: the engine's own cascade deletes them.
-	return &Plan{Class: PassThrough, Base: BasePlan{Unties: deleted}}
+	return &Plan{Class: PassThrough, Base: BasePlan{DeletesFrom: deleted}}
 }

@@ -15,6 +15,72 @@
 // time and memory are bounded: a very large or deeply nested statement drains the tables
 // whose names occur in it.
 //
+// # A statement's life
+//
+//  1. Planner.Plan (planner.go) finds which configured tables the SQL may name
+//     (namingcatalog.go, mention.go). The SQL of one call is divided into statements
+//     (multi.go); one that is too long to parse is planned by its tokens (large.go).
+//  2. planning.plan (planner.go) has the dialect parse the statement, and picks the planner
+//     for its kind.
+//  3. A scope binds the sources of each block to tables (scope.go), and resolve.go finds what
+//     a column reference means, as far as counters are concerned.
+//  4. The planner of the kind decides on the class: planSelect, planUpdate, planInsert,
+//     planDelete, planDDL and others, see below.
+//  5. What does not fit any faster plan ends in drainAll or drainRows (drain.go).
+//  6. withGroup (grouping.go) and withTickets (tickets.go) add the forms in which executions
+//     share a statement, or draw a number from a leased block.
+//
+// # Where to find what
+//
+// Input, output and what they are made of:
+//
+//   - the lexical layer, with no knowledge of tables: package rewrite/lex; source.go adds the
+//     arguments of placeholders, edit.go and fragment.go how SQL is spliced
+//   - the syntax tree: statement.go, walk.go
+//   - tables, counters and slot tables: catalog.go, counter.go, slottable.go, address.go,
+//     option.go, bounds.go, companion.go
+//   - what a dialect provides, and what it differs in: dialect.go, traits.go
+//   - the plan: plan.go, increment.go, effect.go
+//
+// Queries (class Read):
+//
+//   - planSelect and the walk over a query's blocks: read.go, readexpr.go, readcte.go;
+//     select lists and *: item.go, itemname.go, outname.go, outputs.go
+//   - the forms that stand for a counter: a total in its place (readexpr.go), a table as a
+//     query of totals (derive.go, derivekey.go), a row as a whole (wholerow.go), sums over a
+//     table (sums.go, joinedsums.go, groupsums.go)
+//   - candidates, where a counter orders or bounds the rows: candidates.go, windows.go,
+//     condition.go, firstrows.go, firstjoin.go, ranked.go, querybound.go; from a block around
+//     a query: pushdown.go, pushdownfirst.go; for IN and EXISTS: semijoin.go; whether they
+//     pay: estimate.go
+//   - rules and defects of one engine: groupby.go, nulls.go, row.go, exists.go
+//   - a read of a row without slots: probe.go; column types: typesquery.go; EXPLAIN, cursors
+//     and the like: reads.go; CREATE TABLE AS: create.go
+//
+// Writes:
+//
+//   - what INSERT, UPDATE and DELETE have in common: dml.go; UPDATE: update.go,
+//     updatejoin.go; INSERT: insert.go, upsert.go, upsertrows.go, upsertslot.go
+//   - what counts as an increment, and by how much: additive.go, delta.go, cases.go,
+//     computed.go, clamp.go, written.go; on the base row: exact.go; in a slot: update.go
+//   - whether an expression may be evaluated twice: volatility.go, mayfail.go; whether a value
+//     fits its column: insertedvalue.go, keyform.go, wellformed.go, clock.go
+//   - shared statements: grouped*.go on the base row, coalesce.go in a slot
+//   - counters with bounds: bounded.go, portion.go; numbers drawn: tickets.go
+//   - rows that a transaction has changed itself: change.go
+//
+// Drains (class Drain):
+//
+//   - drain.go; which rows: fixedrows.go, rowkey.go, selfquery.go, keyrange.go,
+//     draincandidates.go, drainscope.go, drainwith.go
+//   - without a fold if that is possible: proof.go, bytotals.go, lockingread.go
+//   - DDL, partitions and views: ddl.go, ancestors.go, references.go, holder.go, view.go
+//
+// Plans for statements that differ in literals only: scanshape.go, shared_plan.go,
+// sentinels.go, shared_generalize.go, fieldvalues.go.
+//
+// docs/contributing/life-of-a-statement.md tells the same as a story, with the reasons.
+//
 // This package is exported for dialects outside this module. It has no compatibility
 // promise before v1.
 package rewrite

@@ -3,6 +3,8 @@ package rewrite
 import (
 	"slices"
 	"strings"
+
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // This file plans a drain of the rows that a counter's condition may select.
@@ -129,7 +131,7 @@ func (m *dml) lasts(e *Expr) bool {
 	ok := !m.src.large // of which not all tokens are known
 	for i := m.src.tokenAt(e.Start); ok && i < len(m.src.tokens) && m.src.tokens[i].Start < e.End; i++ {
 		t := m.src.tokens[i]
-		ok = t.Kind != Operator || !strings.ContainsAny(m.src.sql[t.Start:t.End], "|&") // which sql_mode gives a meaning
+		ok = t.Kind != lex.Operator || !strings.ContainsAny(m.src.sql[t.Start:t.End], "|&") // which sql_mode gives a meaning
 	}
 	e.Walk(func(x *Expr) bool {
 		switch x.Kind {

@@ -1,6 +1,10 @@
 package rewrite
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/slotsql/slotsql/rewrite/lex"
+)
 
 // Dynamic is a statement whose own statement is the value of an expression:
 // MySQL's PREPARE name FROM @variable, MariaDB's EXECUTE IMMEDIATE expression.
@@ -15,10 +19,10 @@ type Dynamic struct {
 // DynamicOf reads SQL as such a statement; nil when it is none, or when the
 // statement stands in it as a literal.
 func DynamicOf(d Dialect, sql string) *Dynamic {
-	if !d.Traits().DynamicSQL || !containsFold(sql, "prepare") && !containsFold(sql, "immediate") || len(sql) > maxControlSQL {
+	if !d.Traits().DynamicSQL || !lex.ContainsFold(sql, "prepare") && !lex.ContainsFold(sql, "immediate") || len(sql) > lex.MaxTxSQL {
 		return nil
 	}
-	src := newSource(d.Lexis(), sql)
+	src := newSource(d.LexRules(), sql)
 	if src.bad || src.exec {
 		return nil
 	}
@@ -49,13 +53,13 @@ func DynamicOf(d Dialect, sql string) *Dynamic {
 	tokens := src.tokens[first:last]
 	from, to := tokens[0].Start, tokens[len(tokens)-1].End
 	dy := &Dynamic{before: sql[:from], after: sql[to:], Expr: sql[from:to], Fixed: true}
-	if len(tokens) == 1 && tokens[0].Kind == StringTok && strings.IndexByte(dy.Expr, '\\') < 0 {
+	if len(tokens) == 1 && tokens[0].Kind == lex.String && strings.IndexByte(dy.Expr, '\\') < 0 {
 		return nil
 	}
 	for i := range tokens {
 		switch t := tokens[i]; t.Kind {
-		case StringTok, NumberTok, Variable:
-		case Operator:
+		case lex.String, lex.Number, lex.Variable:
+		case lex.Operator:
 			dy.Fixed = dy.Fixed && (sql[t.Start:t.End] == "(" || sql[t.Start:t.End] == ")" || sql[t.Start:t.End] == ",")
 		default:
 			dy.Fixed = dy.Fixed && (src.is(first+i, "CONCAT") || src.is(first+i, "CONCAT_WS") || src.is(first+i, "REPLACE"))
@@ -68,7 +72,7 @@ func DynamicOf(d Dialect, sql string) *Dynamic {
 // out.
 func (dy *Dynamic) With(d Dialect, statement string) string {
 	s := strings.ReplaceAll(statement, "'", "''")
-	if d.Lexis().Backslash {
+	if d.LexRules().Backslash {
 		s = strings.ReplaceAll(s, `\`, `\\`)
 	}
 	return dy.before + "'" + s + "'" + dy.after

@@ -1,31 +1,35 @@
 package rewrite
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/slotsql/slotsql/rewrite/lex"
+)
 
 // effectsOf finds what a statement may do to its session. Tokens are all of SQL of
 // several statements, of another one the first two may do.
-func (pl *Planner) effectsOf(sql string, tokens []Token) Effect {
+func (pl *Planner) effectsOf(sql string, tokens []lex.Token) Effect {
 	e := effects(sql, tokens)
 	if c, ok := pl.Catalog.(MovingCatalog); ok && c.Moves(sql) {
 		e |= Moved
 	}
-	lx := pl.Dialect.Lexis()
+	lx := pl.Dialect.LexRules()
 	if !lx.SelectInto ||
 		strings.IndexByte(sql, ';') < 0 && len(tokens) > 0 && strings.EqualFold(sql[tokens[0].Start:tokens[0].End], "INSERT") {
 		return e
 	}
-	if containsFold(sql, "into") || containsFold(sql, "explain") && containsFold(sql, "create") {
-		e |= makesTable(sql, Tokens(lx, sql))
+	if lex.ContainsFold(sql, "into") || lex.ContainsFold(sql, "explain") && lex.ContainsFold(sql, "create") {
+		e |= makesTable(sql, lex.Tokens(lx, sql))
 	}
 	return e
 }
 
 // makesTable finds a table that a query makes, or a statement inside EXPLAIN.
-func makesTable(sql string, tokens []Token) (e Effect) {
+func makesTable(sql string, tokens []lex.Token) (e Effect) {
 	first, explain := true, false
 	is := func(i int, list ...string) bool {
 		for _, w := range list {
-			if i >= 0 && i < len(tokens) && tokens[i].Kind == Word && strings.EqualFold(sql[tokens[i].Start:tokens[i].End], w) {
+			if i >= 0 && i < len(tokens) && tokens[i].Kind == lex.Word && strings.EqualFold(sql[tokens[i].Start:tokens[i].End], w) {
 				return true
 			}
 		}
@@ -33,7 +37,7 @@ func makesTable(sql string, tokens []Token) (e Effect) {
 	}
 	query := false
 	for i, t := range tokens {
-		if t.Kind == Operator {
+		if t.Kind == lex.Operator {
 			first = first || sql[t.Start] == ';'
 			continue
 		}
@@ -51,25 +55,25 @@ func makesTable(sql string, tokens []Token) (e Effect) {
 // effects finds what a statement may do to its session by the first word of each
 // of its statements. It errs on the side of reporting too much: an effect
 // costs the session one look at the engine, nothing else.
-func effects(sql string, tokens []Token) Effect {
+func effects(sql string, tokens []lex.Token) Effect {
 	var e Effect
 	first := true
 	for i, t := range tokens {
-		if t.Kind == Operator && sql[t.Start] == ';' {
+		if t.Kind == lex.Operator && sql[t.Start] == ';' {
 			first = true
 			continue
 		}
-		if !first || t.Kind == Operator && sql[t.Start] == '(' {
+		if !first || t.Kind == lex.Operator && sql[t.Start] == '(' {
 			continue // nothing but a query stands in parentheses
 		}
 		first = false
-		if t.Kind != Word {
+		if t.Kind != lex.Word {
 			e |= TxControl | SessionChange // executable comments, garbage
 			continue
 		}
 		e |= effectOf(strings.ToUpper(sql[t.Start:t.End]), sql, tokens[i+1:])
 	}
-	if SetsPath(sql) {
+	if lex.SetsPath(sql) {
 		e |= Moved
 	}
 	return e
@@ -78,30 +82,14 @@ func effects(sql string, tokens []Token) Effect {
 // Moved is what a statement does to its session that gives it another search path.
 const Moved = Namespace | SessionChange
 
-// SetsPath reports whether SQL may set the search path (PostgreSQL).
-func SetsPath(sql string) bool {
-	return containsFold(sql, "set_config") || containsFold(sql, "search_path")
-}
-
 // MovingCatalog is a Catalog that knows which functions set the search path.
 type MovingCatalog interface {
 	// Moves reports whether a statement may call one.
 	Moves(sql string) bool
 }
 
-// ofData reports whether statements that begin with a word, in upper case, read or
-// change rows and do nothing to the session, its transaction or the schema.
-func ofData(word string) bool {
-	switch word {
-	case "SELECT", "INSERT", "UPDATE", "DELETE", "REPLACE", "WITH", "VALUES", "TABLE", "EXPLAIN", "SHOW", "DESCRIBE", "DESC",
-		"MERGE", "COPY", "FETCH":
-		return true
-	}
-	return false
-}
-
-func effectOf(word, sql string, rest []Token) Effect {
-	if ofData(word) {
+func effectOf(word, sql string, rest []lex.Token) Effect {
+	if lex.OnlyData(word) {
 		return 0
 	}
 	switch word {
@@ -111,7 +99,7 @@ func effectOf(word, sql string, rest []Token) Effect {
 		return Namespace | SessionChange
 	case "CREATE", "ALTER", "DROP", "RENAME", "TRUNCATE":
 		e := TxControl | Namespace | SchemaChange
-		if containsFold(sql, "temp") {
+		if lex.ContainsFold(sql, "temp") {
 			e |= SessionChange
 		}
 		return e
@@ -119,24 +107,12 @@ func effectOf(word, sql string, rest []Token) Effect {
 	return TxControl | Namespace | SessionChange // SET, RESET, CALL, LOCK, XA, ...
 }
 
-func containsFold(s, sub string) bool {
-	if sub == "" {
-		return true
-	}
-	for i := 0; i+len(sub) <= len(s); i++ {
-		if (sub[0] >= 0x80 || s[i]|0x20 == sub[0]|0x20) && strings.EqualFold(s[i:i+len(sub)], sub) {
-			return true
-		}
-	}
-	return false
-}
-
 // anyEffect returns every effect that a statement may have which cannot be cut into
 // tokens.
 func anyEffect(sql string) Effect {
 	e := TxControl | Namespace | SessionChange
 	for _, word := range []string{"create", "alter", "drop", "rename", "truncate"} {
-		if containsFold(sql, word) {
+		if lex.ContainsFold(sql, word) {
 			e |= SchemaChange
 		}
 	}
@@ -154,22 +130,20 @@ func AnyEffect(d Dialect, sql string) Effect {
 	return e
 }
 
-// ContainsFold reports whether sub occurs in s, ASCII letters compared without
-// case.
-func ContainsFold(s, sub string) bool { return containsFold(s, sub) }
-
-// EscapedNames reports whether a statement may hold identifiers written with escapes,
-// in which a table's name cannot be found by looking for it.
-func EscapedNames(lx *Lexis, sql string) bool {
-	return lx.EString && (strings.Contains(sql, `U&"`) || strings.Contains(sql, `u&"`))
-}
-
 // Untouched returns the plan of a statement that concerns no counter table.
 func Untouched(d Dialect, sql string) Plan {
 	p := Plan{Class: PassThrough, SQL: sql, Effects: Effects(d, sql)}
-	p.controls(d.Lexis())
+	p.controls(d.LexRules())
 	return p
 }
 
 // Effects returns the effects of a statement that concerns no counter table.
 func Effects(d Dialect, sql string) Effect { return (&Planner{Dialect: d}).effects(sql) }
+
+// controls works out the TxEvents of a plan whose SQL may have any.
+func (p *Plan) controls(lx *lex.Rules) *Plan {
+	if p.Effects&TxControl != 0 {
+		p.TxEvents = append([]lex.TxEvent{}, lex.TxEvents(lx, p.SQL)...)
+	}
+	return p
+}

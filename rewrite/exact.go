@@ -17,7 +17,7 @@ func (m *dml) onBase(sc *scope, own *binding, outer bool, c *Column, ops []opera
 		op.sometimes = false
 		switch {
 		case op.unless != nil:
-			covers, ok := m.meetsAll(op.unless)
+			covers, ok := m.coversAll(op.unless)
 			if !ok {
 				return nil, "a CASE without ELSE may set counter " + c.Name + " to NULL"
 			}
@@ -25,8 +25,8 @@ func (m *dml) onBase(sc *scope, own *binding, outer bool, c *Column, ops []opera
 			continue
 		case op.expr == nil:
 			return nil, "the statement sets counter " + c.Name
-		case bare(op.expr).Case != nil:
-			op.expr = bare(op.expr)
+		case unparen(op.expr).Case != nil:
+			op.expr = unparen(op.expr)
 			more, why := m.onBase(sc, own, outer, c, branches(op))
 			if why != "" {
 				return nil, why
@@ -44,7 +44,7 @@ func (m *dml) onBase(sc *scope, own *binding, outer bool, c *Column, ops []opera
 			}
 			continue
 		}
-		if more, ok := m.computedArgs(c, bare(op.expr)); ok {
+		if more, ok := m.computedArgs(c, unparen(op.expr)); ok {
 			require = append(require, more...)
 			continue
 		}
@@ -178,7 +178,7 @@ func countsAll(q *Select) bool {
 }
 
 func isCount(e *Expr) bool {
-	return e != nil && bare(e).Kind == Call && bare(e).Op == "count"
+	return e != nil && unparen(e).Kind == Call && unparen(e).Op == "count"
 }
 
 // outerJoins reports whether any source is an outer join.

@@ -10,7 +10,7 @@ func (b *blockReader) keepExists(e *Expr) {
 	if e.Op != "EXISTS" || !b.d.Traits().Defects.Has(ImpossibleExists) || q.Where == nil || q.Having != nil || b.groups(q) {
 		return
 	}
-	if b.q != nil && b.q.Where != nil && slices.ContainsFunc(conjuncts(b.q.Where, nil), func(c *Expr) bool { return unwrapped(c) == e }) {
+	if b.q != nil && b.q.Where != nil && slices.ContainsFunc(conjuncts(b.q.Where, nil), func(c *Expr) bool { return unparen(c) == e }) {
 		return
 	}
 	at := q.Where.End

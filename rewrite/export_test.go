@@ -4,29 +4,31 @@ import (
 	"math/rand/v2"
 	"strconv"
 	"strings"
+
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
-// Alike is alike, of a plan that still has what only the planner needs.
-func Alike(a, b *Plan) bool { return alike(a, b) }
+// SamePlan is samePlan, of a plan that still has what only the planner needs.
+func SamePlan(a, b *Plan) bool { return samePlan(a, b) }
 
-// Vary writes another statement of the shape, with other literals but those that are known,
+// Vary writes another statement of a shape, with other literals except those that are known,
 // and with other comments and white space.
-func (o *Outline) Vary(r *rand.Rand, known []bool) string {
+func Vary(sh *lex.Shape, r *rand.Rand, known []bool) string {
 	var b strings.Builder
 	end := uint16(0)
-	for i, h := range o.holes {
+	for i, h := range sh.Fields {
 		if known[i] || r.IntN(4) == 0 {
 			continue
 		}
-		b.WriteString(o.sql[end:h.start])
-		b.WriteString(vary(r, h.kind))
-		end = h.end
+		b.WriteString(sh.SQL[end:h.Start])
+		b.WriteString(vary(r, h.Kind))
+		end = h.End
 	}
-	b.WriteString(o.sql[end:])
+	b.WriteString(sh.SQL[end:])
 	return b.String()
 }
 
-func vary(r *rand.Rand, k holeKind) string {
+func vary(r *rand.Rand, k lex.FieldKind) string {
 	digits := func(least, most int) string {
 		s := strconv.Itoa(1 + r.IntN(9))
 		for n := least + r.IntN(most-least+1); len(s) < n; {
@@ -36,18 +38,18 @@ func vary(r *rand.Rand, k holeKind) string {
 	}
 	pick := func(list ...string) string { return list[r.IntN(len(list))] }
 	switch k {
-	case gapHole:
+	case lex.GapField:
 		return pick(" ", "  ", "\n", "\t", "/* a */", " /*traceparent='00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01'*/ ", " -- line\n", "\r\n ")
-	case smallHole:
+	case lex.SmallField:
 		return digits(1, 4)
-	case middleHole:
+	case lex.MiddleField:
 		return digits(5, 9)
-	case largeHole:
+	case lex.LargeField:
 		return digits(10, 18)
-	case shortHole:
+	case lex.ShortField:
 		return pick("''", "'1'", "'-5'", "'2026-01-02'", "'abc'", "'12:30:00'", "'now'", "'UTC'", "'1 day'", "'views'", "'id'", "'a \"b\" `c`'", "'%'", "'null'")
-	case stringHole:
+	case lex.StringField:
 		return pick("'it''s'", "'\u00e9\u00e9'", "'"+strings.Repeat("long ", 20)+"'", "'two\nlines'")
 	}
-	return digits(1, 4) + "." + digits(1, 8)[:1] + strings.Repeat("0", int(k-pointHole)-1)
+	return digits(1, 4) + "." + digits(1, 8)[:1] + strings.Repeat("0", int(k-lex.PointField)-1)
 }

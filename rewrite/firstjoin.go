@@ -1,6 +1,10 @@
 package rewrite
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/slotsql/slotsql/rewrite/lex"
+)
 
 // This file finds the first rows by a counter of a block that joins its table to others.
 //
@@ -34,7 +38,7 @@ func (c *candidates) joined() bool {
 		}
 	}
 	for _, s := range c.q.From {
-		if c.unsteadySource(c.sc, s) != "" {
+		if c.volatileSource(c.sc, s) != "" {
 			return false
 		}
 	}
@@ -113,9 +117,9 @@ func (c *candidates) fromClause() (Span, bool) {
 			depth++
 		case src.is(i, ")") && depth > 0:
 			depth--
-		case depth == 0 && (src.is(i, ")") || src.is(i, ";") || t.Kind == Word && behindFroms[word]):
+		case depth == 0 && (src.is(i, ")") || src.is(i, ";") || t.Kind == lex.Word && behindFroms[word]):
 			return out, out.End > 0
-		case t.Kind == Word && notRepeated[word]:
+		case t.Kind == lex.Word && notRepeated[word]:
 			return Span{}, false
 		}
 		out.End = t.End

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"sort"
 	"strings"
+
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // This file finds blocks that want the first rows by a counter.
@@ -12,7 +14,7 @@ import (
 func (c *candidates) firsts() {
 	q := c.q
 	if q.Distinct && !c.distinctByKey() || len(q.DistinctOn)+len(q.GroupBy)+len(q.Windows) > 0 || q.Having != nil || len(q.Items) == 0 ||
-		q.Table || c.windowed() && !c.ranked() || !c.judged() || !c.steadyItems() {
+		q.Table || c.windowed() && !c.ranked() || !c.judged() || !c.stableItems() {
 		return
 	}
 	if c.lone {
@@ -47,7 +49,7 @@ func (c *candidates) judged() bool {
 		return true
 	}
 	for _, e := range conjuncts(c.q.Where, nil) {
-		if c.unsteady(c.sc, e) != "" || c.lone && !c.own(e) || !c.lone && !c.inside(e) || c.edited(e.Span) && c.queriesIn(e) {
+		if c.volatile(c.sc, e) != "" || c.lone && !c.own(e) || !c.lone && !c.inside(e) || c.edited(e.Span) && c.queriesIn(e) {
 			return false
 		}
 	}
@@ -63,19 +65,19 @@ func hasQuery(e *Expr) bool {
 	return found
 }
 
-// steadyItems reports whether each row of the source is one of the result: what a
+// stableItems reports whether each row of the source is one of the result: what a
 // function returns may be no row, or several.
-func (c *candidates) steadyItems() bool {
+func (c *candidates) stableItems() bool {
 	for _, it := range c.q.Items {
 		switch e := it.Expr; {
 		case e == nil || e.Kind == Star:
 		case c.ranking(e):
 			for _, a := range e.Args {
-				if c.unsteady(c.sc, a) != "" {
+				if c.volatile(c.sc, a) != "" {
 					return false
 				}
 			}
-		case c.unsteady(c.sc, e) != "":
+		case c.volatile(c.sc, e) != "":
 			return false
 		}
 	}
@@ -213,7 +215,7 @@ func (c *candidates) meaning(q *Select, e *Expr) *Expr {
 		if it.Expr == nil || it.Expr.Kind == Star {
 			continue
 		}
-		x := unwrapped(it.Expr)
+		x := unparen(it.Expr)
 		name := it.Alias
 		if name == nil && x.Kind == ColumnRef {
 			name = &x.Name[len(x.Name)-1]
@@ -260,10 +262,10 @@ func (c *candidates) limit(q *Select) (fragment, bool) {
 	var numbers []fragment
 	for i++; i < len(src.tokens); i += 2 {
 		t := src.tokens[i]
-		if t.Kind != NumberTok && t.Kind != ParamTok {
+		if t.Kind != lex.Number && t.Kind != lex.Param {
 			return fragment{}, false
 		}
-		f := src.cut(t.Span)
+		f := src.cut(Span(t.Span))
 		if len(f.args) == 0 && addDecimal(f.parts[0], "0") == "" {
 			return fragment{}, false
 		}
@@ -294,10 +296,10 @@ func (c *candidates) behindFrom() (int, bool) {
 	start := i + 1
 	for i = start; i < len(src.tokens); i++ {
 		t := src.tokens[i]
-		if src.is(i, ")") || src.is(i, ";") || t.Kind == Word && behindFroms[strings.ToUpper(src.sql[t.Start:t.End])] {
+		if src.is(i, ")") || src.is(i, ";") || t.Kind == lex.Word && behindFroms[strings.ToUpper(src.sql[t.Start:t.End])] {
 			break
 		}
-		if t.Kind == Operator && !src.is(i, ".") || t.Kind == Word && !c.isName(t) {
+		if t.Kind == lex.Operator && !src.is(i, ".") || t.Kind == lex.Word && !c.isName(t) {
 			return 0, false // an index hint, TABLESAMPLE, ...
 		}
 	}
@@ -312,7 +314,7 @@ var behindFroms = Names("WHERE ORDER LIMIT UNION INTERSECT EXCEPT")
 
 // isName reports whether a word is part of the source's own name: schema, table,
 // AS, alias.
-func (c *candidates) isName(t Token) bool {
+func (c *candidates) isName(t lex.Token) bool {
 	w := c.src.sql[t.Start:t.End]
 	if strings.EqualFold(w, "AS") {
 		return true

@@ -60,7 +60,7 @@ func (p *planning) fixedColumn(sc *scope, b *binding, conjunct *Expr) *fixedColu
 		return nil
 	}
 	f := &fixedColumn{name: name, frag: p.equality(conjunct, b, name, values), wider: conjunct.End == 0 && len(values) > 1}
-	if q := bare(values[0]); len(values) == 1 && q.Kind == Subquery && q.Op == "" {
+	if q := unparen(values[0]); len(values) == 1 && q.Kind == Subquery && q.Op == "" {
 		var only bool
 		if values, only = p.selfValues(sc, b.table, name, q.Query); len(values) == 0 {
 			return nil
@@ -113,7 +113,7 @@ func (p *planning) comparesExactly(c *Column, v *Expr) bool {
 	if !numericColumn(c) && containsNumber(v) && p.d.Traits().LooseEquality {
 		return false // MySQL: a number matches many strings
 	}
-	x := bare(v)
+	x := unparen(v)
 	return x.Kind != String || p.fitsForm(p.keyForm(c), x.Text)
 }
 

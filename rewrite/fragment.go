@@ -63,7 +63,7 @@ func (s *source) cutEdited(sp Span, edits []edit) fragment {
 }
 
 // inside reports whether a span holds what is replaced. What is inserted at an end of it belongs to what is around it.
-func (e edit) inside(sp Span) bool {
+func (e edit) within(sp Span) bool {
 	if e.Start == e.End {
 		return sp.Start < e.Start && e.End < sp.End
 	}

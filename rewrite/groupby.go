@@ -1,6 +1,10 @@
 package rewrite
 
-import "strconv"
+import (
+	"strconv"
+
+	"github.com/slotsql/slotsql/rewrite/lex"
+)
 
 // This file says which blocks make groups, and what GROUP BY names.
 
@@ -84,7 +88,7 @@ func (b *blockReader) namesCounter(x *binding, e *Expr) bool {
 
 // computes reports whether e is more than a name, and may name a counter of x.
 func (b *blockReader) computes(e *Expr, x *binding) bool {
-	if e == nil || unwrapped(e).Kind == ColumnRef {
+	if e == nil || unparen(e).Kind == ColumnRef {
 		return false
 	}
 	found := false
@@ -108,7 +112,7 @@ func (b *blockReader) position(e *Expr) int {
 		switch {
 		case t.Start == e.Start && !src.is(i-1, "BY") && !src.is(i-1, ","):
 			return 0 // (1) is no position
-		case t.Kind == ParamTok && t.Start >= e.Start && t.End <= e.End:
+		case t.Kind == lex.Param && t.Start >= e.Start && t.End <= e.End:
 			return 0
 		}
 	}
@@ -124,7 +128,7 @@ func (b *blockReader) position(e *Expr) int {
 }
 
 // byPosition writes the position of a result column for an expression that
-// MariaDB would not know again, see keptApart.
+// MariaDB would not know again, see keptSeparate.
 func (b *blockReader) byPosition(e *Expr) bool {
 	if !b.d.Traits().StrictGroups {
 		return false

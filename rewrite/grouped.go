@@ -17,9 +17,9 @@ package rewrite
 // down to single executions, so that each meets its own result.
 type Group struct {
 	Bound
-	// Alike is the SQL without its comments and with white space made alike: executions of
-	// which it is the same may share a statement, whichever of theirs.
-	Alike SQL
+	// SameSQL is the SQL without comments and with normalized white space. Executions that agree in
+	// it may share a statement, that of any of them.
+	SameSQL SQL
 	// One is the statement of a single member, where Bound demands more of the row than
 	// the application's own SQL; nil where Bound is. When One affects no row, neither
 	// would have the application's.
@@ -57,7 +57,7 @@ type Group struct {
 	TryLock *Bound
 	// Given are the Free arguments, and what their columns take for certain. An execution
 	// with another value runs alone: the engine might refuse it.
-	Given []GivenArg
+	Inserted []InsertedArg
 }
 
 // A Guard is a bound on a counter that each execution demands of the value that it

@@ -62,7 +62,7 @@ func (g *grouper) condition(sql string) (e *Expr, in *grouper) {
 	}
 	here := *g
 	m := *g.dml
-	m.planning = &planning{Planner: g.Planner, d: g.d, src: newSource(g.d.Lexis(), query)}
+	m.planning = &planning{Planner: g.Planner, d: g.d, src: newSource(g.d.LexRules(), query)}
 	here.dml = &m
 	return st.Select.Where, &here
 }
@@ -70,7 +70,7 @@ func (g *grouper) condition(sql string) (e *Expr, in *grouper) {
 // interval reports whether a condition that holds for two values of a counter holds for
 // all between them, whatever the other columns are, as long as they stay as they are.
 func (g *grouper) interval(e *Expr) bool {
-	e = bare(e)
+	e = unparen(e)
 	if !g.readsCounted(e) || nullTest(e) != nil {
 		return true // an increment changes nothing about NULL
 	}
@@ -109,7 +109,7 @@ func (g *grouper) readsCounted(e *Expr) bool {
 
 // same reports whether an expression is the same for all members.
 func (g *grouper) same(e *Expr) bool {
-	return nullTest(bare(e)) != nil || g.unlike(e, none) == ""
+	return nullTest(unparen(e)) != nil || g.unlike(e, none) == ""
 }
 
 // shifted reports whether an expression is a counter, or one plus what is the same for all.

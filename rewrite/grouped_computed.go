@@ -46,7 +46,7 @@ func (g *grouper) computes(column string) string {
 // oneWay reports whether the value of an expression only rises, only falls, or stays as it is while members
 // add to counters, and is NULL for all of them or for none.
 func (g *grouper) oneWay(e *Expr) bool {
-	e = bare(e)
+	e = unparen(e)
 	if !g.readsCounted(e) {
 		return g.same(e)
 	}

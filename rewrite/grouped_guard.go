@@ -25,7 +25,7 @@ func (g *grouper) where() string {
 }
 
 func (g *grouper) predicate(e *Expr) string {
-	e = bare(e)
+	e = unparen(e)
 	if e.Kind == Binary && (e.Op == "AND" || e.Op == "OR") && len(e.Args) == 2 {
 		if why := g.predicate(e.Args[0]); why != "" {
 			return why

@@ -138,7 +138,7 @@ func (g *grouper) increments() bool {
 
 // insertID returns n + 1 of LAST_INSERT_ID(n + 1), and any other expression itself.
 func (g *grouper) insertID(e *Expr) *Expr {
-	if x := bare(e); x.Kind == Call && len(x.Args) == 1 && x.Op != "" && x.Op == g.d.Traits().InsertIDCall {
+	if x := unparen(e); x.Kind == Call && len(x.Args) == 1 && x.Op != "" && x.Op == g.d.Traits().InsertIDCall {
 		return x.Args[0]
 	}
 	return e
@@ -259,7 +259,7 @@ func (g *grouper) unlike(e *Expr, own func(column string) bool) (why string) {
 		return why == ""
 	})
 	if why == "" {
-		why = g.unsteadyBut(g.sc, e, clocks)
+		why = g.volatileBut(g.sc, e, clocks)
 	}
 	return why
 }

@@ -18,7 +18,7 @@ func (g *grouper) set() string {
 			return "cannot tell which column " + a.Column[len(a.Column)-1].Name + " is"
 		}
 		if a.Value != nil {
-			if e := bare(a.Value); e.Kind == ColumnRef && g.targetColumn(g.sc, g.target, e.Name) == name {
+			if e := unparen(a.Value); e.Kind == ColumnRef && g.targetColumn(g.sc, g.target, e.Name) == name {
 				continue // it stays as it is
 			}
 		}
@@ -113,8 +113,8 @@ func (g *grouper) count(c *Column, value *Expr) string {
 	e.Walk(func(x *Expr) bool {
 		if g.coalesces(x) {
 			n.coalesced = true
-			arg, why := g.given(c, x.Args[1])
-			fits = arg == nil && why == "" && bare(x.Args[1]).Kind != Null
+			arg, why := g.checkInserted(c, x.Args[1])
+			fits = arg == nil && why == "" && unparen(x.Args[1]).Kind != Null
 		}
 		return true
 	})
@@ -310,7 +310,7 @@ func (g *grouper) assigned() string {
 			return "the value of " + a.column.Name + " " + why
 		}
 		if arg := g.free(a); arg != nil {
-			g.group.Given = append(g.group.Given, *arg)
+			g.group.Inserted = append(g.group.Inserted, *arg)
 			free := arg.Arg
 			free.Free = true
 			at, _, ok := g.amount(a.value, false)
@@ -326,7 +326,7 @@ func (g *grouper) assigned() string {
 // free returns the argument that an ordinary column is set to, and what it must be for
 // the column to take it for certain; nil where members must agree on it: they see it,
 // or the engine might refuse the value of one of them.
-func (g *grouper) free(a assigning) *GivenArg {
+func (g *grouper) free(a assigning) *InsertedArg {
 	name := a.column.Name
 	if g.returned[name] || a.column.Domain != "" || a.column.Generated || contains(g.real.Checked, name) {
 		return nil
@@ -337,10 +337,10 @@ func (g *grouper) free(a assigning) *GivenArg {
 	if g.computes(name) != "" {
 		return nil
 	}
-	if bare(a.value).Kind != Param {
+	if unparen(a.value).Kind != Param {
 		return nil
 	}
-	arg, why := g.given(a.column, a.value)
+	arg, why := g.checkInserted(a.column, a.value)
 	if why != "" {
 		return nil
 	}

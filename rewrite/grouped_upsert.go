@@ -20,12 +20,12 @@ type UpsertGroup struct {
 	// all of them or is not run, its session tells what it would have by itself.
 	Numbers bool
 	// Keys are arguments given for the key.
-	Keys []KeyGiven
+	Keys []InsertedKey
 }
 
-// A KeyGiven is an argument for a column of a key, which must not be NULL. One that is
+// An InsertedKey is an argument for a column of a key, which must not be NULL. One that is
 // Numbered must be an integer and not 0: else the database may choose a number instead.
-type KeyGiven struct {
+type InsertedKey struct {
 	Arg      Arg
 	Numbered bool
 }
@@ -141,13 +141,13 @@ func (g *grouper) conflictKeys() string {
 		if v == nil {
 			return "the INSERT has no value for the key"
 		}
-		x := bare(v)
+		x := unparen(v)
 		switch {
 		case x.Kind == Param:
 			if arg, ok := g.src.paramAt(x.Span); !ok {
 				return "the INSERT has no value for the key"
 			} else if c.Nullable || c.Identity {
-				g.group.Upsert.Keys = append(g.group.Upsert.Keys, KeyGiven{arg, c.Identity})
+				g.group.Upsert.Keys = append(g.group.Upsert.Keys, InsertedKey{arg, c.Identity})
 			}
 		case x.Kind == String && !c.Identity:
 		case x.Kind == Number:
@@ -208,7 +208,7 @@ func (g *grouper) conflictSet() string {
 		c := g.table.Column(name)
 		if !g.table.IsCounter(name) {
 			// A new row has the value of the INSERT, one that is there that of SET.
-			if !g.setsGiven(c, a.Value) {
+			if !g.setsInserted(c, a.Value) {
 				return "the conflict clause sets " + name + " to what the INSERT does not give for it"
 			}
 			continue
@@ -220,18 +220,18 @@ func (g *grouper) conflictSet() string {
 	return ""
 }
 
-// setsGiven reports whether the conflict clause sets a column to what the INSERT gives for it.
-func (g *grouper) setsGiven(c *Column, value *Expr) bool {
-	if own, ok := g.excludedColumn(bare(value)); ok {
+// setsInserted reports whether the conflict clause sets a column to what the INSERT gives for it.
+func (g *grouper) setsInserted(c *Column, value *Expr) bool {
+	if own, ok := g.excludedColumn(unparen(value)); ok {
 		return own == c.Name && (g.valueOf(c) != nil || !c.Identity)
 	}
 	given := g.valueOf(c)
 	if given == nil || g.unlike(value, none) != "" {
 		return false
 	}
-	if arg, ok := g.src.paramAt(bare(value).Span); ok {
+	if arg, ok := g.src.paramAt(unparen(value).Span); ok {
 		// A numbered placeholder in both places, each of which has the column's type.
-		twin, ok := g.src.paramAt(bare(given).Span)
+		twin, ok := g.src.paramAt(unparen(given).Span)
 		g.uses[arg] = append(g.uses[arg], c.Type, c.Type)
 		return ok && twin == arg
 	}
@@ -257,11 +257,11 @@ func (g *grouper) countUpsert(c *Column, value *Expr) string {
 	if !ok || len(ops) != 1 || given == nil {
 		return "the statement sets counter " + c.Name
 	}
-	first, ok := g.givenDelta(c, c, operand{expr: given})
+	first, ok := g.insertedDelta(c, c, operand{expr: given})
 	if !ok {
 		return "what is added to counter " + c.Name + " is not a literal or a placeholder"
 	}
-	if own, is := g.excludedColumn(bare(ops[0].expr)); !is || own != c.Name || ops[0].negative {
+	if own, is := g.excludedColumn(unparen(ops[0].expr)); !is || own != c.Name || ops[0].negative {
 		d, ok := g.deltaOf(c, ops)
 		if g.noted(d.literal + " " + first.literal); !ok || d != first {
 			return "a new row does not begin with what is added to counter " + c.Name
@@ -273,12 +273,12 @@ func (g *grouper) countUpsert(c *Column, value *Expr) string {
 		return why
 	}
 	if c.Unsigned { // a negative number may be stored as 0 in a new row
-		arg, why := g.given(c, given)
+		arg, why := g.checkInserted(c, given)
 		if why != "" {
 			return why
 		}
 		if arg != nil {
-			g.group.Given = append(g.group.Given, *arg)
+			g.group.Inserted = append(g.group.Inserted, *arg)
 		}
 	}
 	if contains(g.real.Checked, c.Name) || g.checkedThrough(c.Name) {
@@ -288,7 +288,7 @@ func (g *grouper) countUpsert(c *Column, value *Expr) string {
 		return name + " is computed from counter " + c.Name + " of a new row, too"
 	}
 	n := counting{column: c, delta: first, operand: operand{expr: given}}
-	bare(value).Walk(func(x *Expr) bool {
+	unparen(value).Walk(func(x *Expr) bool {
 		n.coalesced = n.coalesced || g.coalesces(x)
 		return true
 	})

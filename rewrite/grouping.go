@@ -1,6 +1,10 @@
 package rewrite
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/slotsql/slotsql/rewrite/lex"
+)
 
 // A GroupCatalog is a Catalog that also knows counter tables without slots: to the
 // planner they are ordinary tables, whose statements run as they are, byte for byte. But
@@ -30,15 +34,15 @@ const (
 // were counter tables: what that would have slots drained or added up for is right as it
 // is where there are none, so nothing but the group is kept of it.
 func (pl *Planner) withGroup(plan *Plan, sql string) (*Plan, error) {
-	if plan.Class != PassThrough || len(plan.Touched) > 0 || len(sql) > maxPlanned || hintOf(sql) == hintOff || !pl.mayGroup(sql) {
+	if plan.Class != PassThrough || len(plan.Touched) > 0 || len(sql) > maxPlanned || lex.HintOf(sql) == lex.HintOff || !pl.mayGroup(sql) {
 		return plan, nil
 	}
-	tokens, exec := scan(pl.Dialect.Lexis(), sql)
-	spans := split(sql, tokens, exec)
+	tokens, exec := lex.Scan(pl.Dialect.LexRules(), sql)
+	spans := lex.Split(sql, tokens, exec)
 	if len(spans) != 1 {
 		return plan, nil
 	}
-	other := &Planner{Dialect: pl.Dialect, Catalog: groupedCatalog{pl.Catalog, pl.grouped()}, marks: pl.marks}
+	other := &Planner{Dialect: pl.Dialect, Catalog: groupedCatalog{pl.Catalog, pl.grouped()}, sentinels: pl.sentinels}
 	made, err := other.single(sql, tokens, spans)
 	if err != nil {
 		return nil, err
@@ -65,18 +69,18 @@ func (pl *Planner) mayGroup(sql string) bool {
 	if len(tables) == 0 {
 		return false
 	}
-	first := NewScanner(pl.Dialect.Lexis(), sql).Next()
+	first := lex.NewScanner(pl.Dialect.LexRules(), sql).Next()
 	switch strings.ToUpper(sql[first.Start:first.End]) {
 	case "UPDATE", "INSERT", "WITH":
 	default:
 		return false
 	}
 	for _, t := range tables {
-		if containsFold(sql, Spelled(t.Name)) {
+		if lex.ContainsFold(sql, lex.Spelled(t.Name)) {
 			return true
 		}
 	}
-	return EscapedNames(pl.Dialect.Lexis(), sql)
+	return lex.EscapedNames(pl.Dialect.LexRules(), sql)
 }
 
 // groupedCatalog has tables without slots for its counter tables.

@@ -28,11 +28,11 @@ func (r *reader) groupSums(q *Select) ([]edit, bool) {
 	g := groupSummer{regrouped: regrouped{summer: summer{candidates: c}}}
 	g.b, g.aggregated = g.sc.bindings[0], g.summed
 	t := g.b.table
-	if !g.b.counts || len(g.b.columns) > 0 || g.b.source.Ref.End == 0 || t.Temporary || len(t.Counter.Key) == 0 || !g.tied(t) ||
+	if !g.b.counts || len(g.b.columns) > 0 || g.b.source.Ref.End == 0 || t.Temporary || len(t.Counter.Key) == 0 || !g.cascadesDelete(t) ||
 		g.limitedByQuery() {
 		return nil, false
 	}
-	if q.Where != nil && (g.unsteady(g.sc, q.Where) != "" || !g.counterFree(g.sc, q.Where)) {
+	if q.Where != nil && (g.volatile(g.sc, q.Where) != "" || !g.counterFree(g.sc, q.Where)) {
 		return nil, false
 	}
 	if !g.groups() || !g.clauses() {
@@ -84,7 +84,7 @@ func (g *groupSummer) groups() bool {
 			return false
 		}
 		g.keys = append(g.keys, e)
-		if x := unwrapped(e); x.Kind == ColumnRef {
+		if x := unparen(e); x.Kind == ColumnRef {
 			by[g.targetColumn(g.sc, g.b, x.Name)] = true
 		}
 	}
@@ -120,7 +120,7 @@ func (g *groupSummer) clauses() bool {
 		if !src.is(i, "HAVING") || src.tokenAt(q.Having.Start) != i+1 {
 			return false
 		}
-		g.out = append(g.out, edit{src.tokens[i].Span, "WHERE"})
+		g.out = append(g.out, edit{Span(src.tokens[i].Span), "WHERE"})
 		return true
 	}
 	return i == len(src.tokens) || src.is(i, ";") || src.is(i, "ORDER") || src.is(i, "LIMIT")

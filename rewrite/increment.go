@@ -4,10 +4,10 @@ package rewrite
 type Increment struct {
 	Bound
 	Table *Table
-	// Firm is the upsert with a lock on the base row that keeps other sessions from changing the row;
+	// Holding is the upsert with a lock on the base row that keeps other sessions from changing the row;
 	// nil where the upsert itself has that lock. It runs when the upsert affects no row, which may mean that its own
 	// lock is not certain, and for roles that may not read the upsert's system columns.
-	Firm *Bound
+	Holding *Bound
 	// Add, where it is set, is the update of the slot row itself. It may run
 	// instead of the upsert when that row is there; when it affects no row the
 	// upsert runs. Key is what the key's columns equal, which says which row
@@ -36,9 +36,9 @@ type Increment struct {
 	// Forms are arguments compared with key columns that a string has to have a
 	// form for.
 	Forms []FormArg
-	// Given are arguments that the INSERT of an Upsert gives for columns that
+	// Inserted are arguments that the INSERT of an Upsert has for columns that
 	// the slotted upsert does not touch.
-	Given []GivenArg
+	Inserted []InsertedArg
 	// Upsert reports whether the plan's SQL, not a drain, runs when no row is
 	// affected: it inserts the row.
 	Upsert bool

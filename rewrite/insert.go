@@ -18,9 +18,9 @@ func (p *planning) planInsert(st *Statement) *Plan {
 		return p.drainAll(p.mentioned(), "the statement may add a row to a single-row table")
 	}
 	if st.Conflict == nil || st.Conflict.Nothing {
-		if st.Replace && !(p.d.Traits().ReplaceCascades && p.tied(m.table)) {
+		if st.Replace && !(p.d.Traits().ReplaceCascades && p.cascadesDelete(m.table)) {
 			// The rows it replaces may be found by any unique key.
-			return m.drainGiven("the statement may replace rows")
+			return m.drainInserted("the statement may replace rows")
 		}
 		return m.inserted(m.planSource())
 	}

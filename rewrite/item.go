@@ -24,7 +24,7 @@ func (b *blockReader) item(it Item) error {
 			return nil // it is named as before
 		}
 	}
-	if x := unwrapped(it.Expr); x.Kind == ColumnRef {
+	if x := unparen(it.Expr); x.Kind == ColumnRef {
 		t, err := b.resolve(b.sc, x.Name)
 		if err == nil && t != nil {
 			err = b.named(t.binding)
@@ -81,22 +81,16 @@ func (b *blockReader) isAlias(name Ident) bool {
 	return false
 }
 
-//nolint:funlen // a list of rules, each with its reason
+// star expands * and t.* over counter tables, with totals in place of counters.
 func (b *blockReader) star(it Item) error {
-	if len(it.Expr.Name) > 1 {
-		if x := b.labelled(it.Expr.Name, false); x != nil && x.derived {
-			b.edits = append(b.edits, edit{it.Expr.Span, b.qualifier(x) + ".*"})
+	star := it.Expr
+	if len(star.Name) > 1 {
+		if x := b.labelled(star.Name, false); x != nil && x.derived {
+			b.edits = append(b.edits, edit{star.Span, b.qualifier(x) + ".*"})
 			return nil
 		}
 	}
-	touches := false
-	for _, s := range b.sc.bindings {
-		if len(it.Expr.Name) > 0 && !b.sameLabel(it.Expr.Name[len(it.Expr.Name)-1], s.label) {
-			continue
-		}
-		touches = touches || s.counts && !b.readsBase(s.table)
-	}
-	if !touches {
+	if !b.starHasTotals(star) {
 		return nil
 	}
 	if b.aggregates > 0 && b.d.Traits().StrictGroups {
@@ -106,13 +100,43 @@ func (b *blockReader) star(it Item) error {
 		// The columns are fewer than the tables', and those that are merged
 		// take their values from either side in an outer join, with SQLite
 		// for t.* too.
-		if len(it.Expr.Name) == 0 || b.q != nil && outerJoins(b.q.From) {
+		if len(star.Name) == 0 || b.q != nil && outerJoins(b.q.From) {
 			return derivable("* over a join with USING or NATURAL", b.sc.bindings...)
 		}
 	}
-	var parts []string
+	parts, err := b.starColumns(star)
+	if err != nil {
+		return err
+	}
+	list := strings.Join(parts, ", ")
+	if b.q != nil && b.q.Table {
+		list = "SELECT " + list + " FROM"
+		b.tableWord = true
+	}
+	b.replace(star.Span, list, b.sc)
+	return nil
+}
+
+// starCovers reports whether a * stands for the columns of a source.
+func (b *blockReader) starCovers(star *Expr, s *binding) bool {
+	return len(star.Name) == 0 || b.sameLabel(star.Name[len(star.Name)-1], s.label)
+}
+
+// starHasTotals reports whether a * stands for counters that are read as totals.
+func (b *blockReader) starHasTotals(star *Expr) bool {
+	has := false
 	for _, s := range b.sc.bindings {
-		if len(it.Expr.Name) > 0 && !b.sameLabel(it.Expr.Name[len(it.Expr.Name)-1], s.label) {
+		if b.starCovers(star, s) {
+			has = has || s.counts && !b.readsBase(s.table)
+		}
+	}
+	return has
+}
+
+// starColumns writes what a * stands for, source by source.
+func (b *blockReader) starColumns(star *Expr) (parts []string, err error) {
+	for _, s := range b.sc.bindings {
+		if !b.starCovers(star, s) {
 			continue
 		}
 		q := b.qualifier(s)
@@ -121,35 +145,37 @@ func (b *blockReader) star(it Item) error {
 			continue
 		}
 		if len(s.columns) > 0 {
-			return derivable("counter table "+s.table.Name+" has column aliases", s)
+			return nil, derivable("counter table "+s.table.Name+" has column aliases", s)
 		}
 		if b.readsBase(s.table) {
 			parts = append(parts, q+".*")
 			continue
 		}
-		if err := b.companion(s, true); err != nil {
-			return err
-		}
-		if err := b.named(s); err != nil {
-			return err
-		}
-		b.note(s.table)
-		b.addStar(s.table)
-		for i := range s.table.Columns {
-			// Which of two columns of one name ORDER BY means depends on
-			// whether it is a column or an alias.
-			if c := &s.table.Columns[i]; s.table.IsCounter(c.Name) && b.aliased(c.Name) {
-				return derivable("two result columns are named "+c.Name, s)
-			}
+		if err := b.expandStar(s); err != nil {
+			return nil, err
 		}
 		parts = append(parts, b.totals(s.table, q, b.q)...)
 	}
-	list := strings.Join(parts, ", ")
-	if b.q != nil && b.q.Table {
-		list = "SELECT " + list + " FROM"
-		b.tableWord = true
+	return parts, nil
+}
+
+// expandStar notes that a * is expanded over a source, or says why it cannot be.
+func (b *blockReader) expandStar(s *binding) error {
+	if err := b.companion(s, true); err != nil {
+		return err
 	}
-	b.replace(it.Expr.Span, list, b.sc)
+	if err := b.named(s); err != nil {
+		return err
+	}
+	b.note(s.table)
+	b.addStar(s.table)
+	for i := range s.table.Columns {
+		// Which of two columns of one name ORDER BY means depends on
+		// whether it is a column or an alias.
+		if c := &s.table.Columns[i]; s.table.IsCounter(c.Name) && b.aliased(c.Name) {
+			return derivable("two result columns are named "+c.Name, s)
+		}
+	}
 	return nil
 }
 
@@ -163,8 +189,8 @@ func (p *planning) qualifier(b *binding) string {
 	return p.d.Quote(b.label.Name)
 }
 
-// bareItem reports whether e is a whole select item.
-func (b *blockReader) bareItem(e *Expr) bool {
+// wholeItem reports whether e is a whole select item.
+func (b *blockReader) wholeItem(e *Expr) bool {
 	if b.q == nil {
 		return false
 	}

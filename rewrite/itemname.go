@@ -7,7 +7,7 @@ import "strings"
 // itemName returns the result column's name that the edits inside the item
 // would change, or "" when they do not change it.
 func (b *blockReader) itemName(it Item) (string, bool) {
-	e := unwrapped(it.Expr)
+	e := unparen(it.Expr)
 	if e.Kind == ColumnRef {
 		return b.columnName(e), true
 	}
@@ -69,7 +69,7 @@ func ruleName(b *blockReader, e *Expr) (string, bool) {
 		case "indirection":
 			// The last field, or with subscripts alone what they stand behind;
 			// a row that is replaced has a field behind it.
-			if a := unwrapped(e.Args[0]); a.Kind != ColumnRef {
+			if a := unparen(e.Args[0]); a.Kind != ColumnRef {
 				return ruleName(b, a)
 			}
 			return "", true
@@ -84,13 +84,13 @@ func ruleName(b *blockReader, e *Expr) (string, bool) {
 }
 
 func operandName(b *blockReader, e *Expr) (string, bool) {
-	if e = unwrapped(e); e.Kind == ColumnRef {
+	if e = unparen(e); e.Kind == ColumnRef {
 		return b.columnName(e), true
 	}
 	return ruleName(b, e)
 }
 
-func unwrapped(e *Expr) *Expr {
+func unparen(e *Expr) *Expr {
 	for e.Kind == Paren && len(e.Args) == 1 {
 		e = e.Args[0]
 	}

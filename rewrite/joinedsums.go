@@ -78,7 +78,7 @@ func (c *candidates) readWhole() bool {
 		return false
 	case c.q == m:
 		return true
-	case len(m.From) != 1 || m.Where != nil && len(c.asked[c.q]) != len(conjuncts(m.Where, nil)):
+	case len(m.From) != 1 || m.Where != nil && len(c.pushedDown[c.q]) != len(conjuncts(m.Where, nil)):
 		return false
 	}
 	f := m.From[0]

@@ -1,6 +1,6 @@
 package rewrite
 
-import "strings"
+import "github.com/slotsql/slotsql/rewrite/lex"
 
 // SQL longer than maxPlanned is not parsed: their tokens and trees
 // would cost a multiple of their size. They are scanned once, of which only
@@ -15,10 +15,10 @@ const (
 
 // large plans a statement that is longer than maxPlanned.
 func (pl *Planner) large(sql string) (*Plan, error) {
-	p := &planning{Planner: pl, d: pl.Dialect, src: scanLarge(pl.Dialect.Lexis(), sql)}
+	p := &planning{Planner: pl, d: pl.Dialect, src: scanLarge(pl.Dialect.LexRules(), sql)}
 	if p.src.several && len(sql) <= maxCut {
-		tokens, exec := scan(pl.Dialect.Lexis(), sql)
-		if spans := split(sql, tokens, exec); len(spans) > 1 {
+		tokens, exec := lex.Scan(pl.Dialect.LexRules(), sql)
+		if spans := lex.Split(sql, tokens, exec); len(spans) > 1 {
 			return pl.multi(sql, tokens, spans)
 		}
 	}
@@ -38,61 +38,30 @@ func (pl *Planner) large(sql string) (*Plan, error) {
 }
 
 // scanLarge scans a statement without keeping more than its beginning.
-func scanLarge(lx *Lexis, sql string) *source {
+func scanLarge(lx *lex.Rules, sql string) *source {
 	s := &source{sql: sql, large: true}
-	sc := NewScanner(lx, sql)
+	sc := lex.NewScanner(lx, sql)
 	ended := false
-	c := paramCount{}
+	c := lex.Placeholders{}
 	for {
 		t := sc.Next()
-		if t.Kind == EOF {
+		if t.Kind == lex.EOF {
 			break
 		}
-		semicolon := t.Kind == Operator && sql[t.Start] == ';'
+		semicolon := t.Kind == lex.Operator && sql[t.Start] == ';'
 		s.several = s.several || ended && !semicolon
 		ended = ended || semicolon
 		if len(s.tokens) < keptTokens {
 			s.tokens = append(s.tokens, t)
 		}
-		if t.Kind == ParamTok {
-			c.add(sql[t.Start:t.End])
+		if t.Kind == lex.Param {
+			c.Add(sql[t.Start:t.End])
 		}
 	}
-	if len(s.tokens) > 0 && wholeStatement(sql, s.tokens, 0) {
+	if len(s.tokens) > 0 && lex.HasBody(sql, s.tokens, 0) {
 		s.several = false
 	}
-	s.count = c.most
+	s.count = c.Count
 	s.exec = sc.Exec
 	return s
-}
-
-// wholeStatement reports whether the statement that begins with token i holds
-// semicolons: BEGIN ... END bodies of triggers, procedures and blocks.
-func wholeStatement(sql string, tokens []Token, i int) bool {
-	word := func(i int) string {
-		if i < len(tokens) && tokens[i].Kind == Word {
-			return strings.ToUpper(sql[tokens[i].Start:tokens[i].End])
-		}
-		return ""
-	}
-	switch word(i) {
-	case "BEGIN":
-		return word(i+1) == "NOT"
-	case "IF", "CASE", "LOOP", "WHILE", "REPEAT", "FOR":
-		return true // of a compound statement; nothing else begins so
-	case "CREATE", "ALTER", "DELIMITER":
-	default:
-		// label: LOOP
-		return i+2 < len(tokens) && tokens[i+1].Kind == Operator && sql[tokens[i+1].Start:tokens[i+1].End] == ":" &&
-			wholeStatement(sql, tokens, i+2) &&
-			word(i+2) != "CREATE" &&
-			word(i+2) != "ALTER"
-	}
-	for j := i + 1; j < i+16; j++ {
-		switch word(j) {
-		case "TRIGGER", "PROCEDURE", "FUNCTION", "EVENT", "PACKAGE":
-			return true
-		}
-	}
-	return false
 }

@@ -1,5 +1,7 @@
 package rewrite
 
+import "github.com/slotsql/slotsql/rewrite/lex"
+
 // This file adds up limits.
 
 // sum adds two limits; engines that take no expression there get one argument
@@ -34,7 +36,7 @@ func addDecimal(a, b string) string {
 		n *uint64
 	}{{a, &x}, {b, &y}} {
 		for _, c := range []byte(p.s) {
-			if !isDigit(c) || *p.n > 1<<58 {
+			if !lex.IsDigit(c) || *p.n > 1<<58 {
 				return ""
 			}
 			*p.n = *p.n*10 + uint64(c-'0')

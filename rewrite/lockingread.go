@@ -30,7 +30,7 @@ type LockingRead struct {
 func (p *planning) lockingRead(st *Statement, sc *scope, where *Expr, rows *rowset) *LockingRead {
 	d, ok := p.d.(LockingDialect)
 	if !ok || rows == nil || !rows.single || where == nil || st.Kind != KindSelect || st.Opaque != "" || len(st.With) > 0 ||
-		p.src.large || p.unsteady(sc, where) != "" {
+		p.src.large || p.volatile(sc, where) != "" {
 		return nil
 	}
 	q, t := st.Select, rows.binding.table

@@ -17,14 +17,14 @@ func (p *planning) mayFail(sc *scope, b *binding, e *Expr) bool {
 // cannotFail reports whether an expression has a value for every row: it is made of columns, and of what
 // is the same for all rows, by operators that have one for all values.
 func cannotFail(e *Expr) bool {
-	x := bare(e)
+	x := unparen(e)
 	if namesOnly(x, func([]Ident) bool { return false }, nil) || nullTest(x) != nil {
 		return true
 	}
 	switch x.Kind {
 	case ColumnRef, Star, In:
 	case Binary:
-		if x.Op != "AND" && x.Op != "OR" && !comparison[x.Op] && nullTest(x) == nil {
+		if x.Op != "AND" && x.Op != "OR" && !comparison[x.Op] {
 			return false
 		}
 	case Unary:

@@ -1,34 +1,10 @@
 package rewrite
 
-import "strings"
+import (
+	"strings"
 
-// maxName is the number of bytes at which PostgreSQL cuts a name as written to
-// the name that it stores.
-const maxName = 63
-
-// Spelled returns a piece of a stored name that stands, but for letter case,
-// in every statement that names it in quotes or not: a quote inside a name is
-// written twice, so the piece is the longest one without quotes. It may be
-// empty.
-func Spelled(name string) string {
-	longest := ""
-	for _, piece := range strings.FieldsFunc(name, func(r rune) bool { return r == '"' || r == '`' || r == '\'' }) {
-		if len(piece) > len(longest) {
-			longest = piece
-		}
-	}
-	return longest
-}
-
-// spells reports whether an unquoted word may be the stored name.
-func spells(word, name string) bool {
-	return strings.EqualFold(word, name) ||
-		len(name) >= maxName-utf8Tail && len(word) > len(name) && strings.EqualFold(word[:len(name)], name)
-}
-
-// utf8Tail is how much shorter than maxName a name may be cut, so that no
-// character is.
-const utf8Tail = 3
+	"github.com/slotsql/slotsql/rewrite/lex"
+)
 
 // Mentions reports whether any counter table's name occurs in the statement, in any
 // letter case and anywhere, also inside strings and comments: a name that is
@@ -37,17 +13,17 @@ const utf8Tail = 3
 func (pl *Planner) Mentions(sql string) bool {
 	for _, tables := range [][]*Table{pl.Catalog.Counters(), pl.holders()} {
 		for _, t := range tables {
-			if containsFold(sql, Spelled(t.Name)) {
+			if lex.ContainsFold(sql, lex.Spelled(t.Name)) {
 				return true
 			}
 		}
 	}
 	for _, v := range pl.views() {
-		if containsFold(sql, Spelled(v.Name)) {
+		if lex.ContainsFold(sql, lex.Spelled(v.Name)) {
 			return true
 		}
 	}
-	return EscapedNames(pl.Dialect.Lexis(), sql)
+	return lex.EscapedNames(pl.Dialect.LexRules(), sql)
 }
 
 // mentioned returns the counter tables whose name occurs as an identifier, or
@@ -68,7 +44,7 @@ func (p *planning) named(tables []*Table) []*Table {
 	var out []*Table
 	for _, t := range tables {
 		if p.src.large {
-			if containsFold(p.src.sql, Spelled(t.Name)) || EscapedNames(p.d.Lexis(), p.src.sql) {
+			if lex.ContainsFold(p.src.sql, lex.Spelled(t.Name)) || lex.EscapedNames(p.d.LexRules(), p.src.sql) {
 				out = append(out, t)
 			}
 			continue
@@ -79,11 +55,11 @@ func (p *planning) named(tables []*Table) []*Table {
 				break
 			}
 		}
-		if isDigit(t.Name[0]) {
+		if lex.IsDigit(t.Name[0]) {
 			p.noted(p.src.sql)
 		}
 		// MySQL takes 2fa for a name where the scanner sees a number first.
-		if (p.src.exec || isDigit(t.Name[0])) && (len(out) == 0 || out[len(out)-1] != t) && containsFold(p.src.sql, Spelled(t.Name)) {
+		if (p.src.exec || lex.IsDigit(t.Name[0])) && (len(out) == 0 || out[len(out)-1] != t) && lex.ContainsFold(p.src.sql, lex.Spelled(t.Name)) {
 			out = append(out, t)
 		}
 	}
@@ -99,24 +75,24 @@ func has(tables []*Table, t *Table) bool {
 	return false
 }
 
-func (p *planning) tokenNames(tok Token, name string) bool {
+func (p *planning) tokenNames(tok lex.Token, name string) bool {
 	s := p.src.sql[tok.Start:tok.End]
 	switch tok.Kind {
-	case Word:
-		return spells(s, name)
-	case QuotedIdent:
+	case lex.Word:
+		return lex.Spells(s, name)
+	case lex.QuotedIdent:
 		// A name with a quote or an escape in it is spelled otherwise than it is
 		// stored. Any other one is the table's or not: `user_id` is no user.
 		if inner := s[1 : len(s)-1]; s[len(s)-1] == closing(s[0]) && !strings.ContainsAny(inner, "\"`") &&
 			!strings.ContainsAny(name, "\"`'") {
-			return spells(inner, name)
+			return lex.Spells(inner, name)
 		}
 		fallthrough
-	case StringTok, Bad:
+	case lex.String, lex.Bad:
 		if strings.ContainsAny(name, "\"`'") {
 			p.noted(s)
 		}
-		return containsFold(s, name) || len(s) > 2 && (s[0] == 'U' || s[0] == 'u') && s[1] == '&' ||
+		return lex.ContainsFold(s, name) || len(s) > 2 && (s[0] == 'U' || s[0] == 'u') && s[1] == '&' ||
 			strings.ContainsAny(name, "\"`'") && len(s) > len(name)
 	}
 	return false

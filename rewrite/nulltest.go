@@ -19,7 +19,7 @@ func nullTest(e *Expr) *Expr {
 	if x == nil {
 		return nil
 	}
-	if x = bare(x); x.Kind != ColumnRef {
+	if x = unparen(x); x.Kind != ColumnRef {
 		return nil
 	}
 	return x

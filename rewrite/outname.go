@@ -69,7 +69,7 @@ func (b *blockReader) twice(label Ident) (edited, derived bool) {
 			continue
 		}
 		n++
-		computed = computed || unwrapped(it.Expr).Kind != ColumnRef
+		computed = computed || unparen(it.Expr).Kind != ColumnRef
 		for _, e := range b.edits {
 			edited = edited || e.Start >= it.Expr.Start && e.End <= it.Expr.End
 		}
@@ -116,7 +116,7 @@ func (b *blockReader) itemMeans(it Item, t *target) (*Ident, bool, error) {
 
 // ruled is the name that PostgreSQL gives to an item that is no column, or nil.
 func (b *blockReader) ruled(e *Expr) *Ident {
-	e = unwrapped(e)
+	e = unparen(e)
 	switch e.Kind {
 	case ColumnRef:
 		return &e.Name[len(e.Name)-1]

@@ -1,5 +1,7 @@
 package rewrite
 
+import "github.com/slotsql/slotsql/rewrite/lex"
+
 // Class is how the planner has classified a statement.
 type Class string
 
@@ -29,8 +31,8 @@ const (
 
 // Plan describes how to run one statement, or several sent in one call. It is immutable,
 // holds neither slot numbers nor argument values, and may be used by many goroutines.
-// Statements that share a plan (SharedPlan) have all that it refers to in common, and each its
-// own Holes, by which a SQL or a Literal becomes the statement's.
+// Statements that share a plan (SharedPlan) have everything that it refers to in common, and each has
+// its own FieldValues, by which a SQL or a Literal becomes the statement's.
 //
 // First come the fields that every class has, then a form for each class. The forms of
 // other classes are zero.
@@ -51,7 +53,7 @@ type Plan struct {
 	Effects Effect
 	// TxEvents are the effects of the SQL on the transaction, computed once if Effects
 	// has TxControl; nil otherwise.
-	TxEvents []TxEvent
+	TxEvents []lex.TxEvent
 
 	Grouping
 
@@ -72,9 +74,9 @@ type Plan struct {
 	// Parts are the statements of a Multi.
 	Parts []Part
 
-	// Holes are this statement's literals, for a plan shared by statements that differ only
+	// Values are this statement's literals, for a plan shared by statements that differ only
 	// in literals; nil if the plan is not shared.
-	Holes *Holes
+	Values *FieldValues
 }
 
 // Grouping says whether executions of a statement may share one.
@@ -103,8 +105,8 @@ type BasePlan struct {
 	// LocksOnly reports whether the statement is certain to read nothing but rows that it locks.
 	LocksOnly bool
 
-	// Unties are the tables that rows are deleted from while slot rows refer to them.
-	Unties []*Table
+	// DeletesFrom are the tables that rows are deleted from while slot rows refer to them.
+	DeletesFrom []*Table
 
 	// Several reports whether SQL is several statements that run as they are: if one
 	// fails, the effects of those before it may remain.
@@ -120,9 +122,9 @@ type ReadPlan struct {
 	// only as long as the tables have the columns that the catalog has.
 	Stars []*Table
 
-	// Shape is a query for the column types of the original, for engines where
+	// Types is a query for the column types of the original, for engines where
 	// expressions report other types than the plain column; nil elsewhere.
-	Shape *Shape
+	Types *TypesQuery
 
 	// Probe is a form of the original for a row without slots, or "", see probe.go. Held is the one for
 	// a transaction that has changed the row, and HeldKey the row's key.
@@ -132,19 +134,19 @@ type ReadPlan struct {
 	// Estimate decides whether SQL names candidates in vain, or is nil.
 	Estimate *Estimate
 
-	// Anew reports whether SQL has to be prepared each time that it runs.
-	Anew bool
+	// Reprepare reports whether SQL has to be prepared each time that it runs.
+	Reprepare bool
 
 	reader *reader // what a write of another table reads, for a statement around it
 }
 
-// Shape is a query that returns no rows but has the column types of the original. It
+// A TypesQuery returns no rows but has the column types of the original. It
 // takes the original arguments.
-type Shape struct {
+type TypesQuery struct {
 	Bound
-	// Judged reports whether the engine may refuse the original SQL although it accepts
-	// SQL. An error of Shape is then the statement's error.
-	Judged bool
+	// Checks reports whether the engine may refuse the original SQL although it accepts
+	// SQL. An error of the TypesQuery is then the statement's error.
+	Checks bool
 	// InPlace reports whether SQL is the original statement with only counters replaced
 	// by expressions, over the same tables.
 	InPlace bool
@@ -188,12 +190,12 @@ type DrainPlan struct {
 	// changes rows, and does nothing else.
 	Repeats bool
 
-	// Outside reports whether SQL cannot run in a transaction. It follows a drain that is
+	// OutsideTx reports whether SQL cannot run in a transaction. It follows a drain that is
 	// committed, and the engine refuses it if there are slots by then.
-	Outside bool
-	// Inside reports whether SQL can run in a transaction only. Outside of one it is run as it
+	OutsideTx bool
+	// InsideTx reports whether SQL can run in a transaction only. Outside of one it is run as it
 	// is: the engine refuses it.
-	Inside bool
+	InsideTx bool
 }
 
 // baseExact reports whether the plan's SQL may run on the base table wherever it

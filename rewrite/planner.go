@@ -1,8 +1,9 @@
 package rewrite
 
 import (
-	"sort"
 	"strings"
+
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // Catalog is how the planner looks up tables.
@@ -26,7 +27,7 @@ type Planner struct {
 	Dialect Dialect
 	Catalog Catalog
 
-	marks *marks // what stands for literals that are unknown; nil where all are known
+	sentinels *sentinels // what stands for literals that are unknown; nil where all are known
 }
 
 // maxPlanned bounds the SQL that is parsed; a longer one that may
@@ -38,7 +39,7 @@ const maxPlanned = 1 << 20
 func (pl *Planner) Plan(sql string) (*Plan, error) {
 	named := pl.narrowed(sql)
 	if named == nil {
-		return (&Plan{Class: PassThrough, SQL: sql, Effects: pl.effects(sql)}).controls(pl.Dialect.Lexis()), nil
+		return (&Plan{Class: PassThrough, SQL: sql, Effects: pl.effects(sql)}).controls(pl.Dialect.LexRules()), nil
 	}
 	plan, err := named.plan(sql)
 	if err == nil {
@@ -51,24 +52,24 @@ func (pl *Planner) Plan(sql string) (*Plan, error) {
 		return nil, err
 	}
 	if plan.Group != nil {
-		plan.Group.Alike = Whole(withoutGaps(pl.Dialect.Lexis(), plan.Group.SQL.same))
+		plan.Group.SameSQL = Whole(lex.CollapseGaps(pl.Dialect.LexRules(), plan.Group.SQL.same))
 	}
 	plan.Read.reader = nil // which would keep all that the planner has made
-	return plan.controls(pl.Dialect.Lexis()), nil
+	return plan.controls(pl.Dialect.LexRules()), nil
 }
 
 func (pl *Planner) plan(sql string) (*Plan, error) {
 	if !pl.Mentions(sql) {
 		return &Plan{Class: PassThrough, SQL: sql, Effects: pl.effects(sql)}, nil
 	}
-	if hintOf(sql) == hintOff {
+	if lex.HintOf(sql) == lex.HintOff {
 		return &Plan{Class: PassThrough, SQL: sql, Effects: pl.effects(sql), Reason: "the statement begins with slotsql: off"}, nil
 	}
 	if len(sql) > maxPlanned {
 		return pl.large(sql)
 	}
-	tokens, exec := scan(pl.Dialect.Lexis(), sql)
-	spans := split(sql, tokens, exec)
+	tokens, exec := lex.Scan(pl.Dialect.LexRules(), sql)
+	spans := lex.Split(sql, tokens, exec)
 	if len(spans) <= 1 {
 		return pl.single(sql, tokens, spans)
 	}
@@ -78,35 +79,35 @@ func (pl *Planner) plan(sql string) (*Plan, error) {
 func (pl *Planner) effects(sql string) Effect {
 	body := strings.TrimRight(sql, "; \t\r\n")
 	if strings.IndexByte(body, ';') < 0 {
-		sc := NewScanner(pl.Dialect.Lexis(), sql)
+		sc := lex.NewScanner(pl.Dialect.LexRules(), sql)
 		t := sc.Next()
-		if !sc.Exec && (t.Kind == Word || t.Kind == EOF) {
+		if !sc.Exec && (t.Kind == lex.Word || t.Kind == lex.EOF) {
 			second := sc.Next()
-			return pl.effectsOf(sql, []Token{t, second})
+			return pl.effectsOf(sql, []lex.Token{t, second})
 		}
 		return TxControl | Namespace
 	}
 	if len(sql) > maxPlanned {
 		return TxControl | Namespace | SchemaChange
 	}
-	return pl.effectsOf(sql, Tokens(pl.Dialect.Lexis(), sql))
+	return pl.effectsOf(sql, lex.Tokens(pl.Dialect.LexRules(), sql))
 }
 
 // planning is the work on one statement.
 type planning struct {
 	*Planner
-	d         Dialect
-	src       *source
-	missing   [][]Ident
-	outs      map[*Select]outColumns
-	derived   map[*Source]string // by a query of totals, and why
-	separate  map[*Source]bool   // those that are not to be merged
-	inside    map[*CTE]bool      // named by a subquery inside an aggregate
-	tableWord bool               // TABLE name has become a SELECT
-	main      *Select            // the statement's query
-	top       *Select            // the block that names the columns of the statement's query
-	windows   windowFunctions
-	outer     *scope // what a data-modifying CTE stands in
+	d           Dialect
+	src         *source
+	missing     [][]Ident
+	outs        map[*Select]outColumns
+	derived     map[*Source]string // by a query of totals, and why
+	separate    map[*Source]bool   // those that are not to be merged
+	inAggregate map[*CTE]bool      // named by a subquery inside an aggregate
+	tableWord   bool               // TABLE name has become a SELECT
+	main        *Select            // the statement's query
+	top         *Select            // the block that names the columns of the statement's query
+	windows     windowFunctions
+	outer       *scope // what a data-modifying CTE stands in
 
 	changedWithin []*Table // by data-modifying CTEs
 
@@ -122,12 +123,12 @@ const (
 	tooMuchWork = "the statement has too many names and sources"
 )
 
-func (pl *Planner) single(sql string, tokens []Token, spans []Span) (*Plan, error) {
+func (pl *Planner) single(sql string, tokens []lex.Token, spans []lex.Span) (*Plan, error) {
 	if len(spans) == 0 {
 		return &Plan{Class: PassThrough, SQL: sql, Effects: pl.effects(sql)}, nil
 	}
 	body := sql[:spans[0].End]
-	p := &planning{Planner: pl, d: pl.Dialect, src: newSource(pl.Dialect.Lexis(), body)}
+	p := &planning{Planner: pl, d: pl.Dialect, src: newSource(pl.Dialect.LexRules(), body)}
 	plan := p.plan()
 	if p.work > maxWork && plan.Class != Drain && plan.Class != Refused {
 		plan = p.drainAll(p.mentioned(), tooMuchWork)
@@ -150,72 +151,14 @@ func (pl *Planner) single(sql string, tokens []Token, spans []Span) (*Plan, erro
 		plan = p.changedAll(plan, p.changedWithin)
 	}
 	plan.Effects |= pl.effectsOf(sql, tokens)
-	if p.src.bad && pl.Dialect.Lexis().Foreign {
+	if p.src.bad && pl.Dialect.LexRules().Foreign {
 		plan.Effects |= anyEffect(sql) // the server may read what the scanner cannot
 	}
 	plan.Drain.Repeats = plan.Class == Drain && p.repeats(plan)
-	plan.Drain.Inside = plan.Class == Drain && (p.src.is(0, "LOCK") || p.src.is(0, "DECLARE") && !p.src.hasWord("HOLD"))
+	plan.Drain.InsideTx = plan.Class == Drain && (p.src.is(0, "LOCK") || p.src.is(0, "DECLARE") && !p.src.hasWord("HOLD"))
 	plan.Touched = p.mentioned()
 	plan.Inputs = p.src.inputs()
 	return plan, nil
-}
-
-// multi plans several statements in one call. When every one of them runs as it
-// is, so does the whole; otherwise they are run one by one.
-func (pl *Planner) multi(sql string, tokens []Token, spans []Span) (*Plan, error) {
-	out := &Plan{Class: Multi, SQL: sql, Effects: pl.effectsOf(sql, tokens)}
-	asIs, base := true, 0
-	missing := &MissingError{}
-	for _, sp := range spans {
-		part := sql[sp.Start:sp.End]
-		plan, err := pl.Plan(part)
-		if m, ok := err.(*MissingError); ok {
-			missing.Names = append(missing.Names, m.Names...)
-			continue
-		}
-		src := newSource(pl.Dialect.Lexis(), part)
-		pt := Part{Plan: plan, SQL: part, ArgBase: base, Params: src.inputs()}
-		for _, e := range TxEvents(pl.Dialect.Lexis(), part) {
-			pt.TxBegin, pt.TxEnd = e.Kind == TxBegins, e.Kind == TxEnds
-		}
-		base += src.inputs()
-		out.Effects |= plan.Effects
-		pt.Dynamic = DynamicOf(pl.Dialect, part) != nil
-		asIs = asIs && plan.AsIs() && !changesReading(plan, part) && !pt.Dynamic && plan.Effects&TicketRecall == 0
-		if plan.Class == Refused {
-			// Before its first part has run.
-			return &Plan{Class: Refused, SQL: sql, Tables: plan.Tables, Reason: plan.Reason, Effects: out.Effects}, nil
-		}
-		out.Parts = append(out.Parts, pt)
-		for _, t := range plan.Tables {
-			out.Tables = appendNew(out.Tables, t)
-		}
-		if plan.Reason != "" && out.Reason == "" {
-			out.Reason = plan.Reason
-		}
-	}
-	if len(missing.Names) > 0 {
-		return nil, missing
-	}
-	if asIs {
-		for _, part := range out.Parts {
-			for i := range part.Plan.Base.Changes {
-				out.Base.Changes = append(out.Base.Changes, DrainAll(pl.Dialect, part.Plan.Base.Changes[i].Table))
-			}
-		}
-		out.Class, out.Parts, out.Base.Several = AdditiveBase, nil, true
-		if len(out.Tables) == 0 {
-			out.Class = PassThrough
-		}
-	}
-	return out, nil
-}
-
-// changesReading reports whether a part may change the rules by which the parts
-// after it are read, so that they have to be planned when it has run.
-func changesReading(plan *Plan, part string) bool {
-	return plan.Effects&SessionChange != 0 &&
-		(containsFold(part, "sql_mode") || containsFold(part, "charset") || containsFold(part, "character") || containsFold(part, "names"))
 }
 
 func appendNew(list []string, s string) []string {
@@ -254,7 +197,7 @@ func (p *planning) plan() *Plan {
 		if pl := p.hidden(mentioned); pl != nil {
 			return pl
 		}
-		if pl := p.planAbove(); pl != nil {
+		if pl := p.planAncestor(); pl != nil {
 			return pl
 		}
 		return p.planViewed(mentioned, why)
@@ -337,7 +280,7 @@ func (p *planning) hidden(mentioned []*Table) *Plan {
 // compound reports whether the statement is a compound one, outside of a routine.
 func (p *planning) compound() bool {
 	return len(p.src.tokens) > 0 && !p.src.is(0, "CREATE") && !p.src.is(0, "ALTER") && !p.src.is(0, "DELIMITER") &&
-		wholeStatement(p.src.sql, p.src.tokens, 0)
+		lex.HasBody(p.src.sql, p.src.tokens, 0)
 }
 
 // sessionOnly reports whether the statement is one that reads no table: a
@@ -379,22 +322,3 @@ func (p *planning) lookupCounter(name []Ident) *Table {
 }
 
 func equalFold(a, b string) bool { return strings.EqualFold(a, b) }
-
-// An edit replaces a span of the statement.
-type edit struct {
-	Span
-	sql string
-}
-
-func (s *source) apply(edits []edit) string {
-	sort.SliceStable(edits, func(i, j int) bool { return edits[i].Start < edits[j].Start })
-	var b strings.Builder
-	last := 0
-	for _, e := range edits {
-		b.WriteString(s.sql[last:e.Start])
-		b.WriteString(e.sql)
-		last = e.End
-	}
-	b.WriteString(s.sql[last:])
-	return b.String()
-}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/slotsql/slotsql/internal/golden"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // The fuzz targets of the planner, one for each dialect, hold it to these
@@ -129,7 +130,7 @@ func (c *planCheck) plan(p *rewrite.Plan, sql string) {
 		c.parses(what, b.SQL.Of(nil))
 	}
 	truncate := false
-	for _, tok := range rewrite.Tokens(c.d.Lexis(), sql)[:min(1, len(rewrite.Tokens(c.d.Lexis(), sql)))] {
+	for _, tok := range lex.Tokens(c.d.LexRules(), sql)[:min(1, len(lex.Tokens(c.d.LexRules(), sql)))] {
 		truncate = strings.EqualFold(sql[tok.Start:tok.End], "truncate")
 	}
 	if p.SQL != sql {
@@ -181,7 +182,7 @@ func (c *planCheck) plan(p *rewrite.Plan, sql string) {
 				}
 			}
 		}
-		for _, g := range p.Increment.Given {
+		for _, g := range p.Increment.Inserted {
 			args("a given value", []rewrite.Arg{g.Arg})
 		}
 		for _, d := range p.Increment.Deltas {
@@ -196,10 +197,10 @@ func (c *planCheck) plan(p *rewrite.Plan, sql string) {
 			own("a drain of "+d.Table.Name, b)
 		}
 	}
-	if p.Read.Shape != nil {
-		args("the query for types", p.Read.Shape.Args)
+	if p.Read.Types != nil {
+		args("the query for types", p.Read.Types.Args)
 		if _, err := c.d.Parse(sql); err == nil {
-			c.parses("the query for types", p.Read.Shape.SQL.Of(nil))
+			c.parses("the query for types", p.Read.Types.SQL.Of(nil))
 		}
 	}
 }
@@ -214,8 +215,8 @@ func (c *planCheck) parses(what, sql string) {
 
 func (c *planCheck) placeholders(sql string) []string {
 	var out []string
-	for _, tok := range rewrite.Tokens(c.d.Lexis(), sql) {
-		if tok.Kind == rewrite.ParamTok {
+	for _, tok := range lex.Tokens(c.d.LexRules(), sql) {
+		if tok.Kind == lex.Param {
 			out = append(out, sql[tok.Start:tok.End])
 		}
 	}

@@ -142,7 +142,7 @@ func (g *grouper) takesPortions() bool {
 	t := g.real
 	c := t.Counter
 	return !c.Single() && (c.Layout == LayoutDedicated || c.Layout == "") && c.Options.Placement != PlacementSkipLocked && c.Slots > 0 &&
-		g.tied(t) && !t.Triggers.Update && !c.Rights.ByColumn && !c.Rights.Blind && len(c.Rights.Ungranted) == 0
+		g.cascadesDelete(t) && !t.Triggers.Update && !c.Rights.ByColumn && !c.Rights.Blind && len(c.Rights.Ungranted) == 0
 }
 
 // plainIncrement says why the statement without its guards could not be in a slot.

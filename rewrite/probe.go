@@ -30,7 +30,7 @@ func (r *reader) probe(st *Statement, plan *ReadPlan) {
 	b := sc.bindings[0]
 	last := q.Items[len(q.Items)-1].Span
 	items := Span{q.Items[0].Start, last.End}
-	if !b.counts || b.table.IsView || len(b.table.Counter.Key) == 0 || r.unsteady(sc, q.Where) != "" {
+	if !b.counts || b.table.IsView || len(b.table.Counter.Key) == 0 || r.volatile(sc, q.Where) != "" {
 		return
 	}
 	if r.groups(q) || r.windowed() { // no column may stand beside aggregates, and groups knows of none beside windows
@@ -60,7 +60,7 @@ func (r *reader) probe(st *Statement, plan *ReadPlan) {
 		}
 	}
 	for _, e := range list {
-		if hasQuery(e) || r.unsteady(sc, e) != "" || r.mayFail(sc, b, e) {
+		if hasQuery(e) || r.volatile(sc, e) != "" || r.mayFail(sc, b, e) {
 			return
 		}
 	}

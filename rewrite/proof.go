@@ -18,9 +18,9 @@ type Proof struct {
 	// Lock runs before it, and Refuted between the two, in one transaction, and their
 	// arguments are those of the original; nil where the statement does without.
 	Lock, Refuted *Bound
-	// Judged reports whether the statement judges rows by totals and folds nothing
-	// (judged.go).
-	Judged bool
+	// ByTotals reports whether the condition of the statement uses totals and folds nothing
+	// (bytotals.go).
+	ByTotals bool
 }
 
 // A ProvingDialect is a Dialect of an engine that can tell, in a statement of one row,
@@ -60,7 +60,7 @@ func (p *planning) proof(st *Statement, sc *scope, where *Expr, rows *rowset) *P
 	if sql.Lock != "" && (t.Triggers.Update || st.Kind == KindDelete) {
 		return nil // triggers of a statement fire where it touches no row, too
 	}
-	if sql.Lock == "" && slices.ContainsFunc(answered(st), p.namedByPlaceholder) {
+	if sql.Lock == "" && slices.ContainsFunc(resultItems(st), p.namedByPlaceholder) {
 		return nil
 	}
 	out := &Proof{}
@@ -106,8 +106,8 @@ func (p *planning) proving(tp *template, where *Expr, rows *rowset, holds string
 	return tp.expand(p.d, tp.mark(before)+asked+tp.mark(after))
 }
 
-// answered returns the items that a statement's result has.
-func answered(st *Statement) []Item {
+// resultItems returns the items that a statement's result has.
+func resultItems(st *Statement) []Item {
 	if st.Kind == KindSelect {
 		return st.Select.Items
 	}
@@ -144,7 +144,7 @@ func (p *planning) provable(st *Statement, sc *scope, where *Expr) bool {
 		return false
 	}
 	for _, e := range list {
-		if p.unsteady(sc, e) != "" {
+		if p.volatile(sc, e) != "" {
 			return false
 		}
 	}

@@ -3,6 +3,8 @@ package rewrite
 import (
 	"slices"
 	"strings"
+
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // A bound may be a query:
@@ -15,7 +17,7 @@ import (
 //
 //   - names nothing but columns of its own table, and has no query inside: it has the same value for each row, and
 //     means the same in a query of slotsql's;
-//   - is steady, of numbers whose sums do not depend on the order of rows, and has its first row by the value itself if it
+//   - is stable, of numbers whose sums do not depend on the order of rows, and has its first row by the value itself if it
 //     has several: it has the same value each time, for one statement reads one state of the tables;
 //   - gives one row at most, and cannot fail otherwise: windows ask for it where plain may not, having no row to
 //     compare with it.
@@ -25,21 +27,21 @@ import (
 
 // queryBounds are such queries in a block's WHERE.
 type queryBounds struct {
-	queries []Span // and the counters of other sources: what has totals where the rest has base values
-	judges  bool   // there are none: WHERE is that of a statement that changes rows
+	queries  []Span // and the counters of other sources: what has totals where the rest has base values
+	byTotals bool   // there are none: WHERE is that of a statement that changes rows
 }
 
 // oneValue reports whether an expression is such a query.
 func (c *candidates) oneValue(e *Expr) bool {
 	q := e.Query
-	if e.Kind != Subquery || e.Op != "" || c.judges || q == nil || len(q.From) != 1 || c.unsteadyQuery(c.sc, q) != "" {
+	if e.Kind != Subquery || e.Op != "" || c.byTotals || q == nil || len(q.From) != 1 || c.volatileQuery(c.sc, q) != "" {
 		return false
 	}
-	return c.oneValued(c.newScope(c.sc, nil, q.From), q) && (c.asksOnce() || c.readsFew(q))
+	return c.oneValued(c.newScope(c.sc, nil, q.From), q) && (c.evaluatedOnce() || c.readsFew(q))
 }
 
-// asksOnce reports whether a query of the block may be one of the statement's WITH clause, which the engine runs once.
-func (c *candidates) asksOnce() bool {
+// evaluatedOnce reports whether a query of the block may be one of the statement's WITH clause, which the engine runs once.
+func (c *candidates) evaluatedOnce() bool {
 	_, ok := c.mainAt()
 	return ok && c.q == c.main && c.d.Traits().SharedWith && !c.src.is(0, "DECLARE")
 }
@@ -47,11 +49,11 @@ func (c *candidates) asksOnce() bool {
 // readsFew reports whether a query of one value may be asked more than once: it reads few rows however many its table has.
 // Without a WITH query that is asked once, each of its windows is.
 func (c *candidates) readsFew(q *Select) bool {
-	e := unwrapped(q.Items[0].Expr)
+	e := unparen(q.Items[0].Expr)
 	return e.Op == "min" || e.Op == "max" || e.Kind == ColumnRef && (len(q.OrderBy) == 0 || c.d.Traits().SharedWith)
 }
 
-// oneValued reports whether a steady query gives one value, whatever is around it.
+// oneValued reports whether a stable query gives one value, whatever is around it.
 func (p *planning) oneValued(sc *scope, q *Select) bool {
 	if len(sc.bindings) != 1 || len(q.Items) != 1 || q.Distinct || q.Table || q.Lock || q.Into || q.Having != nil ||
 		len(q.With)+len(q.Operands)+len(q.Values)+len(q.DistinctOn)+len(q.GroupBy)+len(q.Windows) > 0 {
@@ -80,7 +82,7 @@ type oneValue struct {
 
 // column returns the table's column that an expression certainly is, or nil.
 func (v *oneValue) column(e *Expr) *Column {
-	if e = unwrapped(e); e.Kind != ColumnRef || len(e.Name) > 2 || len(e.Name) == 2 && !v.sameLabel(e.Name[0], v.b.label) {
+	if e = unparen(e); e.Kind != ColumnRef || len(e.Name) > 2 || len(e.Name) == 2 && !v.sameLabel(e.Name[0], v.b.label) {
 		return nil
 	}
 	for i := range v.b.table.Columns {
@@ -102,18 +104,18 @@ func (v *oneValue) exact(e *Expr) *Column {
 // itself reports whether the value is a number that the same rows always give.
 func (v *oneValue) itself() bool {
 	e := v.q.Items[0].Expr
-	return e != nil && (v.exact(e) != nil || v.aggregate(unwrapped(e)))
+	return e != nil && (v.exact(e) != nil || v.aggregate(unparen(e)))
 }
 
 // aggregate reports whether an expression is an aggregate, or one that is computed with a literal and stays in the range of its type.
 func (v *oneValue) aggregate(e *Expr) bool {
 	switch {
 	case e.Kind == Call && e.Op == "coalesce" && len(e.Args) == 2:
-		return v.aggregate(unwrapped(e.Args[0])) && unwrapped(e.Args[1]).Kind == Number
+		return v.aggregate(unparen(e.Args[0])) && unparen(e.Args[1]).Kind == Number
 	case e.Kind == Call && len(e.Args) == 1 && v.src.bareCall(e):
 		return e.Op == "count" && (e.Args[0].Kind == Star || v.column(e.Args[0]) != nil) || aggregated[e.Op] && v.exact(e.Args[0]) != nil
 	case e.Kind == Binary && len(e.Args) == 2 && (e.Op == "+" || e.Op == "-" || e.Op == "*" || e.Op == "/"):
-		x, n := unwrapped(e.Args[0]), unwrapped(e.Args[1])
+		x, n := unparen(e.Args[0]), unparen(e.Args[1])
 		if e.Op != "/" && x.Kind == Number {
 			x, n = n, x
 		}
@@ -165,7 +167,7 @@ func (v *oneValue) oneRow() bool {
 
 // number returns the literal that a token is; "" for another one.
 func (s *source) number(i int) string {
-	if i >= len(s.tokens) || s.tokens[i].Kind != NumberTok {
+	if i >= len(s.tokens) || s.tokens[i].Kind != lex.Number {
 		return ""
 	}
 	return s.sql[s.tokens[i].Start:s.tokens[i].End]
@@ -179,10 +181,10 @@ func (c *candidates) queryBound(e *Expr) string {
 		return c.byBase(e.Span)
 	}
 	sql := c.byBase(e.Span)
-	if !c.asksOnce() {
+	if !c.evaluatedOnce() {
 		return c.value("slotsql_b"+formatUint(uint64(len(c.with))), "SELECT "+sql+" AS slotsql_v")
 	}
-	inside := func(x edit) bool { return x.inside(e.Span) }
+	inside := func(x edit) bool { return x.within(e.Span) }
 	if i := slices.IndexFunc(c.edits, func(x edit) bool { return x.Span == e.Span }); i >= 0 {
 		return c.edits[i].sql // it bounds two counters
 	}
@@ -196,11 +198,14 @@ func (c *candidates) queryBound(e *Expr) string {
 
 // byBase writes a piece of the block's conditions as its base values meet it. What queries of one value
 // read in it are totals, as are counters of other sources.
-func (c *candidates) byBase(sp Span) string {
-	return c.withEdits(sp, slices.DeleteFunc(slices.Clone(c.edits), func(e edit) bool {
+func (c *candidates) byBase(sp Span) string { return c.withEdits(sp, c.bases()) }
+
+// bases are the edits inside of queries: those that leave the block's own counters as they stand.
+func (c *candidates) bases() []edit {
+	return slices.DeleteFunc(slices.Clone(c.edits), func(e edit) bool {
 		c.work++
-		return !slices.ContainsFunc(c.queries, e.inside)
-	}))
+		return !slices.ContainsFunc(c.queries, e.within)
+	})
 }
 
 // byTotal writes a piece of the block's conditions as its totals meet it.

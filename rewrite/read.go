@@ -3,28 +3,30 @@ package rewrite
 import (
 	"slices"
 	"strings"
+
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // A reader walks a query and collects the edits that turn counters into
 // totals. The statement between the edits stays as it is.
 type reader struct {
 	*planning
-	values readValues
-	edits  []edit
-	tables []*Table // counter tables whose counters are read
-	stars  []*Table // counter tables whose * is written out
-	seen   []*Table // counter tables that occur as a source
-	found  findings
-	tested *Expr // the column that the IS NULL which is being read asks about
+	values     readValues
+	edits      []edit
+	tables     []*Table // counter tables whose counters are read
+	stars      []*Table // counter tables whose * is written out
+	seen       []*Table // counter tables that occur as a source
+	found      findings
+	nullTested *Expr // the column that the IS NULL which is being read asks about
 	// aggregates counts those whose argument is a query that is being read.
 	aggregates int
 
-	outward   int                 // counters of a block around the one that names them
-	replaced  map[Span]*scope     // of which the totals are that an edit writes
-	narrowing narrowing           // by candidates
-	asked     map[*Select][]asked // conditions around queries in FROM
-	tests     map[*Select]tested  // conditions that are subqueries
-	parts     map[*Select]bool    // queries that an engine may merge into the one around them
+	outward    int                      // counters of a block around the one that names them
+	replaced   map[Span]*scope          // of which the totals are that an edit writes
+	narrowing  narrowing                // by candidates
+	pushedDown map[*Select][]pushedDown // conditions around queries in FROM
+	semijoins  map[*Select]semijoin     // conditions that are subqueries
+	parts      map[*Select]bool         // queries that an engine may merge into the one around them
 
 	reason string // why a derived table stands for a counter table
 }
@@ -43,7 +45,7 @@ const (
 
 // queryReader reads a query whose rows go to the application.
 func (p *planning) queryReader() *reader {
-	if hintOf(p.src.sql) == hintBase {
+	if lex.HintOf(p.src.sql) == lex.HintBase {
 		return &reader{planning: p, values: baseValues}
 	}
 	return &reader{planning: p, values: asConfigured}
@@ -104,7 +106,7 @@ func (p *planning) planSelect(st *Statement) *Plan {
 		return p.drainAll(tables, "a WITH query increments a counter that the statement also reads")
 	}
 	plan := &Plan{Class: Read, Reason: r.reason, Tables: names(r.tables)}
-	plan.Read = ReadPlan{Stars: r.stars, Anew: r.found.merged}
+	plan.Read = ReadPlan{Stars: r.stars, Reprepare: r.found.merged}
 	if edits, reason := r.addedUp(st.Select); edits != nil {
 		r.edits, plan.Reason, plan.Read.Estimate = edits, reason, r.whetherFew(st.Select)
 	} else {
@@ -114,10 +116,10 @@ func (p *planning) planSelect(st *Statement) *Plan {
 	if plan.Reason == "" && plan.Read.Args == nil {
 		r.probe(st, &plan.Read)
 	}
-	if st.Kind == KindSelect && !st.Select.Into && p.d.Traits().ShapeQuery {
-		if b := p.shape(st.Select); b != nil {
+	if st.Kind == KindSelect && !st.Select.Into && p.d.Traits().TotalsChangeTypes {
+		if b := p.typesQuery(st.Select); b != nil {
 			// The reason is that of faster, or of what is derived.
-			plan.Read.Shape = &Shape{Bound: *b, Judged: r.reason != "" || p.tableWord, InPlace: plan.Reason == ""}
+			plan.Read.Types = &TypesQuery{Bound: *b, Checks: r.reason != "" || p.tableWord, InPlace: plan.Reason == ""}
 		}
 	}
 	return plan
@@ -175,7 +177,7 @@ func (r *reader) query(parent *scope, q *Select) error {
 		return nil
 	}
 	sc := r.withScope(parent, q.With)
-	r.ask(sc, q)
+	r.pushDown(sc, q)
 	if err := r.ctes(sc, q.With); err != nil {
 		return err
 	}
@@ -231,7 +233,7 @@ func (r *reader) block(parent *scope, q *Select) error {
 	if q.Table && len(q.Items) == 0 && counts {
 		return opaque("IN names a counter table")
 	}
-	r.test(sc, q)
+	r.noteSemijoins(sc, q)
 	b := blockReader{r, sc, q}
 	for _, it := range q.Items {
 		if err := b.item(it); err != nil {

@@ -25,7 +25,7 @@ func (r *reader) ctes(sc *scope, with []*CTE) error {
 func (r *reader) cteQuery(sc *scope, c *CTE) error {
 	outer := r.aggregates
 	r.aggregates = 0
-	if r.inside[c] {
+	if r.inAggregate[c] {
 		r.aggregates = 1
 	}
 	r.part(c.Select)
@@ -38,13 +38,13 @@ func (r *reader) cteQuery(sc *scope, c *CTE) error {
 // statement be read again.
 func (r *reader) nameInside(sc *scope, s *Source) error {
 	c := r.findCTE(sc, s.Name)
-	if c == nil || r.aggregates == 0 || !r.d.Traits().StrictGroups || r.inside[c.cte] {
+	if c == nil || r.aggregates == 0 || !r.d.Traits().StrictGroups || r.inAggregate[c.cte] {
 		return nil
 	}
-	if r.inside == nil {
-		r.inside = map[*CTE]bool{}
+	if r.inAggregate == nil {
+		r.inAggregate = map[*CTE]bool{}
 	}
-	r.inside[c.cte] = true
+	r.inAggregate[c.cte] = true
 	return &errDerive{reason: "a WITH query is named in a subquery inside an aggregate"}
 }
 

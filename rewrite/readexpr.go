@@ -45,7 +45,7 @@ func (b *blockReader) walk(e *Expr, in clause, aggregate bool) error {
 		}
 	}
 	if x := nullTest(e); x != nil && in == inPredicate {
-		b.tested = x
+		b.nullTested = x
 	}
 	b.found.truth = b.found.truth || in != inPredicate && quantified(e) && !(in == inHaving && b.q != nil && decides(b.q.Having, e))
 	for i, a := range e.Args {
@@ -63,8 +63,8 @@ func (b *blockReader) walk(e *Expr, in clause, aggregate bool) error {
 			b.edits = append(b.edits, edit{Span{a.Label.At, a.Label.At}, " AS " + b.d.Quote(a.Label.Name)})
 		}
 		if i == 0 && isRow(a) && len(e.Args) == 2 && e.Args[1].Kind == Subquery && b.d.Traits().Defects.Has(RowSubquery) &&
-			(len(b.edits) > before || b.merges()) {
-			return b.rowApart(a)
+			(len(b.edits) > before || b.mayMerge()) {
+			return b.separateRow(a)
 		}
 		if i == 1 && isRow(e.Args[0]) && len(b.edits) > before && b.d.Traits().Defects.Has(RowOfOne) && b.repeats(a) {
 			return opaque("a row is compared with a column that a query selects twice: MySQL may compare one of the two only")
@@ -119,14 +119,14 @@ func (b *blockReader) column(e *Expr, in clause, aggregate bool) error {
 		}
 		return b.wholeRow(e, t.binding)
 	}
-	if t == nil || t.column == nil || b.readsBase(t.binding.table) || e == b.tested && b.nullAsBase(t) {
+	if t == nil || t.column == nil || b.readsBase(t.binding.table) || e == b.nullTested && b.nullAsBase(t) {
 		return nil
 	}
 	if skip, err := b.outputName(e, in, false); skip || err != nil {
 		return err
 	}
 	if t.binding.table.Companion(t.column.Name) != nil {
-		if err := b.companion(t.binding, b.bareItem(e)); err != nil {
+		if err := b.companion(t.binding, b.wholeItem(e)); err != nil {
 			return err
 		}
 	}
@@ -160,7 +160,7 @@ func (b *blockReader) column(e *Expr, in clause, aggregate bool) error {
 			// MariaDB takes the sum of the slots for an aggregate of the block,
 			// if the subquery has aggregates of its own.
 			return derivable("a counter is named in a subquery inside an aggregate", t.binding)
-		case len(e.Name) == 1 && b.windowed() && b.isAlias(e.Name[0]) && !b.bareItem(e):
+		case len(e.Name) == 1 && b.windowed() && b.isAlias(e.Name[0]) && !b.wholeItem(e):
 			// MariaDB finds names of result columns in ORDER BY and PARTITION BY
 			// of windows.
 			return derivable("alias "+e.Name[0].Name+" may hide the counter of that name in a window", t.binding)
@@ -172,7 +172,7 @@ func (b *blockReader) column(e *Expr, in clause, aggregate bool) error {
 		b.outward++
 	}
 	total := b.total(t.binding.table, b.qualifier(t.binding), t.column.Name, true)
-	if in == inItems && b.bareItem(e) {
+	if in == inItems && b.wholeItem(e) {
 		total = b.resultColumn(t.binding.table, b.qualifier(t.binding), t.column.Name, b.q)
 	}
 	b.replace(e.Span, total, t.binding.scope)

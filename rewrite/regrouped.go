@@ -32,15 +32,15 @@ func (g *regrouped) item(it Item) bool {
 		name = c
 	}
 	if g.d.Traits().ItemNames == ItemsByRule {
-		x := unwrapped(it.Expr)
+		x := unparen(it.Expr)
 		for x.Kind == Opaque && (x.Op == "cast" || x.Op == "collate") && len(x.Args) == 1 {
-			x = unwrapped(x.Args[0])
+			x = unparen(x.Args[0])
 		}
 		switch {
 		case x.Kind == ColumnRef:
 		case x.Kind == Call && !otherwise[x.Op]:
 			name = x.Op
-		case x.Kind == Call, x.Kind == Opaque, x != unwrapped(it.Expr):
+		case x.Kind == Call, x.Kind == Opaque, x != unparen(it.Expr):
 			return false
 		default:
 			name = "?column?"
@@ -93,7 +93,7 @@ func (g *regrouped) alias(e *Expr) *Expr {
 // the same value each time.
 func (g *regrouped) ordinary(e *Expr) bool {
 	columns := 0
-	ok := g.unsteady(g.sc, e) == "" && !g.edited(e.Span) && namesOnly(e, func(name []Ident) bool {
+	ok := g.volatile(g.sc, e) == "" && !g.edited(e.Span) && namesOnly(e, func(name []Ident) bool {
 		columns++
 		return g.targetColumn(g.sc, g.b, name) != "" && g.ownColumn(name)
 	}, nil)
@@ -154,7 +154,7 @@ func (g *regrouped) key(e *Expr) int {
 	}
 	g.work += len(g.keys)
 	for i, k := range g.keys {
-		k, x := unwrapped(k), unwrapped(e)
+		k, x := unparen(k), unparen(e)
 		if (k.Kind == ColumnRef) != (x.Kind == ColumnRef) {
 			continue
 		}
@@ -196,7 +196,7 @@ func (g *regrouped) moves(text string) string {
 
 // targetColumnOf returns the column that a key is, or "".
 func (g *regrouped) targetColumnOf(e *Expr) string {
-	if e = unwrapped(e); e.Kind != ColumnRef {
+	if e = unparen(e); e.Kind != ColumnRef {
 		return ""
 	}
 	return g.targetColumn(g.sc, g.b, e.Name)

@@ -22,7 +22,7 @@ func (p *planning) resolve(sc *scope, name []Ident) (*target, error) {
 		return nil, nil
 	}
 	if len(name) == 1 {
-		return p.resolveBare(sc, name[0])
+		return p.resolveUnqualified(sc, name[0])
 	}
 	qualifier, column := name[len(name)-2], name[len(name)-1]
 	for s := sc; s != nil; s = s.parent {
@@ -90,49 +90,17 @@ func (p *planning) counterOf(t *Table, written Ident) bool {
 	return false
 }
 
-func (p *planning) resolveBare(sc *scope, name Ident) (*target, error) {
+// resolveUnqualified is resolve for a name without a qualifier: the innermost block that has such a
+// column decides.
+func (p *planning) resolveUnqualified(sc *scope, name Ident) (*target, error) {
 	for s := sc; s != nil; s = s.parent {
-		var found *target
-		unknown := false
-		for _, b := range s.bindings {
-			has, err := p.hasColumn(b, name)
-			if err != nil {
-				return nil, err
-			}
-			switch has {
-			case maybe:
-				unknown = true
-			case yes:
-				t, err := p.columnOf(b, name)
-				if err != nil {
-					return nil, err
-				}
-				if found != nil && (isCounterTarget(found) || isCounterTarget(t)) {
-					return nil, derivable("column "+name.Name+" is ambiguous", s.bindings...)
-				}
-				if found == nil {
-					found = &target{}
-				}
-				if t != nil {
-					found = t
-				}
-			}
-		}
-		if found != nil {
-			if isCounterTarget(found) {
-				for _, u := range s.using {
-					if p.sameLabel(u, name) {
-						return nil, derivable("counter "+name.Name+" is a column of USING", found.binding)
-					}
-				}
-				if s.natural {
-					return nil, derivable("a counter table takes part in a NATURAL join", s.bindings...)
-				}
-				return found, nil
-			}
-			return nil, nil
-		}
-		if unknown && p.outerHas(s.parent, name) {
+		found, unknown, err := p.columnIn(s, name)
+		switch {
+		case err != nil:
+			return nil, err
+		case found != nil:
+			return p.unmerged(s, name, found)
+		case unknown && p.outerHas(s.parent, name):
 			return nil, derivable("cannot tell which source "+name.Name+" belongs to", allOf(s.parent)...)
 		}
 		for _, b := range s.bindings {
@@ -142,6 +110,54 @@ func (p *planning) resolveBare(sc *scope, name Ident) (*target, error) {
 		}
 	}
 	return nil, nil
+}
+
+// columnIn finds the column of a name among the sources of one block, without those around it. One that
+// is no counter is a target without a column; unknown reports whether a source may have the column.
+func (p *planning) columnIn(s *scope, name Ident) (found *target, unknown bool, err error) {
+	for _, b := range s.bindings {
+		has, err := p.hasColumn(b, name)
+		if err != nil {
+			return nil, false, err
+		}
+		if has == maybe {
+			unknown = true
+		}
+		if has != yes {
+			continue
+		}
+		t, err := p.columnOf(b, name)
+		if err != nil {
+			return nil, false, err
+		}
+		if found != nil && (isCounterTarget(found) || isCounterTarget(t)) {
+			return nil, false, derivable("column "+name.Name+" is ambiguous", s.bindings...)
+		}
+		if found == nil {
+			found = &target{}
+		}
+		if t != nil {
+			found = t
+		}
+	}
+	return found, unknown, nil
+}
+
+// unmerged returns what columnIn has found in a block, if it is a counter, unless a join may merge it
+// with a column of another source.
+func (p *planning) unmerged(s *scope, name Ident, found *target) (*target, error) {
+	if !isCounterTarget(found) {
+		return nil, nil
+	}
+	for _, u := range s.using {
+		if p.sameLabel(u, name) {
+			return nil, derivable("counter "+name.Name+" is a column of USING", found.binding)
+		}
+	}
+	if s.natural {
+		return nil, derivable("a counter table takes part in a NATURAL join", s.bindings...)
+	}
+	return found, nil
 }
 
 // isCounterTarget reports whether a reference to t is replaced. A column of a query

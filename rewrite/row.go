@@ -15,9 +15,9 @@ func isRow(e *Expr) bool {
 	return e.Kind == Opaque && len(e.Args) > 1 && (e.Op == "" || strings.EqualFold(e.Op, "row"))
 }
 
-// merges reports whether a name may mean a column of a query in FROM, which the
+// mayMerge reports whether a name may mean a column of a query in FROM, which the
 // engine may replace by the expression that it is there.
-func (b *blockReader) merges() bool {
+func (b *blockReader) mayMerge() bool {
 	for _, x := range allOf(b.sc) {
 		if x.query != nil || x.derived && !b.separate[x.source] {
 			return true
@@ -26,11 +26,11 @@ func (b *blockReader) merges() bool {
 	return false
 }
 
-// rowApart asks for derived forms of the sources whose counters a row names,
-// and for all derived forms to be kept apart: their columns are columns then,
+// separateRow asks for derived forms of the sources whose counters a row names,
+// and for all derived forms not to be merged: their columns are columns then,
 // and the row is as it was. Inside other queries MariaDB may lose the comparison
 // over such a table.
-func (b *blockReader) rowApart(row *Expr) error {
+func (b *blockReader) separateRow(row *Expr) error {
 	d := &errDerive{reason: "a row that may hold a counter is compared with a subquery", separate: true}
 	if b.q == nil || b.q != b.main {
 		return opaque(d.reason)

@@ -10,7 +10,7 @@ package rewrite
 // What it has taken apart has no span in the statement.
 func equalities(where *Expr) (out []*Expr) {
 	for _, e := range conjuncts(where, nil) {
-		if parts := byColumn(bare(e)); parts != nil {
+		if parts := byColumn(unparen(e)); parts != nil {
 			out = append(out, parts...)
 			continue
 		}
@@ -26,14 +26,14 @@ func byColumn(e *Expr) (out []*Expr) {
 		return nil
 	}
 	for _, row := range e.Args {
-		if !isRow(row) || len(bare(row).Args) != len(bare(e.Args[0]).Args) {
+		if !isRow(row) || len(unparen(row).Args) != len(unparen(e.Args[0]).Args) {
 			return nil
 		}
 	}
-	for i := range bare(e.Args[0]).Args {
+	for i := range unparen(e.Args[0]).Args {
 		part := &Expr{Kind: e.Kind, Op: e.Op}
 		for _, row := range e.Args {
-			part.Args = append(part.Args, bare(row).Args[i])
+			part.Args = append(part.Args, unparen(row).Args[i])
 		}
 		out = append(out, part)
 	}

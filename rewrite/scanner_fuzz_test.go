@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // FuzzScanner holds the scanner to these rules, in every dialect: it does not
@@ -32,7 +32,7 @@ func FuzzScanner(f *testing.F) {
 			return
 		}
 		for name, d := range engines {
-			checkTokens(t, name, d.Lexis(), sql)
+			checkTokens(t, name, d.LexRules(), sql)
 		}
 	})
 }
@@ -85,10 +85,10 @@ var (
 	}
 )
 
-func checkTokens(t *testing.T, name string, lx *rewrite.Lexis, sql string) {
+func checkTokens(t *testing.T, name string, lx *lex.Rules, sql string) {
 	t.Helper()
 	last := 0
-	for _, tok := range rewrite.Tokens(lx, sql) {
+	for _, tok := range lex.Tokens(lx, sql) {
 		if tok.Start < last || tok.End <= tok.Start || tok.End > len(sql) {
 			t.Fatalf("%s: token %v behind %d of %q", name, tok, last, sql)
 		}
@@ -97,16 +97,16 @@ func checkTokens(t *testing.T, name string, lx *rewrite.Lexis, sql string) {
 		}
 		s := sql[tok.Start:tok.End]
 		switch tok.Kind {
-		case rewrite.Bad:
+		case lex.Bad:
 			if len(s) > 1 && tok.End != len(sql) {
 				t.Fatalf("%s: bad token %q in the middle of %q", name, s, sql)
 			}
-		case rewrite.QuotedIdent, rewrite.StringTok:
+		case lex.QuotedIdent, lex.String:
 			open := strings.TrimLeft(s, "eEuUxXbBnN&")[0]
 			if end := s[len(s)-1]; end != open && !(open == '[' && end == ']') {
 				t.Fatalf("%s: token %q of %q", name, s, sql)
 			}
-		case rewrite.Word:
+		case lex.Word:
 			if strings.ContainsAny(s, " '\"`;()") {
 				t.Fatalf("%s: word %q of %q", name, s, sql)
 			}
@@ -122,10 +122,10 @@ func checkTokens(t *testing.T, name string, lx *rewrite.Lexis, sql string) {
 // of them were looked at again and again. Half a megabyte would take seconds then, so that what is
 // much faster with that needs no more.
 func TestScannerLinear(t *testing.T) {
-	scan := func(lexis *rewrite.Lexis, sql string) time.Duration {
+	scan := func(lexRules *lex.Rules, sql string) time.Duration {
 		start := time.Now()
 		tokens := 0
-		for s := rewrite.NewScanner(lexis, sql); s.Next().Kind != rewrite.EOF; {
+		for s := lex.NewScanner(lexRules, sql); s.Next().Kind != lex.EOF; {
 			if tokens++; tokens > len(sql) {
 				t.Fatalf("more tokens than bytes: %.20q", sql)
 			}
@@ -138,10 +138,10 @@ func TestScannerLinear(t *testing.T) {
 	} {
 		for name, d := range engines {
 			const short, long = 512 << 10, 4 << 20
-			if scan(d.Lexis(), strings.Repeat(piece, short/len(piece))) < 200*time.Millisecond {
+			if scan(d.LexRules(), strings.Repeat(piece, short/len(piece))) < 200*time.Millisecond {
 				continue
 			}
-			if took := scan(d.Lexis(), strings.Repeat(piece, long/len(piece))); took > time.Minute {
+			if took := scan(d.LexRules(), strings.Repeat(piece, long/len(piece))); took > time.Minute {
 				t.Errorf("%s: %d bytes of %q took %v", name, long, piece, took)
 			}
 		}

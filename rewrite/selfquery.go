@@ -43,18 +43,18 @@ func (p *planning) selfValues(sc *scope, t *Table, column string, q *Select) (va
 	}
 	all := conjuncts(q.Where, nil)
 	for _, c := range all {
-		e := bare(c)
+		e := unparen(c)
 		var list []*Expr
 		switch {
 		case e.Kind == Binary && e.Op == "=" && len(e.Args) == 2:
-			l, r := bare(e.Args[0]), bare(e.Args[1])
+			l, r := unparen(e.Args[0]), unparen(e.Args[1])
 			if l.Kind != ColumnRef {
 				l, r = r, l
 			}
 			if p.selfColumn(l, t, column, src.label) {
 				list = []*Expr{r}
 			}
-		case e.Kind == In && !e.Negated && len(e.Args) > 1 && p.selfColumn(bare(e.Args[0]), t, column, src.label):
+		case e.Kind == In && !e.Negated && len(e.Args) > 1 && p.selfColumn(unparen(e.Args[0]), t, column, src.label):
 			list = e.Args[1:]
 		}
 		for _, v := range list {

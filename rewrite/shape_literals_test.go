@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // Statements in which a literal may mean more than its value, by the place of the literal, %n for a number and %s
@@ -75,8 +76,8 @@ func TestLiteralPlaces(t *testing.T) {
 			}
 			shared := map[string][]plan{}
 			for _, sql := range list {
-				var o rewrite.Outline
-				if !o.Scan(d, sql, noNames(&pl)) {
+				var o lex.Shape
+				if !rewrite.ScanShape(d, &o, sql, noNames(&pl)) {
 					continue
 				}
 				own, err := pl.Plan(sql)
@@ -90,7 +91,7 @@ func TestLiteralPlaces(t *testing.T) {
 						continue
 					}
 					compared[place]++
-					if got := p.Of(&o); !rewrite.Alike(got, own) {
+					if got := p.Of(&o); !rewrite.SamePlan(got, own) {
 						t.Fatalf("%s: %s\nhas the plan of another: %s", name, sql, differ(reflect.ValueOf(got.Whole()), reflect.ValueOf(own), ""))
 					}
 				}

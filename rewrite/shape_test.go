@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 func noNames(pl *rewrite.Planner) func(string) bool {
@@ -25,8 +26,8 @@ func TestSharedPlans(t *testing.T) {
 			s, own := planned(t, c, d)
 			total++
 			pl := planner(t, c, d)
-			var o rewrite.Outline
-			if !o.Scan(pl.Dialect, s.SQL, noNames(pl)) {
+			var o lex.Shape
+			if !rewrite.ScanShape(pl.Dialect, &o, s.SQL, noNames(pl)) {
 				continue
 			}
 			shaped++
@@ -38,11 +39,12 @@ func TestSharedPlans(t *testing.T) {
 			known := string(o.Known(nil, p.Known()))
 			key := string(o.Key)
 			r := rand.New(rand.NewPCG(1, uint64(total)))
-			var other rewrite.Outline // used again, as callers do
+			var other lex.Shape // used again, as callers do
 			var filled []filledIn
 			for range 12 {
-				sql := o.Vary(r, p.Known())
-				if !other.Scan(pl.Dialect, sql, noNames(pl)) || string(other.Key) != key || string(other.Known(nil, p.Known())) != known {
+				sql := rewrite.Vary(&o, r, p.Known())
+				if !rewrite.ScanShape(pl.Dialect, &other, sql, noNames(pl)) || string(other.Key) != key ||
+					string(other.Known(nil, p.Known())) != known {
 					continue
 				}
 				want, err := pl.Plan(sql)
@@ -52,7 +54,7 @@ func TestSharedPlans(t *testing.T) {
 				filled = append(filled, filledIn{sql, p.Of(&other), want})
 			}
 			for _, f := range filled { // not before all are there: none has anything of another
-				if !rewrite.Alike(f.got, f.want) {
+				if !rewrite.SamePlan(f.got, f.want) {
 					t.Errorf("%s/%s %s:\n%s\nhas the shared plan\n%s", c.Class, c.Name, d, f.sql, differ(reflect.ValueOf(f.got.Whole()), reflect.ValueOf(f.want), ""))
 					break
 				}
@@ -107,11 +109,11 @@ var spellings = []string{
 }
 
 // edited writes something else in the place of a literal of a statement.
-func edited(r *rand.Rand, lx *rewrite.Lexis, sql string) string {
-	tokens := rewrite.Tokens(lx, sql)
-	var literals []rewrite.Token
+func edited(r *rand.Rand, lx *lex.Rules, sql string) string {
+	tokens := lex.Tokens(lx, sql)
+	var literals []lex.Token
 	for _, t := range tokens {
-		if t.Kind == rewrite.NumberTok || t.Kind == rewrite.StringTok || t.Kind == rewrite.ParamTok {
+		if t.Kind == lex.Number || t.Kind == lex.String || t.Kind == lex.Param {
 			literals = append(literals, t)
 		}
 	}
@@ -135,12 +137,12 @@ func TestShapesApart(t *testing.T) {
 		pl := planner(t, c, d)
 		plans, knownOf := map[string]*rewrite.SharedPlan{}, map[*rewrite.SharedPlan]string{}
 		for range 12 {
-			sql := edited(r, pl.Dialect.Lexis(), s.SQL)
+			sql := edited(r, pl.Dialect.LexRules(), s.SQL)
 			if r.IntN(2) == 0 {
-				sql = edited(r, pl.Dialect.Lexis(), sql)
+				sql = edited(r, pl.Dialect.LexRules(), sql)
 			}
-			var o rewrite.Outline
-			if !o.Scan(pl.Dialect, sql, noNames(pl)) {
+			var o lex.Shape
+			if !rewrite.ScanShape(pl.Dialect, &o, sql, noNames(pl)) {
 				continue
 			}
 			own, err := pl.Plan(sql)
@@ -156,7 +158,7 @@ func TestShapesApart(t *testing.T) {
 				plans[key] = p
 				continue
 			}
-			if got := p.Of(&o); !rewrite.Alike(got, own) {
+			if got := p.Of(&o); !rewrite.SamePlan(got, own) {
 				t.Errorf("%s/%s %s:\n%s\nhas the plan of another\n%s", c.Class, c.Name, d, sql, differ(reflect.ValueOf(got.Whole()), reflect.ValueOf(own), ""))
 			}
 		}
@@ -172,7 +174,7 @@ func FuzzShape(f *testing.F) {
 		for _, d := range c.Dialects {
 			s, _ := planned(f, c, d)
 			f.Add(uint16(i), d, s.SQL, s.SQL)
-			f.Add(uint16(i), d, s.SQL, edited(rand.New(rand.NewPCG(1, uint64(i))), engines[d].Lexis(), s.SQL))
+			f.Add(uint16(i), d, s.SQL, edited(rand.New(rand.NewPCG(1, uint64(i))), engines[d].LexRules(), s.SQL))
 		}
 	}
 	f.Fuzz(func(t *testing.T, i uint16, d, one, other string) {
@@ -181,18 +183,19 @@ func FuzzShape(f *testing.F) {
 			return
 		}
 		pl := planner(t, c, d)
-		var a, b rewrite.Outline
-		if !a.Scan(pl.Dialect, one, noNames(pl)) || !b.Scan(pl.Dialect, other, noNames(pl)) || string(a.Key) != string(b.Key) {
+		var a, b lex.Shape
+		if !rewrite.ScanShape(pl.Dialect, &a, one, noNames(pl)) || !rewrite.ScanShape(pl.Dialect, &b, other, noNames(pl)) ||
+			string(a.Key) != string(b.Key) {
 			return
 		}
-		lx := pl.Dialect.Lexis()
-		tokens, others := rewrite.Tokens(lx, one), rewrite.Tokens(lx, other)
+		lx := pl.Dialect.LexRules()
+		tokens, others := lex.Tokens(lx, one), lex.Tokens(lx, other)
 		if len(tokens) != len(others) {
 			t.Fatalf("%q and %q have one shape", one, other)
 		}
 		for j, x := range tokens {
 			y := others[j]
-			if x.Kind != y.Kind || x.Kind != rewrite.NumberTok && x.Kind != rewrite.StringTok && one[x.Start:x.End] != other[y.Start:y.End] {
+			if x.Kind != y.Kind || x.Kind != lex.Number && x.Kind != lex.String && one[x.Start:x.End] != other[y.Start:y.End] {
 				t.Fatalf("%q and %q have one shape", one, other)
 			}
 		}
@@ -208,7 +211,7 @@ func FuzzShape(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := p.Of(&b); !rewrite.Alike(got, want) {
+		if got := p.Of(&b); !rewrite.SamePlan(got, want) {
 			t.Errorf("%s:\n%s\nhas the plan of\n%s\n%s", d, other, one, differ(reflect.ValueOf(got.Whole()), reflect.ValueOf(want), ""))
 		}
 	})
@@ -219,8 +222,8 @@ func FuzzShape(f *testing.F) {
 func TestVerticalTab(t *testing.T) {
 	for name, d := range engines {
 		for gap, want := range map[string]bool{" ": true, "\f": true, "\v": false, " \v ": false, "/* \v */": false} {
-			var o rewrite.Outline
-			if got := o.Scan(d, "UPDATE hits SET"+gap+"n = n + 1", func(string) bool { return false }); got != want {
+			var o lex.Shape
+			if got := rewrite.ScanShape(d, &o, "UPDATE hits SET"+gap+"n = n + 1", func(string) bool { return false }); got != want {
 				t.Errorf("%s: with %q for a space the statement has a shape: %v", name, gap, got)
 			}
 		}

@@ -4,23 +4,25 @@ import (
 	"reflect"
 	"slices"
 	"sync/atomic"
+
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // A SharedPlan is the plan of all statements of one shape that agree in the literals on
-// which the planner's decisions depend. It is made with marks in place of the other
-// literals, and of comments and white space, and has holes where these are.
+// which the planner's decisions depend. It is made with sentinels in place of the other
+// literals, and of comments and white space, and has fields where these are.
 type SharedPlan struct {
-	plan  *Plan
-	known []bool // by hole
-	heads []head // what of the plan is made with it
-	holed bool   // what it refers to has holes
-	made  int    // of so much SQL
+	plan   *Plan
+	known  []bool // by field
+	heads  []head // the strings with fields that are filled with the plan itself
+	varies bool   // what it refers to has fields
+	made   int    // the number of patterns that are filled
 }
 
-// head is a string of a plan that is asked for whenever it runs.
+// head is a string of a plan that is read whenever the plan runs.
 type head struct {
 	of  func(*Plan) *string
-	sql *holed
+	sql *pattern
 }
 
 var heads = []func(*Plan) *string{
@@ -31,19 +33,18 @@ var heads = []func(*Plan) *string{
 	func(p *Plan) *string { return &p.Read.Held },
 }
 
-// maxTries bounds how often a statement is planned until the planner meets no literal
-// that it did not know.
+// maxTries bounds how often a statement is planned until no decision depends on a literal that is
+// not known.
 const maxTries = 8
 
-// Share makes a plan that a statement of which o is the outline shares with others; nil
-// where it shares none. own is the statement's plan, made for itself, which the shared one
-// must come out as.
-func (pl *Planner) Share(o *Outline, own *Plan) *SharedPlan {
-	s := &SharedPlan{known: make([]bool, len(o.holes))}
+// Share makes a plan that a statement of shape o shares with others, or nil if it cannot. own is the
+// statement's plan, made for itself: filled for that statement, the shared plan must be the same.
+func (pl *Planner) Share(o *lex.Shape, own *Plan) *SharedPlan {
+	s := &SharedPlan{known: make([]bool, len(o.Fields))}
 	for range maxTries {
-		m := newMarks(o, s.known)
+		m := newSentinels(o, s.known)
 		marked := *pl
-		marked.marks = m
+		marked.sentinels = m
 		sql := m.text(o)
 		plan, err := marked.Plan(sql)
 		if err != nil {
@@ -57,7 +58,7 @@ func (pl *Planner) Share(o *Outline, own *Plan) *SharedPlan {
 		if more {
 			continue
 		}
-		if !s.cook(plan, m, sql) || !alike(s.Of(o), own) {
+		if !s.generalize(plan, m, sql) || !samePlan(s.Of(o), own) {
 			return nil
 		}
 		return s
@@ -65,9 +66,9 @@ func (pl *Planner) Share(o *Outline, own *Plan) *SharedPlan {
 	return nil
 }
 
-// alike reports whether two plans of a statement are the same. One of a statement that
+// samePlan reports whether two plans of a statement are the same. One of a statement that
 // runs as it is need not know how many arguments that takes.
-func alike(a, b *Plan) bool {
+func samePlan(a, b *Plan) bool {
 	one, other := *a.Whole(), *b.Whole()
 	if a.Class == PassThrough && b.Class == PassThrough && a.Group == nil && b.Group == nil {
 		one.Inputs, other.Inputs = 0, 0
@@ -75,25 +76,14 @@ func alike(a, b *Plan) bool {
 	return reflect.DeepEqual(&one, &other)
 }
 
-// Known returns the literals by which the planner has decided, as a key: statements of one
-// shape with the same ones have one plan. known says which they are.
-func (o *Outline) Known(buf []byte, known []bool) []byte {
-	for i, k := range known {
-		if k {
-			buf = append(append(buf, o.sql[o.holes[i].start:o.holes[i].end]...), 0)
-		}
-	}
-	return buf
-}
-
-// Known reports, by hole, whether the planner has decided by what stands there.
+// Known reports, by field, whether the planner's decisions depend on it.
 func (s *SharedPlan) Known() []bool { return slices.Clone(s.known) }
 
 // Of returns the plan of a statement of the shape that has the known literals.
-func (s *SharedPlan) Of(o *Outline) *Plan {
+func (s *SharedPlan) Of(o *lex.Shape) *Plan {
 	made := &struct {
 		Plan
-		of Holes
+		of FieldValues
 	}{}
 	s.Fill(o, &made.Plan, &made.of)
 	return &made.Plan
@@ -101,32 +91,32 @@ func (s *SharedPlan) Of(o *Outline) *Plan {
 
 // Fill is Of, except that it writes into p and h instead of allocating them. What the Plan refers
 // to is still that of the shared plan, which is never changed.
-func (s *SharedPlan) Fill(o *Outline, p *Plan, h *Holes) {
+func (s *SharedPlan) Fill(o *lex.Shape, p *Plan, h *FieldValues) {
 	*p = *s.plan
 	for _, h := range s.heads {
-		*h.of(p) = h.sql.fill(o.sql, o.holes)
+		*h.of(p) = h.sql.fill(o.SQL, o.Fields)
 	}
-	if s.holed { // o is used again for other statements
-		h.plan, h.sql, h.at, h.made = s, o.sql, slices.Clone(o.holes), make([]atomic.Pointer[string], s.made)
-		p.Holes = h
+	if s.varies { // o is used again for other statements
+		h.plan, h.sql, h.at, h.made = s, o.SQL, slices.Clone(o.Fields), make([]atomic.Pointer[string], s.made)
+		p.Values = h
 	}
 }
 
-// Whole returns the plan as one of the statement's own, which has no holes.
+// Whole returns the plan as one of the statement's own, without fields.
 func (p *Plan) Whole() *Plan {
-	if p.Holes == nil {
+	if p.Values == nil {
 		return p
 	}
 	own := *p
-	own.Holes = nil
-	p.Holes.into(reflect.ValueOf(&own).Elem())
+	own.Values = nil
+	p.Values.into(reflect.ValueOf(&own).Elem())
 	return &own
 }
 
-// into copies what a value refers to, and fills its holes.
-func (h *Holes) into(v reflect.Value) {
+// into copies what a value refers to, and fills its fields.
+func (h *FieldValues) into(v reflect.Value) {
 	if !v.CanSet() {
-		return // it has none, see cook
+		return // it has none, see generalizer.value
 	}
 	switch x := v.Addr().Interface().(type) {
 	case *SQL:

@@ -102,7 +102,7 @@ const (
 	KindReads        // reads Select and writes no table: DECLARE CURSOR, COPY (SELECT ...) TO; DO and SET with subqueries, in Select.Values
 )
 
-// Span is a byte range [Start, End) of the original SQL.
+// Span is a byte range [Start, End) of the original SQL. A token's lex.Span converts to it.
 type Span struct{ Start, End int }
 
 // reads reports whether statements of the kind may read totals, or write rows.

@@ -13,7 +13,7 @@ func (r *reader) sums(q *Select) (edits []edit, ok bool) {
 	}
 	s := summer{candidates: candidates{reader: r, q: q, sc: r.newScope(nil, nil, q.From), lone: true}}
 	s.b = s.sc.bindings[0]
-	if !s.b.counts || len(s.b.columns) > 0 || s.unsteady(s.sc, q.Where) != "" || s.limitedByQuery() || q.Where != nil && !r.counterFree(s.sc, q.Where) {
+	if !s.b.counts || len(s.b.columns) > 0 || s.volatile(s.sc, q.Where) != "" || s.limitedByQuery() || q.Where != nil && !r.counterFree(s.sc, q.Where) {
 		return nil, false
 	}
 	if _, ok := s.behindFrom(); !ok {
@@ -29,7 +29,7 @@ func (r *reader) sums(q *Select) (edits []edit, ok bool) {
 			return nil, false
 		}
 	}
-	if !s.tied(s.b.table) && len(s.b.table.Counter.Key) > 0 || q.Where != nil && len(s.b.table.Counter.Key) == 0 {
+	if !s.cascadesDelete(s.b.table) && len(s.b.table.Counter.Key) > 0 || q.Where != nil && len(s.b.table.Counter.Key) == 0 {
 		return nil, false
 	}
 	return s.sums, true

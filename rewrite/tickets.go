@@ -1,5 +1,7 @@
 package rewrite
 
+import "github.com/slotsql/slotsql/rewrite/lex"
+
 // Tickets are what the configuration says of a counter whose numbers come from leased blocks:
 // a process adds a block to the base row, and then gives its numbers one by one, without
 // the database. So the base row is at or above every number that is leased, and whoever
@@ -88,13 +90,13 @@ func (pl *Planner) withTickets(plan *Plan, sql string) (*Plan, error) {
 	if len(tables) == 0 || plan.Class == Multi || plan.Class == Refused || plan.Base.Several {
 		return plan, nil // each of several has been planned by itself
 	}
-	tokens, exec := scan(pl.Dialect.Lexis(), sql)
-	spans := split(sql, tokens, exec)
+	tokens, exec := lex.Scan(pl.Dialect.LexRules(), sql)
+	spans := lex.Split(sql, tokens, exec)
 	if len(spans) == 0 {
 		return plan, nil
 	}
-	own := &Planner{Dialect: pl.Dialect, Catalog: groupedCatalog{pl.Catalog, tables}, marks: pl.marks}
-	p := &planning{Planner: own, d: pl.Dialect, src: newSource(pl.Dialect.Lexis(), sql[:spans[0].End])}
+	own := &Planner{Dialect: pl.Dialect, Catalog: groupedCatalog{pl.Catalog, tables}, sentinels: pl.sentinels}
+	p := &planning{Planner: own, d: pl.Dialect, src: newSource(pl.Dialect.LexRules(), sql[:spans[0].End])}
 	var effect Effect
 	if len(sql) > maxPlanned || len(spans) > 1 {
 		effect = p.unreadEffect()
@@ -110,7 +112,7 @@ func (pl *Planner) withTickets(plan *Plan, sql string) (*Plan, error) {
 func (pl *Planner) ticketed(sql string) (out []*Table) {
 	for _, tables := range [][]*Table{pl.grouped(), pl.Catalog.Counters()} {
 		for _, t := range tables {
-			if len(t.Counter.Tickets) > 0 && (containsFold(sql, Spelled(t.Name)) || EscapedNames(pl.Dialect.Lexis(), sql)) {
+			if len(t.Counter.Tickets) > 0 && (lex.ContainsFold(sql, lex.Spelled(t.Name)) || lex.EscapedNames(pl.Dialect.LexRules(), sql)) {
 				out = append(out, t)
 			}
 		}

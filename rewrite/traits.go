@@ -100,8 +100,8 @@ type ValueRules struct {
 	// exact numbers and how many they are.
 	AverageOf string
 	Average   func(sum, count string) string
-	// Steady is what may be evaluated more than once; nil for nothing.
-	Steady *Steady
+	// Stable is what may be evaluated more than once; nil for nothing.
+	Stable *Stable
 }
 
 // StatementRules are which statements there are, and what they do besides their job.
@@ -153,9 +153,9 @@ type ReadRules struct {
 	// LimitIf: LIMIT takes an expression, while a condition that is the same for all rows
 	// but holds a query is looked at for each row (SQLite).
 	LimitIf bool
-	// ShapeQuery: an expression over a counter reports another type than the
-	// column, so that the original is asked for its column types.
-	ShapeQuery bool
+	// TotalsChangeTypes: a total reports another type than the counter's column, so that the
+	// original query is sent for its column types (TypesQuery).
+	TotalsChangeTypes bool
 	// GroupsByKey: a block grouped by a table's primary key may name its
 	// other columns; one over a query may not.
 	GroupsByKey bool
@@ -220,9 +220,9 @@ type WriteRules struct {
 	// ChangeExcludes: a transaction that has changed a row has it locked against
 	// increments as well.
 	ChangeExcludes bool
-	// ChangeKeepsBare: a transaction that has changed a row keeps other sessions from making
-	// slots of it, but in a journal.
-	ChangeKeepsBare bool
+	// ChangeKeepsSlotless: while a transaction has changed a row that has no slots, other sessions
+	// cannot create any, except in a journal.
+	ChangeKeepsSlotless bool
 	// LocksUnchanged: an UPDATE locks a row that it leaves as it is, and does not count it as affected.
 	LocksUnchanged bool
 	// ReplaceCascades: REPLACE deletes a replaced row's slots through the

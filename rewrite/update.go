@@ -35,7 +35,7 @@ func (m *dml) planTarget() *Plan {
 		if len(a.increments) > 0 || a.setsCompanion() {
 			return m.drain(why)
 		}
-		return m.drainOrJudge(why, a.except)
+		return m.drainOrUseTotals(why, a.except)
 	}
 	plan := m.planAssigned(a)
 	if a.setsCompanion() && (plan.Class == AdditiveBase || plan.Class == PassThrough) {
@@ -165,7 +165,7 @@ func (m *dml) setsNothing(value *Expr, name string) bool {
 	if value == nil || m.st.Select != nil || !m.table.IsCounter(name) && !m.table.ChangesKey(name) {
 		return false
 	}
-	e := bare(value)
+	e := unparen(value)
 	return e.Kind == ColumnRef && m.targetColumn(m.sc, m.target, e.Name) == name
 }
 
@@ -221,7 +221,7 @@ func (m *dml) notSlotted(a assigned) string {
 	case st.Modifier:
 		return "a modifier or index hint needs the base row"
 	}
-	if why := m.unsteady(m.sc, st.Where); why != "" {
+	if why := m.volatile(m.sc, st.Where); why != "" {
 		return "WHERE " + why
 	}
 	if m.d.Traits().SelfSubqueryFails && m.readsItself(st.Where) {
@@ -263,8 +263,8 @@ func (m *dml) slotted(base *Plan, a assigned, rows *rowset, where fragment) *Pla
 	out.onBase, out.base = len(base.Base.Cover) == 0 && len(a.companions) == 0, base.Base.Require
 	out.plain = out.onBase && len(base.Base.Require) == 0
 	for _, s := range a.companions {
-		if s.given != nil {
-			out.Given = append(out.Given, *s.given)
+		if s.arg != nil {
+			out.Inserted = append(out.Inserted, *s.arg)
 		}
 	}
 	for _, inc := range a.increments {
@@ -284,7 +284,7 @@ func (m *dml) slotted(base *Plan, a assigned, rows *rowset, where fragment) *Pla
 	}
 	out.Forms = append(m.forms(rows.args), compared...)
 	out.Bound = tp.expand(m.d, m.d.Increment(t, in))
-	out.Firm = m.firm(in, &tp, out.Bound)
+	out.Holding = m.holding(in, &tp, out.Bound)
 	out.Add, out.Key = m.addSQL(&tp, in, rows, false)
 	out.AddLocked, _ = m.addSQL(&tp, in, rows, true)
 	out.Which, out.ByOther = rows.which(t)
@@ -305,7 +305,7 @@ func (m *dml) addDelta(base *Plan, inc increment, in *IncrementSQL, out *Increme
 		base.Reason = why
 		return base
 	}
-	out.Given = append(out.Given, given...)
+	out.Inserted = append(out.Inserted, given...)
 	largest, scale := limit(inc.column)
 	if d.literal == "" {
 		out.Deltas = append(out.Deltas, DeltaArg{Arg: d.arg, NonNegative: inc.column.Unsigned, Max: d.most(largest), Scale: scale,
@@ -329,9 +329,9 @@ func (m *dml) addDelta(base *Plan, inc increment, in *IncrementSQL, out *Increme
 	return nil
 }
 
-// firm is the form of an upsert that holds the base row as it is; nil where the upsert
-// does that anyway.
-func (m *dml) firm(in IncrementSQL, tp *template, upsert Bound) *Bound {
+// holding is the form of an upsert that keeps other sessions from changing the base row; nil if the
+// upsert does that anyway.
+func (m *dml) holding(in IncrementSQL, tp *template, upsert Bound) *Bound {
 	in.Holds = true
 	b := tp.expand(m.d, m.d.Increment(m.table, in))
 	if b.SQL == upsert.SQL {
@@ -383,7 +383,7 @@ func (m *dml) addSQL(tp *template, in IncrementSQL, rows *rowset, locks bool) (b
 // takes slots: an increment of another counter may have made it, or a program that
 // has deleted the base row may have left it.
 func (m *dml) checkBase() bool {
-	return m.table.Counter.Alike() || !m.table.Counter.Single() && !m.tied(m.table)
+	return m.table.Counter.SharesSlotRows() || !m.table.Counter.Single() && !m.cascadesDelete(m.table)
 }
 
 // rowsOrAll: a single-row table is drained whole.

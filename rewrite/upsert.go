@@ -26,13 +26,13 @@ func (m *dml) upsertFromCounters(source *Plan) *Plan {
 	plan := m.conflict(m.st.Conflict, m.st)
 	if plan.Class == PassThrough || plan.Class == AdditiveBase && plan.AsIs() {
 		source.Reason = plan.Reason
-		return m.changedGiven(source)
+		return m.changedUpserted(source)
 	}
 	return m.drainAll(m.mentioned(), "the upsert both reads and changes counters")
 }
 
 func (m *dml) conflict(c *Conflict, st *Statement) *Plan {
-	all := m.drainGiven
+	all := m.drainInserted
 	m.sc.strict = m.d.Traits().StrictConflict
 	assigned, why := m.assignments(c.Set)
 	if why != "" {
@@ -43,14 +43,14 @@ func (m *dml) conflict(c *Conflict, st *Statement) *Plan {
 		return all("the upsert sets companion " + assigned.companionName() + because(assigned.held, plan.Reason))
 	}
 	if plan.Class == AdditiveBase || plan.Class == PassThrough {
-		return m.changedGiven(plan)
+		return m.changedUpserted(plan)
 	}
 	return plan
 }
 
 // planConflict plans an upsert by the assignments of its conflict clause.
 func (m *dml) planConflict(c *Conflict, st *Statement, as assigned) *Plan {
-	all := m.drainGiven
+	all := m.drainInserted
 	r := &reader{planning: m.planning}
 	b := &blockReader{r, m.conflictScope(), nil}
 	for _, a := range c.Set {
@@ -122,7 +122,7 @@ func (m *dml) insertedDeltas(inc increment) ([]delta, bool) {
 		if i >= len(row) {
 			return nil, false
 		}
-		d, ok := m.givenDelta(inc.column, of, operand{expr: row[i], negative: inc.ops[0].negative})
+		d, ok := m.insertedDelta(inc.column, of, operand{expr: row[i], negative: inc.ops[0].negative})
 		if !ok {
 			return nil, false
 		}
@@ -138,9 +138,9 @@ func (m *dml) insertedAt(ops []operand) (int, *Column) {
 	if len(ops) != 1 || ops[0].expr == nil || ops[0].sometimes {
 		return -1, nil
 	}
-	e := bare(ops[0].expr)
+	e := unparen(ops[0].expr)
 	if m.coalesces(e) && constant(e.Args[1]) {
-		e = bare(e.Args[0])
+		e = unparen(e.Args[0])
 	}
 	if e.Kind != Excluded {
 		return -1, nil

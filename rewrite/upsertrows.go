@@ -16,8 +16,8 @@ import "strings"
 type NewRows struct {
 	// Given is what is demanded of arguments for the drain to cover the rows of
 	// the keys; else All is what drains.
-	Given []GivenArg
-	All   *DrainTable
+	Inserted []InsertedArg
+	All      *DrainTable
 	// Rows is the number of keys that the statement gives. When Lock finds fewer
 	// rows, the statement may meet one that has not been drained. 0 where none can come
 	// to be in between.
@@ -30,8 +30,8 @@ type NewRows struct {
 // maxGivenRows is up to how many rows of VALUES a drain names their keys.
 const maxGivenRows = 256
 
-// drainGiven drains for an INSERT that changes or replaces rows.
-func (m *dml) drainGiven(reason string) *Plan {
+// drainInserted drains for an INSERT that changes or replaces rows.
+func (m *dml) drainInserted(reason string) *Plan {
 	tables := m.mentioned()
 	plan := &Plan{Class: Drain, Reason: reason, Tables: names(tables)}
 	rows, keys, given := m.givenRows()
@@ -41,7 +41,7 @@ func (m *dml) drainGiven(reason string) *Plan {
 			all := d
 			d = m.drainTable(t, rows)
 			d.New = m.newRows(t, rows, keys)
-			d.New.Given, d.New.All = given, &all
+			d.New.Inserted, d.New.All = given, &all
 		}
 		plan.Drain.Tables = append(plan.Drain.Tables, d)
 	}
@@ -89,7 +89,7 @@ func (m *dml) givenLists() [][]*Expr {
 
 // givenRows returns the rows that an INSERT may meet, and the number of keys that
 // it gives; nil when that cannot be known.
-func (m *dml) givenRows() (rows *rowset, keys int, given []GivenArg) {
+func (m *dml) givenRows() (rows *rowset, keys int, given []InsertedArg) {
 	t, lists := m.table, m.givenLists()
 	if !m.once || t.OtherUniques || t.Triggers.Insert || len(lists) == 0 || len(lists) > maxGivenRows || len(t.Counter.Key) == 0 {
 		return nil, 0, nil
@@ -151,7 +151,7 @@ func (m *dml) metKeys() []*Unique {
 
 // givenKey writes the predicate of the row that has the key u of a list of
 // values; nil when there can be none.
-func (m *dml) givenKey(u *Unique, list []*Expr) (where *fragment, given []GivenArg, ok bool) {
+func (m *dml) givenKey(u *Unique, list []*Expr) (where *fragment, given []InsertedArg, ok bool) {
 	var parts []fragment
 	for _, name := range u.Columns {
 		c := m.table.Column(name)
@@ -177,7 +177,7 @@ func (m *dml) givenKey(u *Unique, list []*Expr) (where *fragment, given []GivenA
 		}
 		if m.d.Traits().LooseEquality {
 			// What is compared must be what is stored: a time may be rounded.
-			arg, no := m.given(c, v)
+			arg, no := m.checkInserted(c, v)
 			if no != "" || m.takes(c).Time {
 				return nil, nil, false
 			}

@@ -33,7 +33,7 @@ func (m *dml) slottedUpsert(base *Plan, as assigned) *Plan {
 	}
 	plan.Class = Upsert
 	plan.Increment.Upsert = true
-	plan.Increment.Given = append(append(plan.Increment.Given, givens...), compared...)
+	plan.Increment.Inserted = append(append(plan.Increment.Inserted, givens...), compared...)
 	if plan.Increment.Companions {
 		return plan
 	}
@@ -78,13 +78,13 @@ func (m *dml) rowMayFail(key *Unique) string {
 
 // insertedColumns returns the arguments that columns outside the key have to take, or why the row may
 // not be stored.
-func (m *dml) insertedColumns(key *Unique) (givens []GivenArg, no string) {
+func (m *dml) insertedColumns(key *Unique) (givens []InsertedArg, no string) {
 	st, t := m.st, m.table
 	for i := range t.Columns {
 		c := &t.Columns[i]
 		given := m.insertIndex(Ident{Name: c.Name, Quoted: true})
 		if given >= 0 && given < len(st.Rows[0]) && !contains(key.Columns, c.Name) {
-			arg, no := m.given(c, st.Rows[0][given])
+			arg, no := m.checkInserted(c, st.Rows[0][given])
 			if no != "" {
 				return nil, no
 			}
@@ -101,7 +101,7 @@ func (m *dml) insertedColumns(key *Unique) (givens []GivenArg, no string) {
 
 // insertedKey returns the row whose key the INSERT gives, with the arguments that must compare as
 // they are stored, or why it cannot be found by that.
-func (m *dml) insertedKey(key *Unique) (rows *rowset, givens []GivenArg, no string) {
+func (m *dml) insertedKey(key *Unique) (rows *rowset, givens []InsertedArg, no string) {
 	st, t := m.st, m.table
 	b := &binding{
 		source: &Source{Name: []Ident{{Name: t.Name, Quoted: true}}},
@@ -119,7 +119,7 @@ func (m *dml) insertedKey(key *Unique) (rows *rowset, givens []GivenArg, no stri
 		v, c := st.Rows[0][i], t.Column(name)
 		f := m.src.cut(v.Span)
 		rows.values[name] = m.src.cut(v.Span)
-		if ok, _ := m.clockTime(v); ok && m.unsteady(nil, v) == "" && (m.takes(c).Length == 0 || m.d.Traits().AnyType) {
+		if ok, _ := m.clockTime(v); ok && m.volatile(nil, v) == "" && (m.takes(c).Length == 0 || m.d.Traits().AnyType) {
 			f, rows.values[name] = m.stored(c, v), m.stored(c, v)
 		} else if !constant(v) || v.Kind == Null {
 			return nil, nil, "the key is not a literal, a placeholder or the current time"
@@ -129,7 +129,7 @@ func (m *dml) insertedKey(key *Unique) (rows *rowset, givens []GivenArg, no stri
 		}
 		if constant(v) && m.d.Traits().LooseEquality {
 			// What is compared must be what the INSERT would store.
-			arg, no := m.given(c, v)
+			arg, no := m.checkInserted(c, v)
 			if no != "" {
 				return nil, nil, no
 			}
@@ -137,7 +137,7 @@ func (m *dml) insertedKey(key *Unique) (rows *rowset, givens []GivenArg, no stri
 				givens = append(givens, *arg)
 			}
 		}
-		if x := bare(v); x.Kind == String && !m.fitsForm(m.keyForm(c), x.Text) {
+		if x := unparen(v); x.Kind == String && !m.fitsForm(m.keyForm(c), x.Text) {
 			return nil, nil, "the key is given in a form that may be stored and compared differently"
 		}
 		f.parts[0] = m.d.Quote(t.Name) + "." + m.d.Quote(name) + " = " + f.parts[0]
@@ -163,7 +163,7 @@ func (m *dml) insertedIncrements(incs []increment) bool {
 		}
 		if j, _ := m.insertedAt(incs[i].ops); j >= 0 {
 			incs[i].ops = []operand{{expr: m.st.Rows[0][j], negative: incs[i].ops[0].negative}}
-			if x := bare(m.st.Rows[0][j]); x.Kind == String { // the number that it spells, without its quotes
+			if x := unparen(m.st.Rows[0][j]); x.Kind == String { // the number that it spells, without its quotes
 				incs[i].ops[0].expr = &Expr{Kind: Number, Span: Span{x.Start + 1, x.End - 1}}
 			}
 		}

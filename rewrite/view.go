@@ -1,5 +1,7 @@
 package rewrite
 
+import "github.com/slotsql/slotsql/rewrite/lex"
+
 // A View is a view, at whatever depth, over counter tables, or a routine that
 // the configuration says touches them. What it does is done inside the
 // database, on base values, so a statement that names the view, or calls the
@@ -11,9 +13,9 @@ type View struct {
 	// Part reports whether it is a part of the table, such as a partition, which
 	// statements may name in its stead. DDL on it is that on any table.
 	Part bool
-	// Above reports whether it is a table above the counter table, which this one is a
+	// Ancestor reports whether it is a table that the counter table is a
 	// partition of or inherits from: what a statement does to it, it does to rows of both.
-	Above bool
+	Ancestor bool
 }
 
 // viewCatalog is a Catalog that knows views.
@@ -33,7 +35,7 @@ func (pl *Planner) views() []View {
 // statement, and of the routines that it calls, and says which is one of them.
 func (p *planning) viewed() (tables []*Table, why string) {
 	for _, v := range p.views() {
-		named := (p.src.exec || p.src.large) && containsFold(p.src.sql, Spelled(v.Name))
+		named := (p.src.exec || p.src.large) && lex.ContainsFold(p.src.sql, lex.Spelled(v.Name))
 		for i, tok := range p.src.tokens {
 			named = named || p.tokenNames(tok, v.Name) && (!v.Routine || p.called(i))
 		}
@@ -42,7 +44,7 @@ func (p *planning) viewed() (tables []*Table, why string) {
 			continue
 		case v.Part:
 			why = "table " + v.Name + " is a part of a counter table"
-		case v.Above:
+		case v.Ancestor:
 			why = "a counter table is a part of table " + v.Name
 		case v.Routine:
 			why = "routine " + v.Name + " touches a counter table"
@@ -86,7 +88,7 @@ func (p *planning) definesTable() bool {
 // called reports whether a token that is a routine's name stands where one is
 // called: before an argument list, behind CALL, or inside a string.
 func (p *planning) called(i int) bool {
-	if k := p.src.tokens[i].Kind; k == StringTok || k == Bad {
+	if k := p.src.tokens[i].Kind; k == lex.String || k == lex.Bad {
 		return true
 	}
 	if p.src.is(i+1, "(") {

@@ -32,19 +32,19 @@ func (p *planning) sameSource(written, label Ident) bool {
 // coalesces reports whether a call is COALESCE, or what the engine has beside it, of two
 // arguments.
 func (p *planning) coalesces(e *Expr) bool {
-	return e.Kind == Call && (e.Op == "coalesce" || e.Op == "ifnull") && len(e.Args) == 2 && p.steady().Functions[e.Op]
+	return e.Kind == Call && (e.Op == "coalesce" || e.Op == "ifnull") && len(e.Args) == 2 && p.stable().Functions[e.Op]
 }
 
 // defaults judges what an increment takes for a counter of NULL: 0 in
 // COALESCE(c, 0) + 1. A row that has slots needs none, and it is left out. why
 // names one that the engine may refuse.
-func (m *dml) defaults(inc increment) (given []GivenArg, why string) {
+func (m *dml) defaults(inc increment) (given []InsertedArg, why string) {
 	inc.value.Walk(func(e *Expr) bool {
 		if why != "" || !m.coalesces(e) || e.Args[1].Kind == Null || m.d.Traits().AnyType {
 			return why == ""
 		}
-		var arg *GivenArg
-		if arg, why = m.given(inc.column, e.Args[1]); arg != nil {
+		var arg *InsertedArg
+		if arg, why = m.checkInserted(inc.column, e.Args[1]); arg != nil {
 			arg.Nullable = true
 			given = append(given, *arg)
 		}
@@ -200,7 +200,7 @@ func (m *dml) typeAt(incs []increment) func(Span) string {
 		}
 		for _, x := range e.Args {
 			var c *Column
-			switch x = bare(x); {
+			switch x = unparen(x); {
 			case x.Kind == ColumnRef:
 				c = m.table.Column(m.targetColumn(m.sc, m.target, x.Name))
 			case x.Kind == Number && len(x.Text) < 10 && strings.Trim(m.src.sql[x.Start:x.End], "0123456789") == "":

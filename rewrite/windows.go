@@ -27,7 +27,7 @@ func (c *candidates) conditions() {
 			}
 			c.near = append(c.near, "("+c.byBase(e.Span)+")")
 			c.nearPlain = append(c.nearPlain, "("+c.tp.mark(c.src.cut(e.Span))+")")
-			if w, x := c.windows[n], unwrapped(e); w.implied != "" && x.Op != "AND" && x.Op != "OR" && x.Op != "NOT" {
+			if w, x := c.windows[n], unparen(e); w.implied != "" && x.Op != "AND" && x.Op != "OR" && x.Op != "NOT" {
 				c.near = append(c.near, w.implied)
 			}
 			continue
@@ -61,14 +61,14 @@ const maxWindows = 16
 // repeatable reports whether a condition reads no counter and may be written in
 // a query of the source alone.
 func (c *candidates) repeatable(e *Expr) bool {
-	return !c.edited(e.Span) && c.unsteady(c.sc, e) == "" && c.own(e)
+	return !c.edited(e.Span) && c.volatile(c.sc, e) == "" && c.own(e)
 }
 
 // comparesConstant reports whether a condition may leave few rows: it compares with a constant or a query, and not for
 // what is not equal.
 func comparesConstant(e *Expr) bool {
 	found := false
-	if x := unwrapped(e); x.Kind == Binary && x.Op == "<>" {
+	if x := unparen(e); x.Kind == Binary && x.Op == "<>" {
 		return false
 	}
 	e.Walk(func(x *Expr) bool {
@@ -82,7 +82,7 @@ func comparesConstant(e *Expr) bool {
 func (c *candidates) edited(sp Span) bool {
 	c.work += len(c.edits)
 	for _, e := range c.edits {
-		if e.inside(sp) {
+		if e.within(sp) {
 			return true
 		}
 	}
@@ -96,8 +96,8 @@ func (c *candidates) edited(sp Span) bool {
 // NOT is met where its operand is false. A base value is NULL where the total is, so what is false
 // by totals and not by base values is, in one of its parts, false by totals and true by base values.
 func (c *candidates) bounded(e *Expr, not bool) bool {
-	e = unwrapped(e)
-	if c.unsteady(c.sc, e) != "" || !c.own(e) {
+	e = unparen(e)
+	if c.volatile(c.sc, e) != "" || !c.own(e) {
 		return false
 	}
 	switch {
@@ -197,7 +197,7 @@ func exchanged(op string) string {
 // rows adds the window of `(counter, ...) < (constant, ...)`: what meets it has a
 // counter of at most that constant, and what does not of at least.
 func (c *candidates) rows(e *Expr) bool {
-	l, r := unwrapped(e.Args[0]), unwrapped(e.Args[1])
+	l, r := unparen(e.Args[0]), unparen(e.Args[1])
 	if !isRow(l) || !isRow(r) || len(l.Args) != len(r.Args) || turned[e.Op] == "" {
 		return false
 	}
@@ -230,14 +230,14 @@ func (c *candidates) base(col *Column) string { return c.qualifier(c.b) + "." + 
 
 // counter returns the counter of the source that an expression is, or nil.
 func (c *candidates) counter(e *Expr) *Column {
-	if e = unwrapped(e); e.Kind != ColumnRef {
+	if e = unparen(e); e.Kind != ColumnRef {
 		return nil
 	}
 	if c.around != nil {
 		if e = c.item(e.Name); e == nil {
 			return nil
 		}
-		if e = unwrapped(e); e.Kind != ColumnRef {
+		if e = unparen(e); e.Kind != ColumnRef {
 			return nil
 		}
 	}
@@ -257,14 +257,14 @@ func (c *candidates) bound(col *Column, e *Expr) (string, bool) {
 	switch {
 	case col == nil:
 		return "", false
-	case c.around == nil && c.isBound(unwrapped(e)):
-		return c.queryBound(unwrapped(e)), true
+	case c.around == nil && c.isBound(unparen(e)):
+		return c.queryBound(unparen(e)), true
 	case !constant(e):
 		return "", false
 	}
 	sql := c.tp.mark(c.src.cut(e.Span))
 	typed := c.d.Traits().ConstantType
-	switch e = unwrapped(e); {
+	switch e = unparen(e); {
 	case e.Kind == Null:
 		return "", false
 	case typed == nil || e.Kind != Param && e.Kind != String:

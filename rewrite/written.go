@@ -143,7 +143,7 @@ func writtenRows(q *Select, at int, values []*Expr) (all []*Expr, ok bool) {
 // numbers, one string makes all of them strings, and so may a placeholder: the
 // sum is exact while it stays far below 2^53, in columns of 32 bits.
 func (p *planning) writtenDeltas(sc *scope, c *Column, op operand) (out []operand) {
-	values := p.written(sc, bare(op.expr))
+	values := p.written(sc, unparen(op.expr))
 	narrow := c.Numeric == Integer && c.Bits <= 32
 	for _, v := range values {
 		v, negative := signed(v, op.negative)

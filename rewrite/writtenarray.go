@@ -31,13 +31,13 @@ func (p *planning) arrayOf(sc *scope, e *Expr) *arrayColumn {
 	}
 	out := &arrayColumn{}
 	for i, a := range f.Args {
-		x := bare(a)
+		x := unparen(a)
 		if x.Kind != Opaque || x.Op != "cast" || len(x.Args) != 1 {
 			return nil
 		}
 		typ, isArray := strings.CutSuffix(p.castType(x), "[]")
-		arg, bound := p.src.paramAt(bare(x.Args[0]).Span)
-		if !isArray || !bound || bare(x.Args[0]).Kind != Param {
+		arg, bound := p.src.paramAt(unparen(x.Args[0]).Span)
+		if !isArray || !bound || unparen(x.Args[0]).Kind != Param {
 			return nil
 		}
 		if i == at {

@@ -150,7 +150,7 @@ func (t *tally) add(st workload.Statement) error {
 		default:
 			continue
 		}
-		shape := workload.Shape(t.engine.dialect.Lexis(), v.sql)
+		shape := workload.Shape(t.engine.dialect.LexRules(), v.sql)
 		key := strings.Join([]string{string(v.class), shape, v.reason, v.scope}, "\x00")
 		c := t.found[key]
 		if c == nil {

@@ -30,7 +30,7 @@ func readStatements(cmd *cobra.Command, e engine, file string, f func(workload.S
 	}
 	bar := barOf(cmd.ErrOrStderr(), "reading "+fileName(file), size, progressbar.OptionShowBytes(true))
 	defer bar.finish()
-	form, err := workload.Read(&countedReader{cmd.Context(), in, bar}, e.dialect.Lexis(), f)
+	form, err := workload.Read(&countedReader{cmd.Context(), in, bar}, e.dialect.LexRules(), f)
 	if err != nil {
 		err = fmt.Errorf("%s: %w", fileName(file), err)
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // odd are names that have to be quoted.
@@ -16,7 +17,7 @@ func (o Options) names(t *testing.T) {
 	d := o.Dialect
 	for _, name := range odd {
 		q := d.Quote(name)
-		if toks := rewrite.Tokens(d.Lexis(), q); len(toks) != 1 || toks[0].Kind != rewrite.QuotedIdent {
+		if toks := lex.Tokens(d.LexRules(), q); len(toks) != 1 || toks[0].Kind != lex.QuotedIdent {
 			t.Errorf("%s is no quoted identifier: %+v", q, toks)
 		}
 		sql := "SELECT " + q + " FROM " + q
@@ -41,8 +42,8 @@ func (o Options) names(t *testing.T) {
 	}
 	sql := "SELECT " + d.Placeholder(1) + ", " + d.Placeholder(2)
 	var params []string
-	for _, tok := range rewrite.Tokens(d.Lexis(), sql) {
-		if tok.Kind == rewrite.ParamTok {
+	for _, tok := range lex.Tokens(d.LexRules(), sql) {
+		if tok.Kind == lex.Param {
 			params = append(params, sql[tok.Start:tok.End])
 		}
 	}

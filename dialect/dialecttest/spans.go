@@ -7,6 +7,7 @@ import (
 
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // Spans reads the spans of a statement back from its SQL, with the token scanner,
@@ -39,8 +40,8 @@ func Spans(t *testing.T, d dialect.Dialect, sql string, st *rewrite.Statement) {
 	})
 	switch st.Kind {
 	case rewrite.KindSelect, rewrite.KindInsert, rewrite.KindUpdate, rewrite.KindDelete:
-		for _, tok := range rewrite.Tokens(d.Lexis(), sql) {
-			if tok.Kind == rewrite.ParamTok && !params[tok.Start] {
+		for _, tok := range lex.Tokens(d.LexRules(), sql) {
+			if tok.Kind == lex.Param && !params[tok.Start] {
 				t.Errorf("the placeholder at %d is lost: %q", tok.Start, sql)
 			}
 		}
@@ -49,8 +50,8 @@ func Spans(t *testing.T, d dialect.Dialect, sql string, st *rewrite.Statement) {
 
 // misread says what is wrong with the SQL of an expression.
 func misread(d dialect.Dialect, e *rewrite.Expr, part string) string {
-	toks := rewrite.Tokens(d.Lexis(), part)
-	kinds := func(kind rewrite.TokenKind) bool {
+	toks := lex.Tokens(d.LexRules(), part)
+	kinds := func(kind lex.Kind) bool {
 		for _, tok := range toks {
 			if tok.Kind != kind {
 				return false
@@ -62,15 +63,15 @@ func misread(d dialect.Dialect, e *rewrite.Expr, part string) string {
 	case rewrite.ColumnRef, rewrite.Star:
 		return misnamed(d, e, part, toks)
 	case rewrite.Param:
-		if len(toks) != 1 || !kinds(rewrite.ParamTok) || part != e.Text {
+		if len(toks) != 1 || !kinds(lex.Param) || part != e.Text {
 			return "no placeholder"
 		}
 	case rewrite.Number:
-		if len(toks) != 1 || !kinds(rewrite.NumberTok) {
+		if len(toks) != 1 || !kinds(lex.Number) {
 			return "no number"
 		}
 	case rewrite.String:
-		if !kinds(rewrite.StringTok) { // one may go on after a line break
+		if !kinds(lex.String) { // one may go on after a line break
 			return "no string"
 		}
 	case rewrite.Paren:
@@ -96,7 +97,7 @@ func misread(d dialect.Dialect, e *rewrite.Expr, part string) string {
 
 // misnamed says what is wrong with the name of a column. The case of letters is for
 // the engine, and so is a name that it cuts.
-func misnamed(d dialect.Dialect, e *rewrite.Expr, part string, toks []rewrite.Token) string {
+func misnamed(d dialect.Dialect, e *rewrite.Expr, part string, toks []lex.Token) string {
 	if e.Kind == rewrite.Star && strings.EqualFold(part, "TABLE") { // TABLE t
 		return ""
 	}
@@ -104,9 +105,9 @@ func misnamed(d dialect.Dialect, e *rewrite.Expr, part string, toks []rewrite.To
 	for _, tok := range toks {
 		w := part[tok.Start:tok.End]
 		switch {
-		case tok.Kind == rewrite.QuotedIdent && strings.HasPrefix(strings.ToLower(w), "u&"):
+		case tok.Kind == lex.QuotedIdent && strings.HasPrefix(strings.ToLower(w), "u&"):
 			return ""
-		case tok.Kind == rewrite.QuotedIdent:
+		case tok.Kind == lex.QuotedIdent:
 			end := w[len(w)-1:]
 			got = append(got, strings.ReplaceAll(w[1:len(w)-1], end+end, end))
 		case w != "." && w != "*":

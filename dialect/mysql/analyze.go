@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // MariaDB explains with ANALYZE [FORMAT=JSON] statement, which runs the
@@ -12,7 +13,7 @@ import (
 // blanked out.
 
 // parseAnalyze reads such a statement; nil when the statement is none.
-func (d *Dialect) parseAnalyze(sql string, toks []rewrite.Token) (*rewrite.Statement, error) {
+func (d *Dialect) parseAnalyze(sql string, toks []lex.Token) (*rewrite.Statement, error) {
 	if len(toks) < 2 {
 		return nil, nil
 	}

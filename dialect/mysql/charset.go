@@ -1,16 +1,18 @@
 package mysql
 
-import "github.com/slotsql/slotsql/rewrite"
+import (
+	"github.com/slotsql/slotsql/rewrite/lex"
+)
 
 // A wide is a character set of statements in which the second byte of a character
 // may be one that means something in SQL, such as a backslash or a backtick. Its
 // characters are cut as the server's my_ismbchar cuts them.
 type wide string
 
-var _ rewrite.Wide = wide("")
+var _ lex.Wide = wide("")
 
 // wideOf returns the rules of a character set, nil where it needs none.
-func wideOf(charset string) rewrite.Wide {
+func wideOf(charset string) lex.Wide {
 	switch charset {
 	case "gbk", "big5", "sjis", "cp932", "gb18030":
 		return wide(charset)
@@ -18,7 +20,7 @@ func wideOf(charset string) rewrite.Wide {
 	return nil
 }
 
-// Len implements rewrite.Wide; it is 1 for what is no character of several bytes.
+// Len implements lex.Wide; it is 1 for what is no character of several bytes.
 func (w wide) Len(sql string, i int) int {
 	b := func(n int) byte {
 		if i+n < len(sql) {

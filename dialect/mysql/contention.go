@@ -9,6 +9,7 @@ import (
 
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 var _ dialect.Observer = (*Dialect)(nil)
@@ -71,8 +72,8 @@ func (d *Dialect) Waits(ctx context.Context, s dialect.Session) ([]dialect.Wait,
 // lockedTable reads `schema`.`table`; a partition is named behind it.
 func lockedTable(name string) (schema, table string) {
 	var parts []string
-	for _, t := range rewrite.Tokens(&lexis, name) {
-		if t.Kind == rewrite.QuotedIdent {
+	for _, t := range lex.Tokens(&lexRules, name) {
+		if t.Kind == lex.QuotedIdent {
 			parts = append(parts, unquote(name[t.Start:t.End]))
 		}
 	}
@@ -204,12 +205,12 @@ func lockData(data string) (out []string) {
 	if data == "" || strings.HasPrefix(data, "supremum") {
 		return nil
 	}
-	for _, t := range rewrite.Tokens(&lexis, data) {
+	for _, t := range lex.Tokens(&lexRules, data) {
 		v := data[t.Start:t.End]
 		switch t.Kind {
-		case rewrite.StringTok:
+		case lex.String:
 			out = append(out, strings.ReplaceAll(v[1:len(v)-1], "''", "'"))
-		case rewrite.Operator:
+		case lex.Operator:
 			if v == "-" {
 				out = append(out, "-")
 			}

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // The translator walks the parser's tree and the statement's tokens side by side:
@@ -13,7 +14,7 @@ import (
 // normalisation the parser made) is noticed and makes the statement Opaque.
 type translator struct {
 	sql  string
-	toks []rewrite.Token
+	toks []lex.Token
 	pos  int
 	// words are those of the statement by the names that stand in for them in the tree.
 	words map[string]string
@@ -59,11 +60,11 @@ func (t *translator) peekAt(n int) string {
 	return t.sql[tok.Start:tok.End]
 }
 
-func (t *translator) kind() rewrite.TokenKind { return t.kindAt(0) }
+func (t *translator) kind() lex.Kind { return t.kindAt(0) }
 
-func (t *translator) kindAt(n int) rewrite.TokenKind {
+func (t *translator) kindAt(n int) lex.Kind {
 	if t.pos+n >= len(t.toks) {
-		return rewrite.EOF
+		return lex.EOF
 	}
 	return t.toks[t.pos+n].Kind
 }
@@ -91,7 +92,7 @@ func (t *translator) span(start int) rewrite.Span {
 func (t *translator) isWord(words ...string) bool { return t.isWordAt(0, words...) }
 
 func (t *translator) isWordAt(n int, words ...string) bool {
-	if t.kindAt(n) != rewrite.Word {
+	if t.kindAt(n) != lex.Word {
 		return false
 	}
 	for _, w := range words {
@@ -105,7 +106,7 @@ func (t *translator) isWordAt(n int, words ...string) bool {
 func (t *translator) isOp(op string) bool { return t.isOpAt(0, op) }
 
 func (t *translator) isOpAt(n int, op string) bool {
-	return t.kindAt(n) == rewrite.Operator && t.peekAt(n) == op
+	return t.kindAt(n) == lex.Operator && t.peekAt(n) == op
 }
 
 func (t *translator) next() {
@@ -151,12 +152,12 @@ func (t *translator) ident(want string) rewrite.Ident {
 	want = t.own(want)
 	text := t.peek()
 	switch t.kind() {
-	case rewrite.Word:
+	case lex.Word:
 		if text == want {
 			t.next()
 			return rewrite.Ident{Name: want}
 		}
-	case rewrite.QuotedIdent:
+	case lex.QuotedIdent:
 		if unquote(text) == want {
 			t.next()
 			return rewrite.Ident{Name: want, Quoted: true}
@@ -201,7 +202,7 @@ func (t *translator) close() int {
 	depth := 0
 	for i := t.pos; i < len(t.toks); i++ {
 		tok := t.toks[i]
-		if tok.Kind != rewrite.Operator {
+		if tok.Kind != lex.Operator {
 			continue
 		}
 		switch t.sql[tok.Start] {
@@ -221,7 +222,7 @@ func (t *translator) close() int {
 func (t *translator) skipPlain(end int) {
 	for t.pos < end {
 		switch t.kind() {
-		case rewrite.ParamTok, rewrite.QuotedIdent, rewrite.Variable:
+		case lex.Param, lex.QuotedIdent, lex.Variable:
 			t.mismatch("a keyword")
 		}
 		t.next()

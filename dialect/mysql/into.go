@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // The parser knows no SELECT ... INTO @a and no INTO DUMPFILE, and INTO OUTFILE
@@ -11,7 +12,7 @@ import (
 // out: all offsets stay the original SQL's.
 
 // parseInto reads a query with an INTO clause; nil when there is none.
-func (d *Dialect) parseInto(sql string, toks []rewrite.Token) (*rewrite.Statement, error) {
+func (d *Dialect) parseInto(sql string, toks []lex.Token) (*rewrite.Statement, error) {
 	first, last := intoClause(sql, toks)
 	if last == 0 {
 		return nil, nil
@@ -32,16 +33,16 @@ func (d *Dialect) parseInto(sql string, toks []rewrite.Token) (*rewrite.Statemen
 
 // intoClause finds the tokens of the INTO clause of a query; last is 0 when
 // there is none.
-func intoClause(sql string, toks []rewrite.Token) (first, last int) {
+func intoClause(sql string, toks []lex.Token) (first, last int) {
 	if len(toks) == 0 || !word(sql, toks, 0, "SELECT", "WITH") {
 		return 0, 0
 	}
 	depth := 0
 	for i, t := range toks {
 		switch {
-		case t.Kind == rewrite.Operator && sql[t.Start] == '(':
+		case t.Kind == lex.Operator && sql[t.Start] == '(':
 			depth++
-		case t.Kind == rewrite.Operator && sql[t.Start] == ')':
+		case t.Kind == lex.Operator && sql[t.Start] == ')':
 			depth--
 		case depth == 0 && i > 0 && word(sql, toks, i, "INTO") && !is(sql, toks, i-1, "."):
 			return i, intoEnd(sql, toks, i+1)
@@ -52,7 +53,7 @@ func intoClause(sql string, toks []rewrite.Token) (first, last int) {
 
 // intoEnd finds the end of a list of variables, or of a file with its options,
 // which has to stand at the end of the query.
-func intoEnd(sql string, toks []rewrite.Token, i int) int {
+func intoEnd(sql string, toks []lex.Token, i int) int {
 	if word(sql, toks, i, "OUTFILE", "DUMPFILE") {
 		for j := i; j < len(toks); j++ {
 			if word(sql, toks, j, "FROM", "FOR", "LOCK", "WHERE", "LIMIT", "UNION") {
@@ -61,7 +62,7 @@ func intoEnd(sql string, toks []rewrite.Token, i int) int {
 		}
 		return len(toks)
 	}
-	for ; i < len(toks) && toks[i].Kind == rewrite.Variable; i += 2 {
+	for ; i < len(toks) && toks[i].Kind == lex.Variable; i += 2 {
 		if !is(sql, toks, i+1, ",") {
 			return i + 1
 		}
@@ -69,8 +70,8 @@ func intoEnd(sql string, toks []rewrite.Token, i int) int {
 	return 0
 }
 
-func word(sql string, toks []rewrite.Token, i int, words ...string) bool {
-	if i >= len(toks) || toks[i].Kind != rewrite.Word {
+func word(sql string, toks []lex.Token, i int, words ...string) bool {
+	if i >= len(toks) || toks[i].Kind != lex.Word {
 		return false
 	}
 	for _, w := range words {
@@ -81,6 +82,6 @@ func word(sql string, toks []rewrite.Token, i int, words ...string) bool {
 	return false
 }
 
-func is(sql string, toks []rewrite.Token, i int, op string) bool {
-	return i < len(toks) && toks[i].Kind == rewrite.Operator && sql[toks[i].Start:toks[i].End] == op
+func is(sql string, toks []lex.Token, i int, op string) bool {
+	return i < len(toks) && toks[i].Kind == lex.Operator && sql[toks[i].Start:toks[i].End] == op
 }

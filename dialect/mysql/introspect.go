@@ -8,6 +8,7 @@ import (
 
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 var integerBits = map[string]int{"tinyint": 8, "smallint": 16, "mediumint": 24, "int": 32, "integer": 32, "bigint": 64}
@@ -35,12 +36,12 @@ func numeric(c *rewrite.Column, dataType, columnType, precision, scale string) {
 // columns when none does.
 func mentioned(t *rewrite.Table, expr string) []string {
 	found := map[string]bool{}
-	for _, tok := range rewrite.Tokens(&lexis, expr) {
+	for _, tok := range lex.Tokens(&lexRules, expr) {
 		name := expr[tok.Start:tok.End]
 		switch tok.Kind {
-		case rewrite.QuotedIdent:
+		case lex.QuotedIdent:
 			found[strings.ToLower(unquote(name))] = true
-		case rewrite.Word:
+		case lex.Word:
 			found[strings.ToLower(name)] = true
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 var _ dialect.Dialect = (*Dialect)(nil)
@@ -61,7 +62,7 @@ func (*Dialect) Name() string { return "mysql" }
 // NameRules implements dialect.Dialect.
 func (*Dialect) NameRules() dialect.NameRules { return dialect.NameRules{Chars: 64, Folds: true} }
 
-var lexis = rewrite.Lexis{
+var lexRules = lex.Rules{
 	Backtick:      true,
 	DoubleString:  true,
 	Backslash:     true,
@@ -72,12 +73,12 @@ var lexis = rewrite.Lexis{
 	AtVariable:    true,
 }
 
-// Lexis returns the lexical rules of the session's sql_mode and character set.
-func (d *Dialect) Lexis() *rewrite.Lexis {
-	if d.settings.lexis != nil {
-		return d.settings.lexis
+// LexRules returns the lexical rules of the session's sql_mode and character set.
+func (d *Dialect) LexRules() *lex.Rules {
+	if d.settings.lexRules != nil {
+		return d.settings.lexRules
 	}
-	return &lexis
+	return &lexRules
 }
 
 // SameTable compares exactly unless FoldTableNames is set.

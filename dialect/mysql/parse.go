@@ -8,6 +8,7 @@ import (
 
 	"github.com/pingcap/tidb/pkg/parser"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // Bounds on what is parsed. Trees are walked recursively, so their depth is
@@ -66,7 +67,7 @@ func (d *Dialect) Parse(sql string) (st *rewrite.Statement, err error) {
 	return d.parseTokens(sql, toks)
 }
 
-func (d *Dialect) parseTokens(sql string, toks []rewrite.Token) (*rewrite.Statement, error) {
+func (d *Dialect) parseTokens(sql string, toks []lex.Token) (*rewrite.Statement, error) {
 	p := parsers.Get().(*parser.Parser)
 	p.SetSQLMode(d.settings.parserMode())
 	t := &translator{sql: sql, toks: toks}
@@ -94,13 +95,13 @@ func (d *Dialect) parseTokens(sql string, toks []rewrite.Token) (*rewrite.Statem
 
 // lex cuts the statement into tokens and runs of operator characters into
 // operators.
-func (d *Dialect) lex(sql string) ([]rewrite.Token, error) {
-	s := rewrite.NewScanner(d.Lexis(), sql)
-	out := make([]rewrite.Token, 0, len(sql)/5+4)
+func (d *Dialect) lex(sql string) ([]lex.Token, error) {
+	s := lex.NewScanner(d.LexRules(), sql)
+	out := make([]lex.Token, 0, len(sql)/5+4)
 	for {
 		t := s.Next()
 		switch t.Kind {
-		case rewrite.EOF:
+		case lex.EOF:
 			if s.Exec {
 				return nil, ErrExecComment
 			}
@@ -108,9 +109,9 @@ func (d *Dialect) lex(sql string) ([]rewrite.Token, error) {
 				out = out[:n-1]
 			}
 			return out, nil
-		case rewrite.Bad:
+		case lex.Bad:
 			return nil, ErrLexical
-		case rewrite.Operator:
+		case lex.Operator:
 			out = splitOperator(out, sql, t)
 		default:
 			out = append(out, t)
@@ -120,7 +121,7 @@ func (d *Dialect) lex(sql string) ([]rewrite.Token, error) {
 
 var operators = [...]string{"<=>", "->>", "->", "<=", ">=", "<>", "!=", "<<", ">>", "||", "&&", ":="}
 
-func splitOperator(out []rewrite.Token, sql string, t rewrite.Token) []rewrite.Token {
+func splitOperator(out []lex.Token, sql string, t lex.Token) []lex.Token {
 	for pos := t.Start; pos < t.End; {
 		n := 1
 		for _, op := range operators {
@@ -129,20 +130,20 @@ func splitOperator(out []rewrite.Token, sql string, t rewrite.Token) []rewrite.T
 				break
 			}
 		}
-		out = append(out, rewrite.Token{Kind: rewrite.Operator, Span: rewrite.Span{Start: pos, End: pos + n}})
+		out = append(out, lex.Token{Kind: lex.Operator, Span: lex.Span{Start: pos, End: pos + n}})
 		pos += n
 	}
 	return out
 }
 
 // bounded estimates the depth of the tree from above.
-func bounded(sql string, toks []rewrite.Token) error {
+func bounded(sql string, toks []lex.Token) error {
 	type level struct{ run, child, max int }
 	stack := make([]level, 1, 16)
 	for _, t := range toks {
 		l := &stack[len(stack)-1]
 		c := byte(0)
-		if t.Kind == rewrite.Operator {
+		if t.Kind == lex.Operator {
 			c = sql[t.Start]
 		}
 		switch c {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // MariaDB's INSERT, REPLACE and DELETE take RETURNING, which the parser does
@@ -12,9 +13,9 @@ import (
 // it is cut off and read as one.
 
 // returning finds the RETURNING of a statement that may have one, or 0.
-func returning(sql string, toks []rewrite.Token) int {
+func returning(sql string, toks []lex.Token) int {
 	word := func(i int) string {
-		if toks[i].Kind != rewrite.Word {
+		if toks[i].Kind != lex.Word {
 			return ""
 		}
 		return strings.ToUpper(sql[toks[i].Start:toks[i].End])
@@ -30,9 +31,9 @@ func returning(sql string, toks []rewrite.Token) int {
 	depth, found := 0, 0
 	for i, t := range toks {
 		switch {
-		case t.Kind == rewrite.Operator && sql[t.Start] == '(':
+		case t.Kind == lex.Operator && sql[t.Start] == '(':
 			depth++
-		case t.Kind == rewrite.Operator && sql[t.Start] == ')':
+		case t.Kind == lex.Operator && sql[t.Start] == ')':
 			depth--
 		case depth == 0 && word(i) == "RETURNING":
 			found = i
@@ -43,7 +44,7 @@ func returning(sql string, toks []rewrite.Token) int {
 
 // parseReturning reads a statement in two parts, each at its own place in a
 // text of blanks, so that all offsets are the original SQL's.
-func (d *Dialect) parseReturning(sql string, toks []rewrite.Token, i int) (*rewrite.Statement, error) {
+func (d *Dialect) parseReturning(sql string, toks []lex.Token, i int) (*rewrite.Statement, error) {
 	at := toks[i]
 	st, err := d.parseTokens(sql[:at.Start], toks[:i])
 	if err != nil {

@@ -35,7 +35,7 @@ func (*Dialect) DrainTransaction() []string { return nil }
 // are locked in the order of their names, and `<table>_slots` comes after the table.
 func (d *Dialect) LockSlots(t *rewrite.Table) (lock, unlock []string) {
 	sql := "LOCK TABLES "
-	if !d.MariaDB && t.Counter.Tied() && !t.Counter.SlotTable.NoForeignKey {
+	if !d.MariaDB && t.Counter.CascadesDelete() && !t.Counter.SlotTable.NoForeignKey {
 		sql += baseTable(t) + " WRITE, "
 	}
 	return []string{sql + slotTable(t) + " WRITE, " + slotTable(t) + " AS slotsql_s WRITE"}, []string{"UNLOCK TABLES"}

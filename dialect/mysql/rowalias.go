@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // MySQL 8.0.19 names the row of INSERT ... VALUES (...) AS new [(m, n)] ON
@@ -22,7 +23,7 @@ type rowAlias struct {
 
 // parseRowAlias reads an INSERT with the clause; nil when there is none, or
 // when the server does not take it.
-func (d *Dialect) parseRowAlias(sql string, toks []rewrite.Token) (*rewrite.Statement, error) {
+func (d *Dialect) parseRowAlias(sql string, toks []lex.Token) (*rewrite.Statement, error) {
 	a := findRowAlias(sql, toks)
 	if a == nil || d.NoRowAlias {
 		return nil, nil
@@ -51,7 +52,7 @@ func (d *Dialect) parseRowAlias(sql string, toks []rewrite.Token) (*rewrite.Stat
 }
 
 // findRowAlias finds AS name [(columns)] ahead of ON DUPLICATE KEY UPDATE.
-func findRowAlias(sql string, toks []rewrite.Token) *rowAlias {
+func findRowAlias(sql string, toks []lex.Token) *rowAlias {
 	if !word(sql, toks, 0, "INSERT") {
 		return nil
 	}
@@ -102,12 +103,12 @@ func findRowAlias(sql string, toks []rewrite.Token) *rowAlias {
 }
 
 // ident reads a name as the statement writes it.
-func ident(sql string, toks []rewrite.Token, i int) (rewrite.Ident, bool) {
+func ident(sql string, toks []lex.Token, i int) (rewrite.Ident, bool) {
 	s := sql[toks[i].Start:toks[i].End]
 	switch {
-	case toks[i].Kind == rewrite.Word:
+	case toks[i].Kind == lex.Word:
 		return rewrite.Ident{Name: s}, true
-	case toks[i].Kind == rewrite.QuotedIdent && len(s) > 2:
+	case toks[i].Kind == lex.QuotedIdent && len(s) > 2:
 		return rewrite.Ident{Name: unquote(s), Quoted: true}, true
 	}
 	return rewrite.Ident{}, false

@@ -10,6 +10,7 @@ import (
 
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // ParseSchema reads the facts of tables from CREATE TABLE, CREATE UNIQUE
@@ -24,7 +25,7 @@ import (
 // without one before any USE.
 func (d *Dialect) ParseSchema(sql string) ([]*rewrite.Table, error) {
 	s := &schemaFile{d: d}
-	if err := dialect.EachStatement(&lexis, unwrapComments(sql), s.statement); err != nil {
+	if err := dialect.EachStatement(&lexRules, unwrapComments(sql), s.statement); err != nil {
 		return nil, err
 	}
 	out := make([]*rewrite.Table, len(s.tables))
@@ -217,9 +218,9 @@ func (s *schemaFile) reference(r *ast.ReferenceDef) {
 
 // trigger reads CREATE TRIGGER, which the parser does not know.
 func (s *schemaFile) trigger(sql string) error {
-	toks := rewrite.Tokens(&lexis, sql)
+	toks := lex.Tokens(&lexRules, sql)
 	word := func(i int) string {
-		if i < len(toks) && toks[i].Kind == rewrite.Word {
+		if i < len(toks) && toks[i].Kind == lex.Word {
 			return strings.ToUpper(sql[toks[i].Start:toks[i].End])
 		}
 		return ""
@@ -239,7 +240,7 @@ func (s *schemaFile) trigger(sql string) error {
 	schema := ""
 	for i++; i < len(toks); i += 2 {
 		part := sql[toks[i].Start:toks[i].End]
-		if toks[i].Kind == rewrite.QuotedIdent {
+		if toks[i].Kind == lex.QuotedIdent {
 			part = unquote(part)
 		}
 		schema, name = name, part

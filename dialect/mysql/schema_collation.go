@@ -5,7 +5,7 @@ import (
 
 	"github.com/pingcap/tidb/pkg/parser/ast"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // MariaDB's UCA-14 collations are unknown to the parser, which refuses them.
@@ -15,7 +15,7 @@ var standIns = []string{"utf8mb4_vietnamese_ci", "utf8mb4_esperanto_ci", "utf8mb
 // knownCollations puts a stand-in in the place of each collation that the
 // parser does not know, and returns what they stand for.
 func knownCollations(sql string) (string, map[string]string) {
-	if !rewrite.ContainsFold(sql, "uca1400") {
+	if !lex.ContainsFold(sql, "uca1400") {
 		return sql, nil
 	}
 	stands := map[string]string{}
@@ -24,7 +24,7 @@ func knownCollations(sql string) (string, map[string]string) {
 	var b strings.Builder
 	last := 0
 	collate := false // COLLATE or COLLATE = stands before
-	for _, t := range rewrite.Tokens(&lexis, sql) {
+	for _, t := range lex.Tokens(&lexRules, sql) {
 		after := collate
 		collate = strings.EqualFold(sql[t.Start:t.End], "COLLATE") || collate && sql[t.Start:t.End] == "="
 		name := strings.ToLower(strings.Trim(sql[t.Start:t.End], "`'\""))
@@ -32,7 +32,7 @@ func knownCollations(sql string) (string, map[string]string) {
 			continue
 		}
 		if used[name] == "" {
-			for len(free) > 0 && rewrite.ContainsFold(sql, free[0]) {
+			for len(free) > 0 && lex.ContainsFold(sql, free[0]) {
 				free = free[1:]
 			}
 			if len(free) == 0 {

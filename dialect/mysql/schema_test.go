@@ -49,7 +49,7 @@ func TestParseSchema(t *testing.T) {
 			t.Parallel()
 			s := sessions(t, 1)[0]
 			if err := dialect.EachStatement(
-				&lexis,
+				&lexRules,
 				c.sql,
 				func(st dialect.SchemaStatement) error { return s.Exec(t.Context(), st.SQL) },
 			); err != nil {

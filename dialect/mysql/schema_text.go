@@ -7,7 +7,7 @@ import (
 	"github.com/pingcap/tidb/pkg/parser"
 	"github.com/pingcap/tidb/pkg/parser/ast"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // This file makes the statement of a schema file one that the parser takes.
@@ -45,7 +45,7 @@ func unwrapComments(sql string) string {
 		}
 	}
 	last := 0
-	for _, t := range rewrite.Tokens(&lexis, sql) {
+	for _, t := range lex.Tokens(&lexRules, sql) {
 		gap(last, t.Start)
 		last = t.End
 	}
@@ -87,11 +87,11 @@ func parseSchema(sql string) (node ast.StmtNode, err error) {
 
 // plainDefaults puts a number in the place of each DEFAULT (expression), which
 // the parser does not know: it only matters that there is a default.
-func plainDefaults(sql string, toks []rewrite.Token) string {
+func plainDefaults(sql string, toks []lex.Token) string {
 	out := []byte(sql)
 	at := func(i int) string { return sql[toks[i].Start:toks[i].End] }
 	for i := 0; i+1 < len(toks); i++ {
-		if toks[i].Kind != rewrite.Word || !strings.EqualFold(at(i), "DEFAULT") || at(i+1) != "(" {
+		if toks[i].Kind != lex.Word || !strings.EqualFold(at(i), "DEFAULT") || at(i+1) != "(" {
 			continue
 		}
 		depth, end := 1, i+2

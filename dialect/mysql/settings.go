@@ -10,7 +10,7 @@ import (
 	parsermysql "github.com/pingcap/tidb/pkg/parser/mysql"
 
 	"github.com/slotsql/slotsql/dialect"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 var (
@@ -23,11 +23,11 @@ var (
 // rules than the default ones, or keep slotsql's own statements from running as
 // they are written. The zero value is the default of all of them.
 type settings struct {
-	lexis   *rewrite.Lexis // nil: the default one
-	modes   []string       // of sql_mode, those that change how statements are read
-	foreign string         // the character set of statements, where it is not UTF-8
-	dirty   bool           // tx_isolation is READ UNCOMMITTED
-	limited bool           // sql_safe_updates, sql_select_limit or max_join_size are in force
+	lexRules *lex.Rules // nil: the default one
+	modes    []string   // of sql_mode, those that change how statements are read
+	foreign  string     // the character set of statements, where it is not UTF-8
+	dirty    bool       // tx_isolation is READ UNCOMMITTED
+	limited  bool       // sql_safe_updates, sql_select_limit or max_join_size are in force
 }
 
 // lexicalModes are the parts of sql_mode that change what a statement means to a
@@ -82,7 +82,7 @@ func (d *Dialect) In(namespace string) *Dialect {
 	}
 	own := *d
 	own.settings = settings{}
-	lx := lexis
+	lx := lexRules
 	for _, part := range strings.Split(list, "\x00") {
 		name, value, _ := strings.Cut(part, "=")
 		switch name {
@@ -100,7 +100,7 @@ func (d *Dialect) In(namespace string) *Dialect {
 			own.settings.limited = true
 		}
 	}
-	own.settings.lexis = &lx
+	own.settings.lexRules = &lx
 	return &own
 }
 

@@ -22,7 +22,7 @@ func (d *Dialect) Traits() rewrite.Traits {
 			NumberCasts:      map[string]int{"signed": 64, "signed integer": 64, "signed int": 64},
 			Counted:          "SIGNED",
 			Average:          func(sum, count string) string { return sum + " / NULLIF(" + count + ", 0)" },
-			Steady:           steady,
+			Stable:           stable,
 		},
 		StatementRules: rewrite.StatementRules{
 			DynamicSQL:         true,
@@ -38,7 +38,7 @@ func (d *Dialect) Traits() rewrite.Traits {
 			ProbesText:        true,
 			NullsEqual:        " <=> ",
 			SortsJoins:        true,
-			ShapeQuery:        true,
+			TotalsChangeTypes: true,
 			StrictGroups:      true,
 			StrictDistinct:    d.MySQL,
 			Unmerged:          " LIMIT 18446744073709551615",

@@ -3,6 +3,7 @@ package mysql
 import (
 	"github.com/pingcap/tidb/pkg/parser/ast"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // statement translates one statement of any kind.
@@ -167,9 +168,9 @@ func (t *translator) everyName() [][]rewrite.Ident {
 		var name []rewrite.Ident
 		for {
 			switch t.kind() {
-			case rewrite.Word:
+			case lex.Word:
 				name = append(name, rewrite.Ident{Name: t.peek()})
-			case rewrite.QuotedIdent:
+			case lex.QuotedIdent:
 				name = append(name, rewrite.Ident{Name: unquote(t.peek()), Quoted: true})
 			}
 			t.next()
@@ -177,7 +178,7 @@ func (t *translator) everyName() [][]rewrite.Ident {
 				break
 			}
 			t.next()
-			if t.kind() != rewrite.Word && t.kind() != rewrite.QuotedIdent {
+			if t.kind() != lex.Word && t.kind() != lex.QuotedIdent {
 				break
 			}
 		}

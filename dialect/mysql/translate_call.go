@@ -6,6 +6,7 @@ import (
 
 	"github.com/pingcap/tidb/pkg/parser/ast"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // keywordCalls are functions whose arguments are separated by keywords.
@@ -21,7 +22,7 @@ func (t *translator) call(e *rewrite.Expr, n *ast.FuncCallExpr) {
 	name := n.FnName.L
 	if t.isOp("{") ||
 		(name == ast.DateLiteral || name == ast.TimeLiteral || name == ast.TimestampLiteral) && len(n.Args) == 1 &&
-			t.kindAt(1) == rewrite.StringTok {
+			t.kindAt(1) == lex.String {
 		t.dateLiteral(e, n)
 		return
 	}
@@ -33,7 +34,7 @@ func (t *translator) call(e *rewrite.Expr, n *ast.FuncCallExpr) {
 		t.ident(n.Schema.O)
 		t.wantOp(".")
 	}
-	if t.kind() != rewrite.Word && !(n.Schema.O != "" && t.kind() == rewrite.QuotedIdent) {
+	if t.kind() != lex.Word && !(n.Schema.O != "" && t.kind() == lex.QuotedIdent) {
 		t.mismatch("a function name")
 		return
 	}
@@ -84,7 +85,7 @@ func (t *translator) dateLiteral(e *rewrite.Expr, n *ast.FuncCallExpr) {
 // operatorCall passes a + INTERVAL n unit, INTERVAL n unit + a, c -> path and
 // c ->> path.
 func (t *translator) operatorCall(e *rewrite.Expr, n *ast.FuncCallExpr) bool {
-	byName := t.kind() == rewrite.Word && strings.EqualFold(t.peek(), n.FnName.O) && t.isOpAt(1, "(")
+	byName := t.kind() == lex.Word && strings.EqualFold(t.peek(), n.FnName.O) && t.isOpAt(1, "(")
 	if byName {
 		return false
 	}
@@ -134,7 +135,7 @@ func (t *translator) operatorCall(e *rewrite.Expr, n *ast.FuncCallExpr) bool {
 
 // unit passes the unit of an INTERVAL.
 func (t *translator) unit() {
-	if t.kind() != rewrite.Word {
+	if t.kind() != lex.Word {
 		t.mismatch("a unit")
 	}
 	t.next()
@@ -162,7 +163,7 @@ func (t *translator) keywordArgs(e *rewrite.Expr, args []ast.ExprNode) {
 	sort.SliceStable(real, func(i, j int) bool { return real[i].OriginTextPosition() < real[j].OriginTextPosition() })
 	for i, a := range real {
 		for first := true; t.pos < end && t.start() != a.OriginTextPosition(); first = false {
-			if !t.isOp(",") && t.kind() != rewrite.Word {
+			if !t.isOp(",") && t.kind() != lex.Word {
 				t.mismatch("a keyword")
 				return
 			}
@@ -224,7 +225,7 @@ func (t *translator) aggregate(e *rewrite.Expr, n *ast.AggregateFuncExpr) {
 		e.Args = append(e.Args, t.orderBy(n.Order)...)
 	}
 	if t.accept("SEPARATOR") {
-		if t.kind() != rewrite.StringTok {
+		if t.kind() != lex.String {
 			t.mismatch("a string")
 		}
 		t.next()
@@ -302,9 +303,9 @@ func (t *translator) frame(end int) []*rewrite.Expr {
 	var out []*rewrite.Expr
 	for t.pos < end {
 		switch t.kind() {
-		case rewrite.ParamTok:
-			out = append(out, &rewrite.Expr{Kind: rewrite.Param, Text: t.peek(), Span: t.toks[t.pos].Span})
-		case rewrite.QuotedIdent, rewrite.Variable:
+		case lex.Param:
+			out = append(out, &rewrite.Expr{Kind: rewrite.Param, Text: t.peek(), Span: rewrite.Span(t.toks[t.pos].Span)})
+		case lex.QuotedIdent, lex.Variable:
 			t.mismatch("a frame")
 		}
 		t.next()

@@ -7,6 +7,7 @@ import (
 	"github.com/pingcap/tidb/pkg/parser/ast"
 	"github.com/pingcap/tidb/pkg/parser/opcode"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // expr passes one expression.
@@ -26,7 +27,7 @@ func (t *translator) expr(n ast.ExprNode) *rewrite.Expr {
 		e.Name = t.dotted(n.Name.Schema.O, n.Name.Table.O, n.Name.Name.O)
 	case ast.ParamMarkerExpr:
 		e.Kind, e.Text = rewrite.Param, t.peek()
-		if t.kind() != rewrite.ParamTok {
+		if t.kind() != lex.Param {
 			t.mismatch("?")
 		}
 		t.next()
@@ -34,7 +35,7 @@ func (t *translator) expr(n ast.ExprNode) *rewrite.Expr {
 		t.literal(e, n)
 	case *ast.PositionExpr:
 		e.Kind, e.Text = rewrite.Number, t.peek()
-		if n.P != nil || t.kind() != rewrite.NumberTok {
+		if n.P != nil || t.kind() != lex.Number {
 			t.mismatch("a number")
 		}
 		t.next()
@@ -106,7 +107,7 @@ func (t *translator) expr(n ast.ExprNode) *rewrite.Expr {
 		e.Args = append(e.Args, t.expr(n.Pattern))
 		if n.EscapeExplicit || t.isWord("ESCAPE") {
 			t.want("ESCAPE")
-			if t.kind() != rewrite.StringTok {
+			if t.kind() != lex.String {
 				t.mismatch("a string")
 			}
 			t.next()
@@ -129,7 +130,7 @@ func (t *translator) expr(n ast.ExprNode) *rewrite.Expr {
 		if n.Value != nil {
 			t.fail("assignment to a user variable")
 		}
-		if t.kind() != rewrite.Variable {
+		if t.kind() != lex.Variable {
 			t.mismatch("a variable")
 		}
 		t.next()
@@ -182,7 +183,7 @@ func (t *translator) negated(not bool) bool {
 // set.
 func (t *translator) name() {
 	switch t.kind() {
-	case rewrite.Word, rewrite.StringTok, rewrite.QuotedIdent:
+	case lex.Word, lex.String, lex.QuotedIdent:
 		t.next()
 	default:
 		t.mismatch("a name")
@@ -193,18 +194,18 @@ func (t *translator) name() {
 func (t *translator) literal(e *rewrite.Expr, n ast.ValueExpr) {
 	text := t.peek()
 	switch t.kind() {
-	case rewrite.NumberTok:
+	case lex.Number:
 		t.next()
 		if len(text) > 1 && text[0] == '0' && strings.IndexByte("xXbB", text[1]) >= 0 {
 			return
 		}
-		if t.kind() == rewrite.Word && t.start() == t.end() || strings.IndexByte(text, '_') >= 0 {
+		if t.kind() == lex.Word && t.start() == t.end() || strings.IndexByte(text, '_') >= 0 {
 			t.mismatch("an operator") // 1abc is a name
 			return
 		}
 		e.Kind, e.Text = rewrite.Number, text
-	case rewrite.StringTok:
-		for t.kind() == rewrite.StringTok {
+	case lex.String:
+		for t.kind() == lex.String {
 			t.next()
 		}
 		switch text[0] {
@@ -212,7 +213,7 @@ func (t *translator) literal(e *rewrite.Expr, n ast.ValueExpr) {
 			return
 		}
 		e.Kind, e.Text = rewrite.String, n.GetString()
-	case rewrite.Word:
+	case lex.Word:
 		switch {
 		case t.accept("NULL"):
 			e.Kind = rewrite.Null
@@ -220,7 +221,7 @@ func (t *translator) literal(e *rewrite.Expr, n ast.ValueExpr) {
 			e.Op = strings.ToUpper(text)
 		case text[0] == '_':
 			t.next()
-			if t.kind() != rewrite.StringTok && t.kind() != rewrite.NumberTok {
+			if t.kind() != lex.String && t.kind() != lex.Number {
 				t.mismatch("a string")
 			}
 			t.next()
@@ -245,7 +246,7 @@ var binaryOperators = map[opcode.Op][]string{
 func (t *translator) compare(op opcode.Op) string {
 	spellings := binaryOperators[op]
 	for _, s := range spellings {
-		if t.kind() == rewrite.Word && t.accept(s) || t.kind() == rewrite.Operator && t.acceptOp(s) {
+		if t.kind() == lex.Word && t.accept(s) || t.kind() == lex.Operator && t.acceptOp(s) {
 			if op == opcode.LogicAnd || op == opcode.LogicOr {
 				return spellings[0]
 			}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/pingcap/tidb/pkg/parser/ast"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // subquery passes ( query ).
@@ -246,7 +247,7 @@ func (t *translator) item(f *ast.SelectField) rewrite.Item {
 	switch {
 	case f.AsName.O != "":
 		as := t.accept("AS")
-		if t.kind() == rewrite.StringTok && (as || it.Expr.Kind != rewrite.String) {
+		if t.kind() == lex.String && (as || it.Expr.Kind != rewrite.String) {
 			t.next()
 			it.Alias = &rewrite.Ident{Name: f.AsName.O, Quoted: true}
 		} else {

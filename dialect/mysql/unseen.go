@@ -8,6 +8,7 @@ import (
 
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // information_schema leaves out what an account may not see, without a word: MariaDB
@@ -114,15 +115,15 @@ func check(t *rewrite.Table, expr string) {
 // checksIn returns the expressions of the CHECK constraints in a table's definition.
 func checksIn(definition string) []string {
 	var out []string
-	tokens := rewrite.Tokens(&lexis, definition)
+	tokens := lex.Tokens(&lexRules, definition)
 	at := func(i int) string { return definition[tokens[i].Start:tokens[i].End] }
 	for i := 0; i+1 < len(tokens); i++ {
-		if tokens[i].Kind != rewrite.Word || !strings.EqualFold(at(i), "CHECK") || at(i+1) != "(" {
+		if tokens[i].Kind != lex.Word || !strings.EqualFold(at(i), "CHECK") || at(i+1) != "(" {
 			continue
 		}
 		depth, from := 0, tokens[i+1].End
 		for i++; i < len(tokens); i++ {
-			if tokens[i].Kind != rewrite.Operator {
+			if tokens[i].Kind != lex.Operator {
 				continue
 			}
 			if at(i) == "(" {

@@ -3,7 +3,7 @@ package mysql
 import (
 	"strings"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // The parser is one of MySQL 8, which reserves words that MariaDB does not: rank, groups,
@@ -23,12 +23,12 @@ var mariaDBNames = map[string]bool{
 // unreserved writes the statement with stand-ins for words that the parser reserves, and returns the words by them; none, if it
 // has no such words. A word that is a keyword where it stands makes a statement that the
 // parser rejects too.
-func unreserved(sql string, toks []rewrite.Token) (string, map[string]string) {
+func unreserved(sql string, toks []lex.Token) (string, map[string]string) {
 	var b strings.Builder
 	var words map[string]string
 	at := 0
 	for i, t := range toks {
-		if t.Kind != rewrite.Word {
+		if t.Kind != lex.Word {
 			continue
 		}
 		text := sql[t.Start:t.End]

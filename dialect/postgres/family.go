@@ -36,7 +36,7 @@ FROM tree t JOIN pg_catalog.pg_class c ON c.oid = t.oid LEFT JOIN pg_catalog.pg_
 func (t *described) family(r []any) error {
 	fires := &t.Triggers
 	fires.Update, fires.Delete, fires.Insert = fires.Update || yes(r[0]), fires.Delete || yes(r[1]), fires.Insert || yes(r[2])
-	for i, into := range []any{&t.Storage.Parts, &t.Storage.Above} {
+	for i, into := range []any{&t.Storage.Parts, &t.Storage.Ancestors} {
 		if r[3+i] == nil {
 			continue
 		}
@@ -60,11 +60,11 @@ func (t *schemaTable) relate() {
 	}
 	for next := t.parents; len(next) > 0; next = next[1:] {
 		name := rewrite.TableName{Schema: next[0].Schema, Name: next[0].Name}
-		if !slices.Contains(t.Storage.Above, name) {
-			t.Storage.Above, next = append(t.Storage.Above, name), slices.Concat(next, next[0].parents)
+		if !slices.Contains(t.Storage.Ancestors, name) {
+			t.Storage.Ancestors, next = append(t.Storage.Ancestors, name), slices.Concat(next, next[0].parents)
 		}
 	}
-	slices.SortFunc(t.Storage.Above, func(a, b rewrite.TableName) int {
+	slices.SortFunc(t.Storage.Ancestors, func(a, b rewrite.TableName) int {
 		return cmp.Or(strings.Compare(a.Schema, b.Schema), strings.Compare(a.Name, b.Name))
 	})
 }

@@ -269,7 +269,7 @@ func (w *rollUp) move() string {
 		}
 	}
 	ok := "TRUE"
-	if !t.Counter.Alike() {
+	if !t.Counter.SharesSlotRows() {
 		ok = "COALESCE(" + strings.Join(guards, " AND ") + ", FALSE)"
 	}
 	returned = append(returned, ok+" AS slotsql_ok", taken(t))

@@ -23,7 +23,7 @@ import (
 // come first.
 func (d *Dialect) ParseSchema(sql string) ([]*rewrite.Table, error) {
 	s := &schemaFile{current: "public", domains: map[string]*domain{}, names: map[string]bool{}, collations: map[string]string{}}
-	if err := dialect.EachStatement(d.Lexis(), sql, s.statement); err != nil {
+	if err := dialect.EachStatement(d.LexRules(), sql, s.statement); err != nil {
 		return nil, err
 	}
 	for _, k := range s.foreign {

@@ -56,7 +56,7 @@ func TestParseSchema(t *testing.T) {
 			t.Parallel()
 			s := database(t)()
 			d := New()
-			err := dialect.EachStatement(d.Lexis(), c.sql, func(st dialect.SchemaStatement) error {
+			err := dialect.EachStatement(d.LexRules(), c.sql, func(st dialect.SchemaStatement) error {
 				if st.Is("COPY") {
 					return nil
 				}

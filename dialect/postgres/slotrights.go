@@ -9,6 +9,7 @@ import (
 
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 var (
@@ -146,7 +147,7 @@ const guard = "slotsql: slots hold increments"
 // the first row is asked for, whatever the query; NULL limits nothing.
 func (d *Dialect) Guarded(query string, checks []string) string {
 	end := len(query)
-	for i, t := range rewrite.Tokens(d.Lexis(), query) {
+	for i, t := range lex.Tokens(d.LexRules(), query) {
 		word := strings.ToUpper(query[t.Start:t.End])
 		switch {
 		case i == 0 && word != "SELECT" && word != "WITH" && word != "VALUES" && word != "TABLE" && word != "(":

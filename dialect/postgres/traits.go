@@ -19,7 +19,7 @@ func (*Dialect) Traits() rewrite.Traits {
 			Average: func(sum, count string) string {
 				return "CAST(" + sum + " AS numeric) / NULLIF(" + count + ", 0)"
 			},
-			Steady: steady,
+			Stable: stable,
 		},
 		ReadRules: rewrite.ReadRules{
 			Probes:      true,
@@ -27,7 +27,7 @@ func (*Dialect) Traits() rewrite.Traits {
 			SharedWith:  true,
 			GroupsByKey: true,
 		},
-		WriteRules:   rewrite.WriteRules{ChangeKeepsBare: true},
+		WriteRules:   rewrite.WriteRules{ChangeKeepsSlotless: true},
 		SessionRules: rewrite.SessionRules{MultiIsTx: true, StatementTriggers: true, ErrorAborts: true},
 	}
 }

@@ -21,6 +21,7 @@ import (
 
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 var (
@@ -40,8 +41,8 @@ func (*Dialect) Name() string { return "sqlite" }
 // NameRules implements dialect.Dialect.
 func (*Dialect) NameRules() dialect.NameRules { return dialect.NameRules{Folds: true} }
 
-// Lexis returns SQLite's lexical rules.
-func (*Dialect) Lexis() *rewrite.Lexis { return &lexis }
+// LexRules returns SQLite's lexical rules.
+func (*Dialect) LexRules() *lex.Rules { return &lexRules }
 
 // SameTable compares names as SQLite does: ASCII letters without case, quoted
 // or not.

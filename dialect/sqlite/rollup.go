@@ -71,7 +71,7 @@ func (d *Dialect) RollUp(t *rewrite.Table, part dialect.RollUpPart) dialect.Roll
 		out.Move[1] = w.Step(func() string {
 			return "DELETE FROM " + slotTable(t) + " AS " + slotAlias + " WHERE " + w.within(true) + " AND " + full + " AND " + based
 		})
-	} else if !t.Counter.Alike() {
+	} else if !t.Counter.SharesSlotRows() {
 		// An increment of a slot row that is there does not look at the base
 		// value: none may be left for one that has come to the end of its range.
 		var guards []string

@@ -18,7 +18,7 @@ import (
 // without columns, temporary tables not at all.
 func (*Dialect) ParseSchema(sql string) ([]*rewrite.Table, error) {
 	s := &schemaFile{}
-	if err := dialect.EachStatement(&lexis, sql, s.statement); err != nil {
+	if err := dialect.EachStatement(&lexRules, sql, s.statement); err != nil {
 		return nil, err
 	}
 	s.references()

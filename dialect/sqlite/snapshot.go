@@ -2,7 +2,7 @@ package sqlite
 
 import (
 	"github.com/slotsql/slotsql/dialect"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 var _ dialect.SnapshotAware = (*Dialect)(nil)
@@ -10,7 +10,7 @@ var _ dialect.SnapshotAware = (*Dialect)(nil)
 // Defers implements dialect.SnapshotAware: BEGIN IMMEDIATE and BEGIN EXCLUSIVE
 // look at the database at once.
 func (*Dialect) Defers(sql string) bool {
-	return !rewrite.ContainsFold(sql, "immediate") && !rewrite.ContainsFold(sql, "exclusive")
+	return !lex.ContainsFold(sql, "immediate") && !lex.ContainsFold(sql, "exclusive")
 }
 
 // AsideSession waits for no lock.

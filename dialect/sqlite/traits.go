@@ -22,7 +22,7 @@ func (*Dialect) Traits() rewrite.Traits {
 			NumberCasts:    map[string]int{"integer": 64, "int": 64, "bigint": 64},
 			AverageOf:      "TOTAL",
 			Average:        func(sum, count string) string { return sum + " / NULLIF(" + count + ", 0)" },
-			Steady:         steady,
+			Stable:         stable,
 		},
 		ReadRules: rewrite.ReadRules{
 			KeyIn:      [2]string{" IN (", ")"},

@@ -6,6 +6,7 @@ import (
 	"github.com/sqlc-dev/meyer/ast"
 
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // aggregates are SQLite's own aggregate functions besides min and max, which
@@ -208,12 +209,12 @@ func (t *translator) in(e *rewrite.Expr, n *ast.InExpr) {
 
 // parenAfter finds the parenthesis that opens after start and closes at end.
 func (t *translator) parenAfter(start, end int) rewrite.Span {
-	s := rewrite.NewScanner(&lexis, t.sql[start:end])
+	s := lex.NewScanner(&lexRules, t.sql[start:end])
 	for {
 		switch k := s.Next(); {
-		case k.Kind == rewrite.EOF:
+		case k.Kind == lex.EOF:
 			return rewrite.Span{Start: start, End: end}
-		case k.Kind == rewrite.Operator && t.sql[start+k.Start] == '(':
+		case k.Kind == lex.Operator && t.sql[start+k.Start] == '(':
 			return rewrite.Span{Start: start + k.Start, End: end}
 		}
 	}

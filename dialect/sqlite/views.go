@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/slotsql/slotsql/dialect"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // ViewsOver implements dialect.Describer, at all times for all databases that the
@@ -28,7 +28,7 @@ func (*Dialect) ViewsOver(ctx context.Context, s dialect.Session, tables []diale
 	}
 	out := make([][]string, len(tables))
 	for i, t := range tables {
-		out[i] = dialect.ViewsOver(t, views, dialect.SpelledAnywhere, rewrite.Spelled)
+		out[i] = dialect.ViewsOver(t, views, dialect.SpelledAnywhere, lex.Spelled)
 	}
 	return out, nil
 }

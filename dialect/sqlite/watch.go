@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/slotsql/slotsql/dialect"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 var _ dialect.Watcher = (*Dialect)(nil)
@@ -41,7 +41,7 @@ func (*Dialect) Marks(ctx context.Context, s dialect.Session, names []dialect.Wr
 				stored[table] = name
 			}
 			if (kind == "view" || kind == "table" && !slices.Contains(folded, table)) &&
-				slices.ContainsFunc(names, func(n dialect.WrittenName) bool { return rewrite.ContainsFold(sql, rewrite.Spelled(n.Name)) }) {
+				slices.ContainsFunc(names, func(n dialect.WrittenName) bool { return lex.ContainsFold(sql, lex.Spelled(n.Name)) }) {
 				around += fmt.Sprintf("%q %q\n", name, sql)
 			}
 			versions[table] += fmt.Sprintf("%s %q %q\n", kind, name, sql)

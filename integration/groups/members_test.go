@@ -127,7 +127,7 @@ func drawMembers(r *rand.Rand, f form) (list [][]any) {
 // taken reports whether members have numbers that the columns certainly take.
 func taken(g *rewrite.Group, members [][]any) bool {
 	for _, args := range members {
-		for _, given := range g.Given {
+		for _, given := range g.Inserted {
 			if n, ok := args[given.Arg.Index].(int64); ok && given.Integer && n < given.Low {
 				return false
 			}

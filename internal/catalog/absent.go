@@ -8,7 +8,7 @@ import (
 
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/internal/config"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // An application may create its tables itself, after it has connected. A configured table that
@@ -32,28 +32,28 @@ type awaited []string
 // await notes that statements on a table run as they are until it, or its slot table, has been
 // created.
 func (sc *Schema) await(cfg *config.TableConfig) {
-	sc.awaited = append(sc.awaited, strings.ToLower(rewrite.Spelled(cfg.Table)))
+	sc.awaited = append(sc.awaited, strings.ToLower(lex.Spelled(cfg.Table)))
 }
 
 // names reports whether a statement may name one of the tables.
-func (a awaited) names(lx *rewrite.Lexis, query string) bool {
+func (a awaited) names(lx *lex.Rules, query string) bool {
 	for _, name := range a {
-		if !rewrite.ContainsFold(query, name) {
+		if !lex.ContainsFold(query, name) {
 			continue
 		}
-		for _, t := range rewrite.Tokens(lx, query) {
+		for _, t := range lex.Tokens(lx, query) {
 			word := query[t.Start:t.End]
-			if t.Kind == rewrite.Word && strings.EqualFold(word, name) || t.Kind != rewrite.Word && rewrite.ContainsFold(word, name) {
+			if t.Kind == lex.Word && strings.EqualFold(word, name) || t.Kind != lex.Word && lex.ContainsFold(word, name) {
 				return true
 			}
 		}
 	}
-	return len(a) > 0 && rewrite.EscapedNames(lx, query)
+	return len(a) > 0 && lex.EscapedNames(lx, query)
 }
 
 // awaits reports whether a statement may name a table that is still to come.
 func (sc *Schema) awaits(query string) bool {
-	return len(sc.awaited) > 0 && sc.awaited.names(sc.Planner.Dialect.Lexis(), query)
+	return len(sc.awaited) > 0 && sc.awaited.names(sc.Planner.Dialect.LexRules(), query)
 }
 
 // RefreshFor is Refresh for a statement. If the statement names tables that are still to come, it

@@ -47,7 +47,7 @@ func TestAbsentTableIsReportedAgain(t *testing.T) {
 }
 
 func TestAwaitedNames(t *testing.T) {
-	lx := postgres.New().Lexis()
+	lx := postgres.New().LexRules()
 	a := awaited{"posts"}
 	for query, want := range map[string]bool{
 		"SELECT * FROM posts":                  true,

@@ -11,6 +11,7 @@ import (
 	"github.com/slotsql/slotsql/internal/config"
 	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // Catalog is what is known about the configured tables of a database: the configuration, and the
@@ -84,7 +85,7 @@ func NewCatalog(d dialect.Dialect, cfg *config.Config, tables []config.TableConf
 	for i := range s.Tables {
 		s.Tables[i].Bind(engineSlots(s.Traits))
 	}
-	s.Names.index.Store(rewrite.NewNameIndex(s.tableNames()))
+	s.Names.index.Store(lex.NewNameIndex(s.tableNames()))
 	s.Names.widen(s.tableNames())
 	return s
 }

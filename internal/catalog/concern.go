@@ -3,7 +3,7 @@ package catalog
 import (
 	"strings"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // concern is how DDL that an application sends through slotsql concerns the facts in use.
@@ -18,24 +18,24 @@ const (
 )
 
 // Concerns judges a statement by its first words and the names in it.
-func (c *Catalog) Concerns(lx *rewrite.Lexis, sql string) concern {
+func (c *Catalog) Concerns(lx *lex.Rules, sql string) concern {
 	if len(sql) > MaxCachedSQL {
 		return factsInUse
 	}
 	out, first := NoFacts, true
-	tokens := rewrite.Tokens(lx, sql)
+	tokens := lex.Tokens(lx, sql)
 	word := func(i int) string {
-		if i >= len(tokens) || tokens[i].Kind != rewrite.Word {
+		if i >= len(tokens) || tokens[i].Kind != lex.Word {
 			return ""
 		}
 		return strings.ToUpper(sql[tokens[i].Start:tokens[i].End])
 	}
 	for i, t := range tokens {
-		if t.Kind == rewrite.Operator && sql[t.Start] == ';' {
+		if t.Kind == lex.Operator && sql[t.Start] == ';' {
 			first = true
 			continue
 		}
-		if word(i) == "CASCADE" || t.Kind != rewrite.Word && first {
+		if word(i) == "CASCADE" || t.Kind != lex.Word && first {
 			return factsInUse
 		}
 		if !first {
@@ -76,7 +76,7 @@ func (c *Catalog) inUse(sql string) bool {
 		return true
 	}
 	for i := range c.Tables {
-		if t := &c.Tables[i]; t.SlotTable != "" && rewrite.ContainsFold(sql, t.SlotTable) {
+		if t := &c.Tables[i]; t.SlotTable != "" && lex.ContainsFold(sql, t.SlotTable) {
 			return true
 		}
 	}
@@ -105,7 +105,7 @@ func (sc *Schema) knows(sql string) bool {
 	defer sc.mu.RUnlock()
 	for key := range sc.Known {
 		parts := strings.Split(strings.TrimSuffix(key, "\x00"), "\x00")
-		if rewrite.ContainsFold(sql, rewrite.Spelled(parts[len(parts)-1])) {
+		if lex.ContainsFold(sql, lex.Spelled(parts[len(parts)-1])) {
 			return true
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/slotsql/slotsql/dialect"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // This file keeps the facts that a session uses up to date.
@@ -140,13 +140,13 @@ func (v *View) Committed() bool {
 
 // OfTemporary reports whether a statement creates or drops a temporary table, and
 // changes nothing else of the schema.
-func OfTemporary(lx *rewrite.Lexis, sql string) bool {
+func OfTemporary(lx *lex.Rules, sql string) bool {
 	if len(sql) > MaxCachedSQL {
 		return false
 	}
 	first, temporary := "", false
 	at := 0 // of CREATE or INTO
-	for i, t := range rewrite.Tokens(lx, sql) {
+	for i, t := range lex.Tokens(lx, sql) {
 		word := strings.ToUpper(sql[t.Start:t.End])
 		switch {
 		case word == ";":

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/slotsql/slotsql/dialect"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // A function in the database may set the search path of the session that calls it. So a statement
@@ -16,7 +16,7 @@ import (
 // movers are the names of such functions.
 type movers struct {
 	names []string
-	index *rewrite.NameIndex
+	index *lex.NameIndex
 }
 
 // learnMovers adds the functions that the database has.
@@ -40,7 +40,7 @@ func (v *View) learnMovers(ctx context.Context) error {
 		}
 	}
 	if len(names) > 0 {
-		c.Names.movers.Store(&movers{names, rewrite.NewNameIndex(names)})
+		c.Names.movers.Store(&movers{names, lex.NewNameIndex(names)})
 		c.Hooks.NewNames()
 	}
 	return nil
@@ -55,7 +55,7 @@ func (n *Names) Moves(sql string) bool {
 // MayMove reports whether a statement that creates a function may create one that sets the search
 // path.
 func (n *Names) MayMove(sql string) bool {
-	return rewrite.SetsPath(sql) || n.Moves(sql)
+	return lex.SetsPath(sql) || n.Moves(sql)
 }
 
 // Moves implements rewrite.MovingCatalog.

@@ -5,13 +5,13 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // Names are the names by which a statement may concern a configured table: its own, and those of
 // the views, partitions and routines that reach it.
 type Names struct {
-	index   atomic.Pointer[rewrite.NameIndex]
+	index   atomic.Pointer[lex.NameIndex]
 	wide    atomic.Bool              // one of them has characters beyond ASCII
 	Views   atomic.Pointer[[]string] // those that are not a table's own, lower-case
 	ViewDDL atomic.Bool              // some statement has created or changed a view, or a mover
@@ -27,7 +27,7 @@ func (n *Names) widen(names []string) {
 
 // Mentions reports whether a statement can concern a configured table at all.
 func (c *Catalog) Mentions(sql string) bool {
-	return c.Names.index.Load().In(sql) || rewrite.EscapedNames(c.Dialect.Lexis(), sql)
+	return c.Names.index.Load().In(sql) || lex.EscapedNames(c.Dialect.LexRules(), sql)
 }
 
 // tableNames are the configured tables', as they are configured.
@@ -49,13 +49,13 @@ func (c *Catalog) viewed(names []string) {
 	}
 	before := len(all)
 	for _, name := range names {
-		if name = strings.ToLower(rewrite.Spelled(name)); !slices.Contains(all, name) {
+		if name = strings.ToLower(lex.Spelled(name)); !slices.Contains(all, name) {
 			all = append(all, name)
 		}
 	}
 	if len(all) > before {
 		c.Names.widen(all[before:])
-		c.Names.index.Store(rewrite.NewNameIndex(slices.Concat(all, c.tableNames())))
+		c.Names.index.Store(lex.NewNameIndex(slices.Concat(all, c.tableNames())))
 		c.Names.Views.Store(&all)
 		c.Hooks.NewNames()
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 var _ rewrite.NamingCatalog = (*Schema)(nil)
@@ -13,7 +14,7 @@ var _ rewrite.NamingCatalog = (*Schema)(nil)
 type naming struct {
 	tables [3][]*rewrite.Table // counter tables, holders, tables without slots
 	views  []rewrite.View
-	names  *rewrite.NameIndex // of all of them, in this order
+	names  *lex.NameIndex // of all of them, in this order
 }
 
 // Named implements rewrite.NamingCatalog.
@@ -76,7 +77,7 @@ func (sc *Schema) index() *naming {
 	for _, v := range views {
 		names = append(names, v.Name)
 	}
-	n := &naming{tables: tables, views: views, names: rewrite.NewNameIndex(names)}
+	n := &naming{tables: tables, views: views, names: lex.NewNameIndex(names)}
 	sc.naming.Store(n)
 	return n
 }

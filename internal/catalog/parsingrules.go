@@ -39,7 +39,7 @@ func (v *View) ReadsOtherwise() bool {
 	if _, ok := v.Catalog.Dialect.(dialect.NamespaceAware); !ok {
 		return false
 	}
-	return v.Facts.Old() || v.Schema != nil && *v.Dialect().Lexis() != *v.Catalog.Dialect.Lexis()
+	return v.Facts.Old() || v.Schema != nil && *v.Dialect().LexRules() != *v.Catalog.Dialect.LexRules()
 }
 
 // CheckCharset refuses a statement in which a name could be overlooked: one with characters beyond
@@ -52,7 +52,7 @@ func (v *View) CheckCharset(ctx context.Context, sql string) error {
 	if err := v.Refresh(ctx); err != nil {
 		return err
 	}
-	if v.Dialect().Lexis().Foreign {
+	if v.Dialect().LexRules().Foreign {
 		return errForeignName
 	}
 	return nil
@@ -61,7 +61,7 @@ func (v *View) CheckCharset(ctx context.Context, sql string) error {
 // Nameable refuses a statement on counter tables whose names slotsql could not
 // write in the session's character set.
 func (v *View) Nameable(p *rewrite.Plan) error {
-	if !v.Dialect().Lexis().Foreign {
+	if !v.Dialect().LexRules().Foreign {
 		return nil
 	}
 	for _, t := range p.Touched {

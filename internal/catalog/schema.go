@@ -21,7 +21,7 @@ type Schema struct {
 	Plain     []plainCounter
 	Planner   rewrite.Planner
 	Plans     PlanCache // by statement
-	Shapes    PlanCache // what statements of one shape share, by rewrite.Outline's Key
+	Shapes    PlanCache // what statements of one shape share, by lex.Shape's Key
 	views     []rewrite.View
 	Unslotted unslottedTables
 	Lacking   bool // tables were left out which nothing is demanded for: see withSlots

@@ -6,6 +6,7 @@ import (
 
 	"github.com/slotsql/slotsql/internal/config"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // Which counters of a schema are not slotted, and the schema of an audit.
@@ -37,7 +38,7 @@ func (c *Catalog) Adopted(checked []CheckedTable, views func(*Schema, *rewrite.T
 func (sc *Schema) Notes(query string) []string {
 	var out []string
 	for _, p := range sc.Plain {
-		if rewrite.ContainsFold(query, p.Table.Name) {
+		if lex.ContainsFold(query, p.Table.Name) {
 			out = append(out, fmt.Sprintf("counter %s.%s is not slotted: %s", p.Table.Name, p.Column, p.Reason))
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // SchemaFile holds the tables of a schema file in place of a database.
@@ -31,7 +32,7 @@ func ParseSchemaFile(d dialect.Dialect, sql string) (*SchemaFile, error) {
 // anything.
 func (f *SchemaFile) readViews(sql string) error {
 	definitions := map[string]string{}
-	err := dialect.EachStatement(f.dialect.Lexis(), sql, func(st dialect.SchemaStatement) error {
+	err := dialect.EachStatement(f.dialect.LexRules(), sql, func(st dialect.SchemaStatement) error {
 		if !st.Is("CREATE") || !slices.Contains(st.Words, "VIEW") {
 			return nil
 		}
@@ -52,7 +53,7 @@ func (f *SchemaFile) readViews(sql string) error {
 
 // LearnViews takes the views over a counter table into the facts.
 func (f *SchemaFile) LearnViews(sc *Schema, t *rewrite.Table) error {
-	for _, name := range dialect.ViewsOver(viewed(t), f.Views, dialect.SpelledAnywhere, rewrite.Spelled) {
+	for _, name := range dialect.ViewsOver(viewed(t), f.Views, dialect.SpelledAnywhere, lex.Spelled) {
 		sc.views = append(sc.views, rewrite.View{Name: name, Tables: []*rewrite.Table{t}})
 	}
 	sc.views = append(sc.views, reachedBy(t)...)

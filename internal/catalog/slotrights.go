@@ -8,6 +8,7 @@ import (
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/internal/config"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // A role that may read a counter has to read its slots, and one that may update it has to write
@@ -96,7 +97,7 @@ func (l *schemaLoader) hiddenSlotTable(ctx context.Context, c CheckedTable, stri
 // MayHaveRole notes that a statement may have changed the session's role. If rights are facts, the
 // facts are then those of this session alone.
 func (v *View) MayHaveRole(sql string) {
-	if !rewrite.ContainsFold(sql, "role") && !rewrite.ContainsFold(sql, "authorization") {
+	if !lex.ContainsFold(sql, "role") && !lex.ContainsFold(sql, "authorization") {
 		return
 	}
 	v.Origin.SetRole(!v.Catalog.Traits.RightsAreFacts)

@@ -41,8 +41,8 @@ func reachedBy(t *rewrite.Table) (out []rewrite.View) {
 	for _, name := range t.Storage.Parts {
 		out = append(out, rewrite.View{Name: name, Tables: []*rewrite.Table{t}, Part: true})
 	}
-	for _, above := range t.Storage.Above {
-		out = append(out, rewrite.View{Name: above.Name, Tables: []*rewrite.Table{t}, Above: true})
+	for _, above := range t.Storage.Ancestors {
+		out = append(out, rewrite.View{Name: above.Name, Tables: []*rewrite.Table{t}, Ancestor: true})
 	}
 	for _, name := range t.Counter.Options.Routines {
 		out = append(out, rewrite.View{Name: name, Tables: []*rewrite.Table{t}, Routine: true})

@@ -276,7 +276,7 @@ func explanation(p *rewrite.Plan, query string) *Explanation {
 		if session.MayInsert(d) {
 			x.Missing = "the statement runs under a savepoint; if it finds a row with slots, it runs again after another drain"
 		}
-		if d.New != nil && len(d.New.Given) > 0 {
+		if d.New != nil && len(d.New.Inserted) > 0 {
 			x.Unless = "all rows, when an argument may be converted when it is stored"
 		}
 		e.Drains = append(e.Drains, x)

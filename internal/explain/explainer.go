@@ -10,6 +10,7 @@ import (
 	"github.com/slotsql/slotsql/internal/config"
 	"github.com/slotsql/slotsql/internal/session"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // Explainer explains many statements from facts that it reads once. It must not be
@@ -121,7 +122,7 @@ func explainModes(cfg *config.Config, query string, explain func(shadow bool) (*
 	}
 	var notes []string
 	for _, t := range cfg.TablesOf(config.ModeShadow, config.ModeOff) {
-		switch named := rewrite.ContainsFold(query, rewrite.Spelled(t.Table)); {
+		switch named := lex.ContainsFold(query, lex.Spelled(t.Table)); {
 		case named && t.Mode == config.ModeOff:
 			notes = append(notes, fmt.Sprintf("table %s has mode off: statements on it run as they are", t.Name))
 		case named:

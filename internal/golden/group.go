@@ -53,7 +53,7 @@ func (b *printer) group(indent string, p *rewrite.Plan, allSteps bool) {
 			b.line(indent, "key", demand)
 		}
 	}
-	for _, x := range g.Given {
+	for _, x := range g.Inserted {
 		b.line(indent, "given", given(x))
 	}
 }

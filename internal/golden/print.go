@@ -80,15 +80,15 @@ func (b *printer) plan(indent, sql string, p *rewrite.Plan, allSteps bool) {
 		b.line(indent, "estimate", bound(x.Query))
 		b.line(indent, "whole", bound(x.Whole))
 	}
-	if p.Read.Anew {
+	if p.Read.Reprepare {
 		b.line(indent, "prepared", "anew each time")
 	}
-	if p.Read.Shape != nil {
-		shape := p.Read.Shape.SQL.Of(nil)
+	if p.Read.Types != nil {
+		shape := p.Read.Types.SQL.Of(nil)
 		if shape == sql+"\nLIMIT 0" {
 			shape = "asked of the original with LIMIT 0"
 		} else {
-			shape += arrow(p.Read.Shape.Args)
+			shape += arrow(p.Read.Types.Args)
 		}
 		b.line(indent, "types", shape)
 	}
@@ -116,7 +116,7 @@ func (b *printer) plan(indent, sql string, p *rewrite.Plan, allSteps bool) {
 		if len(inc.NotNumber) > 0 {
 			b.line(indent, "not numbers", args(inc.NotNumber))
 		}
-		for _, g := range inc.Given {
+		for _, g := range inc.Inserted {
 			b.line(indent, "given", given(g))
 		}
 		if inc.Upsert {
@@ -144,7 +144,7 @@ func (b *printer) plan(indent, sql string, p *rewrite.Plan, allSteps bool) {
 		b.line(indent, "runs as it is if", args([]rewrite.Arg{c.Arg})+" is one of "+args(c.In))
 	}
 	if proof := p.Drain.Proof; proof != nil {
-		if proof.Judged {
+		if proof.ByTotals {
 			b.line(indent, "by totals", bound(proof.Bound))
 		} else {
 			b.line(indent, "without slots", b.proof(proof.Bound))
@@ -218,7 +218,7 @@ func (b *printer) drain(indent string, p *rewrite.Plan, d rewrite.DrainTable, al
 		return
 	}
 	if w := d.New; w != nil {
-		for _, g := range w.Given {
+		for _, g := range w.Inserted {
 			b.line(indent+"  ", "for", given(g)+"; else all rows")
 		}
 		if w.Probe != nil {
@@ -352,7 +352,7 @@ func deltas(list []rewrite.DeltaArg) string {
 }
 
 // given says what an argument must be for its column to take it.
-func given(g rewrite.GivenArg) string {
+func given(g rewrite.InsertedArg) string {
 	s := arg(g.Arg) + " that fits:"
 	if g.Integer {
 		s += fmt.Sprintf(" %d..%d", g.Low, g.High)

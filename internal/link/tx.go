@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/slotsql/slotsql/dialect"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // EndPatience bounds how long a transaction of slotsql's own may take to end once the statement's
@@ -184,15 +184,15 @@ func (c *Conn) LimitLockWaits(ctx context.Context) error {
 
 // NoteTx notes what one statement has done to the transaction. Ddl reports that it is certainly
 // DDL.
-func (c *Conn) NoteTx(e rewrite.TxEvent, ddl bool) {
+func (c *Conn) NoteTx(e lex.TxEvent, ddl bool) {
 	c.Tx.Apply(e, TxRules{Watched: c.Engine.Watcher != nil, DDLCommits: c.DB.Traits.DDLCommits, DDL: ddl})
 }
 
 // noteOwn notes that a statement of slotsql's own has begun or ended a transaction; it has no
 // other effect on one. Drains of the application's statements do so themselves: see BeginOwn.
 func (c *Conn) noteOwn(sql string) {
-	for _, e := range rewrite.TxEvents(c.DB.Dialect.Lexis(), sql) {
-		if e.Kind == rewrite.TxBegins || e.Kind == rewrite.TxEnds {
+	for _, e := range lex.TxEvents(c.DB.Dialect.LexRules(), sql) {
+		if e.Kind == lex.TxBegins || e.Kind == lex.TxEnds {
 			c.NoteTx(e, false)
 		}
 	}

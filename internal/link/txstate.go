@@ -1,6 +1,8 @@
 package link
 
-import "github.com/slotsql/slotsql/rewrite"
+import (
+	"github.com/slotsql/slotsql/rewrite/lex"
+)
 
 // Tx is what is known about a session's transaction: which one may be open, what the engine last
 // answered about that, and whether anything has run in it. The zero value is for a session that
@@ -99,26 +101,26 @@ func (t *Tx) Reset(idle bool) (ended bool) {
 // Apply notes what one statement has done, judging by its text. A COMMIT without CHAIN leaves the
 // session as it was before the BEGIN: in autocommit, unless a statement may have switched that
 // off.
-func (t *Tx) Apply(e rewrite.TxEvent, rules TxRules) {
+func (t *Tx) Apply(e lex.TxEvent, rules TxRules) {
 	t.answer = t.answer.stale()
 	may := TxBySQL
 	if rules.Watched {
 		may = TxBegun
 	}
 	switch e.Kind {
-	case rewrite.TxEnds:
+	case lex.TxEnds:
 		if t.end(); e.Chained {
 			t.phase = may
 		}
-	case rewrite.TxChanges:
+	case lex.TxChanges:
 		switch {
 		case rules.DDLCommits:
 			t.end()
 		case rules.Watched:
 			t.phase = may
 		}
-	case rewrite.TxReadOnly:
-	case rewrite.TxMayEnd:
+	case lex.TxReadOnly:
+	case lex.TxMayEnd:
 		t.implicit = t.implicit || !rules.DDL
 		if t.phase != TxNone || !rules.DDL { // else there is none to end
 			t.phase = may

@@ -3,7 +3,7 @@ package link
 import (
 	"testing"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // The states of a transaction: events in, state out, for the ways that engines have.
@@ -16,11 +16,11 @@ func TestTx(t *testing.T) {
 		sqlite   = TxRules{}
 		ddl      = TxRules{DDLCommits: true, DDL: true}
 	)
-	apply := func(k rewrite.TxKind, r TxRules) event {
-		return func(tx *Tx) { tx.Apply(rewrite.TxEvent{Kind: k}, r) }
+	apply := func(k lex.TxKind, r TxRules) event {
+		return func(tx *Tx) { tx.Apply(lex.TxEvent{Kind: k}, r) }
 	}
 	chain := func(r TxRules) event {
-		return func(tx *Tx) { tx.Apply(rewrite.TxEvent{Kind: rewrite.TxEnds, Chained: true}, r) }
+		return func(tx *Tx) { tx.Apply(lex.TxEvent{Kind: lex.TxEnds, Chained: true}, r) }
 	}
 	begin := (*Tx).Begin
 	finish := func(mayBeOpen bool) event { return func(tx *Tx) { tx.Finish(mayBeOpen) } }
@@ -31,7 +31,7 @@ func TestTx(t *testing.T) {
 			}
 		}
 	}
-	const begins, ends, mayEnd, changes = rewrite.TxBegins, rewrite.TxEnds, rewrite.TxMayEnd, rewrite.TxChanges
+	const begins, ends, mayEnd, changes = lex.TxBegins, lex.TxEnds, lex.TxMayEnd, lex.TxChanges
 	for _, c := range []struct {
 		name   string
 		events []event
@@ -65,8 +65,8 @@ func TestTx(t *testing.T) {
 		{"SET autocommit, COMMIT", []event{apply(mayEnd, mysql), apply(ends, mysql)}, TxImplicit},
 		{"SET autocommit, COMMIT, reset", []event{apply(mayEnd, mysql), apply(ends, mysql), reset(false, true)}, TxNone},
 		{"SET autocommit, CREATE TABLE", []event{apply(mayEnd, mysql), apply(changes, ddl)}, TxImplicit},
-		{"SAVEPOINT", []event{apply(rewrite.TxSavepoint, sqlite)}, TxBySQL},
-		{"SET TRANSACTION READ ONLY", []event{apply(rewrite.TxReadOnly, mysql)}, TxNone},
+		{"SAVEPOINT", []event{apply(lex.TxSavepoint, sqlite)}, TxBySQL},
+		{"SET TRANSACTION READ ONLY", []event{apply(lex.TxReadOnly, mysql)}, TxNone},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var tx Tx
@@ -99,7 +99,7 @@ func TestTxAnswer(t *testing.T) {
 		{"closed, reset", []func(*Tx){no, func(tx *Tx) { tx.Reset(false) }}, true, false, false},
 		{"BeginTx", []func(*Tx){no, (*Tx).Begin}, true, true, true},
 		{"Commit", []func(*Tx){(*Tx).Begin, func(tx *Tx) { tx.Finish(false) }}, false, false, false},
-		{"a statement's BEGIN", []func(*Tx){no, func(tx *Tx) { tx.Apply(rewrite.TxEvent{Kind: rewrite.TxBegins}, TxRules{}) }}, false, false, false},
+		{"a statement's BEGIN", []func(*Tx){no, func(tx *Tx) { tx.Apply(lex.TxEvent{Kind: lex.TxBegins}, TxRules{}) }}, false, false, false},
 	} {
 		var tx Tx
 		for _, e := range c.events {
@@ -114,8 +114,8 @@ func TestTxAnswer(t *testing.T) {
 // The application's transaction has no snapshot until something has run in it that may open one.
 func TestTxUnread(t *testing.T) {
 	t.Parallel()
-	sql := func(k rewrite.TxKind) func(*Tx) {
-		return func(tx *Tx) { tx.Apply(rewrite.TxEvent{Kind: k}, TxRules{DDLCommits: true}) }
+	sql := func(k lex.TxKind) func(*Tx) {
+		return func(tx *Tx) { tx.Apply(lex.TxEvent{Kind: k}, TxRules{DDLCommits: true}) }
 	}
 	for _, c := range []struct {
 		name   string
@@ -127,9 +127,9 @@ func TestTxUnread(t *testing.T) {
 		{"read", []func(*Tx){(*Tx).Begin, (*Tx).Read}, false},
 		{"read, BeginTx", []func(*Tx){(*Tx).Begin, (*Tx).Read, (*Tx).Begin}, true},
 		{"Commit", []func(*Tx){(*Tx).Begin, func(tx *Tx) { tx.Finish(false) }}, false},
-		{"BEGIN", []func(*Tx){sql(rewrite.TxBegins)}, false},
-		{"a CALL", []func(*Tx){(*Tx).Begin, sql(rewrite.TxMayEnd)}, false},
-		{"COMMIT by SQL, BEGIN", []func(*Tx){(*Tx).Begin, sql(rewrite.TxEnds), sql(rewrite.TxBegins)}, false},
+		{"BEGIN", []func(*Tx){sql(lex.TxBegins)}, false},
+		{"a CALL", []func(*Tx){(*Tx).Begin, sql(lex.TxMayEnd)}, false},
+		{"COMMIT by SQL, BEGIN", []func(*Tx){(*Tx).Begin, sql(lex.TxEnds), sql(lex.TxBegins)}, false},
 	} {
 		var tx Tx
 		for _, e := range c.events {
@@ -171,15 +171,15 @@ func TestTxUnused(t *testing.T) {
 	t.Parallel()
 	begin := func(tx *Tx) {
 		tx.Ran(true)
-		tx.Apply(rewrite.TxEvent{Kind: rewrite.TxBegins}, TxRules{})
+		tx.Apply(lex.TxEvent{Kind: lex.TxBegins}, TxRules{})
 	}
 	exclusive := func(tx *Tx) {
 		tx.Ran(false)
-		tx.Apply(rewrite.TxEvent{Kind: rewrite.TxBegins}, TxRules{})
+		tx.Apply(lex.TxEvent{Kind: lex.TxBegins}, TxRules{})
 	}
 	savepoint := func(tx *Tx) {
 		tx.Ran(true)
-		tx.Apply(rewrite.TxEvent{Kind: rewrite.TxSavepoint}, TxRules{})
+		tx.Apply(lex.TxEvent{Kind: lex.TxSavepoint}, TxRules{})
 	}
 	run := func(tx *Tx) { tx.Ran(false) }
 	for _, c := range []struct {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // finder finds candidates: columns whose new value is computed from their old
@@ -40,7 +41,7 @@ func (f *finder) read(s *Statement) {
 	}
 	named := false
 	for _, t := range f.tables {
-		if rewrite.ContainsFold(s.SQL, rewrite.Spelled(t.Name)) {
+		if lex.ContainsFold(s.SQL, lex.Spelled(t.Name)) {
 			named = true
 			f.at(t.Table).mentions = append(f.at(t.Table).mentions, s)
 		}
@@ -48,7 +49,7 @@ func (f *finder) read(s *Statement) {
 	if !named {
 		return
 	}
-	_ = dialect.EachStatement(f.d.Lexis(), s.SQL, func(part dialect.SchemaStatement) error {
+	_ = dialect.EachStatement(f.d.LexRules(), s.SQL, func(part dialect.SchemaStatement) error {
 		if st, err := f.d.Parse(part.SQL); err == nil {
 			f.statement(s, st)
 		}

@@ -130,10 +130,10 @@ func (into Collection) Add(d rewrite.Dialect, st workload.Statement) {
 		return
 	}
 	sql := workload.Adapt(d, st.SQL)
-	key := workload.Key(d.Lexis(), sql)
+	key := workload.Key(d.LexRules(), sql)
 	s := into[key]
 	if s == nil {
-		s = &Statement{SQL: sql, Shape: workload.Shape(d.Lexis(), sql), Line: st.Line}
+		s = &Statement{SQL: sql, Shape: workload.Shape(d.LexRules(), sql), Line: st.Line}
 		into[key] = s
 	}
 	s.Runs += st.Runs

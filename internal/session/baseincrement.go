@@ -87,7 +87,7 @@ func (r *Run) changesCounted(changes []rewrite.DrainTable) {
 		d := r.rowsToDrain(changes[i])
 		key := r.keyNumbers(&d)
 		for _, ch := range c.changes {
-			if inc := ch.plan.Increment; inc == nil || inc.Firm != nil && !ch.firm && !c.Shared.Traits.ChangeExcludes {
+			if inc := ch.plan.Increment; inc == nil || inc.Holding != nil && !ch.firm && !c.Shared.Traits.ChangeExcludes {
 				continue
 			}
 			if ch.how == inSlot && !ch.drained && ch.of(d.Table) &&
@@ -135,7 +135,7 @@ func (r *Run) noteRowLocked(t *rewrite.Table) {
 // creating slots of it.
 func (c *Conn) keepsBare(t *rewrite.Table) bool {
 	tr := &c.Shared.Traits
-	return tr.ChangeExcludes || tr.ChangeKeepsBare && t.Counter.Layout != rewrite.LayoutJournal
+	return tr.ChangeExcludes || tr.ChangeKeepsSlotless && t.Counter.Layout != rewrite.LayoutJournal
 }
 
 // existence is a slot number that no slot has. Under it Placement remembers that a row has

@@ -79,7 +79,7 @@ func (r *Run) baseQuestion(p *rewrite.Portion) (*question, bool) {
 	}
 	q, b := &question{}, strings.Builder{}
 	for i := range p.Base.Parts {
-		b.WriteString(p.Base.Parts[i].Of(r.Plan.Holes))
+		b.WriteString(p.Base.Parts[i].Of(r.Plan.Values))
 		if i == len(p.Base.Args) {
 			break
 		}

@@ -224,7 +224,7 @@ func BenchmarkPlanUncached(b *testing.B) {
 			{"untouched", sqlUntouched}, {"increment", sqlIncrement}, {"read", sqlRead}, {"drain", sqlDrain},
 		} {
 			query := t.sql
-			if d.Lexis().DollarParam {
+			if d.LexRules().DollarParam {
 				query = query[:len(query)-1] + "$1"
 				if t.name == "untouched" {
 					query = "SELECT id, name, email FROM users WHERE id = $1 AND deleted_at IS NULL"

@@ -254,7 +254,7 @@ func (r *Run) noNumbers(list []rewrite.Arg) bool {
 }
 
 // columnsAccept reports whether the columns certainly accept their values.
-func (r *Run) columnsAccept(list []rewrite.GivenArg) bool {
+func (r *Run) columnsAccept(list []rewrite.InsertedArg) bool {
 	for _, g := range list {
 		if v, ok := r.value(g.Arg); !ok || !columnAccepts(g, v.Value) {
 			return false
@@ -264,7 +264,7 @@ func (r *Run) columnsAccept(list []rewrite.GivenArg) bool {
 }
 
 // columnAccepts reports whether a column certainly accepts a value.
-func columnAccepts(g rewrite.GivenArg, v any) bool {
+func columnAccepts(g rewrite.InsertedArg, v any) bool {
 	switch v := v.(type) {
 	case nil:
 		return g.Nullable

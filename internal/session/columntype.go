@@ -145,13 +145,13 @@ func (r *Run) queryShape(ctx context.Context) ([]ColumnType, error) {
 	if t := r.Plan.types.Load(); t != nil && t.ddl == ddl {
 		return t.types, nil
 	}
-	args, err := r.bind(r.Plan.Read.Shape.Args)
+	args, err := r.bind(r.Plan.Read.Types.Args)
 	if err != nil {
 		return nil, nil // the statement itself will meet the error
 	}
-	rows, err := r.conn.ParentQuery(ctx, r.sql(&r.Plan.Read.Shape.Bound), link.JoinArgs(r.call.options, args))
+	rows, err := r.conn.ParentQuery(ctx, r.sql(&r.Plan.Read.Types.Bound), link.JoinArgs(r.call.options, args))
 	switch {
-	case err != nil && r.Plan.Read.Shape.Judged, r.conn.failsTx(err):
+	case err != nil && r.Plan.Read.Types.Checks, r.conn.failsTx(err):
 		return nil, err
 	case err != nil:
 		return nil, nil
@@ -175,7 +175,7 @@ func (r *Run) withTypes(rows driver.Rows, types []ColumnType) driver.Rows {
 		r.Plan.types.Store(nil) // another client has changed a table
 		return rows
 	}
-	if r.Plan.Read.Shape.InPlace {
+	if r.Plan.Read.Types.InPlace {
 		types = foundRows(types, rows)
 	}
 	out := &typedRows{types, rows, make([]string, len(types)), make([]bool, len(types)), make([]bool, len(types))}

@@ -76,7 +76,7 @@ func (r *Run) warn(ctx context.Context, d *rewrite.DrainTable, some bool) {
 	}
 	s := r.conn.Shared
 	// A shape has none of the application's values: neither arguments nor literals.
-	statement := workload.Shape(s.Dialect.Lexis(), r.Plan.SQL)
+	statement := workload.Shape(s.Dialect.LexRules(), r.Plan.SQL)
 	withheld, ok := s.warned.due(strings.Join([]string{d.Table.Name, reason, statement}, "\x00"), time.Now())
 	if !ok {
 		return

@@ -17,7 +17,7 @@ func (r *Run) runDrained(ctx context.Context) (answer, error) {
 	if !r.hasAllArgs() {
 		return r.send(ctx)
 	}
-	if r.Plan.Drain.Outside {
+	if r.Plan.Drain.OutsideTx {
 		return r.runOutside(ctx)
 	}
 	if misplaced, err := r.lacksTransaction(ctx); err != nil {
@@ -59,7 +59,7 @@ func (r *Run) runDrained(ctx context.Context) (answer, error) {
 // lacksTransaction reports whether the engine would refuse the statement because no transaction is
 // open. In one of slotsql's own it would succeed, with a lock or a cursor that ends at once.
 func (r *Run) lacksTransaction(ctx context.Context) (bool, error) {
-	if !r.Plan.Drain.Inside {
+	if !r.Plan.Drain.InsideTx {
 		return false, nil
 	}
 	open, err := r.conn.InTransaction(ctx)

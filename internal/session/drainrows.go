@@ -17,7 +17,7 @@ func (r *Run) rowsToDrain(d rewrite.DrainTable) rewrite.DrainTable {
 	if d.New == nil {
 		return d
 	}
-	if !r.columnsAccept(d.New.Given) {
+	if !r.columnsAccept(d.New.Inserted) {
 		return *d.New.All
 	}
 	return d

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/slotsql/slotsql/internal/workload"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 const (
@@ -26,7 +26,7 @@ type examples struct {
 type example struct{ sql, shape string }
 
 // note keeps a statement, unless it only differs from a kept one in its values.
-func (e *examples) note(lx *rewrite.Lexis, query string) {
+func (e *examples) note(lx *lex.Rules, query string) {
 	if len(query) > maxExample || e.done(func(x example) bool { return x.sql == query }) {
 		return
 	}

@@ -12,7 +12,7 @@ import (
 // The first statements of a kind are kept, each shape once, without values.
 func TestExamples(t *testing.T) {
 	var e examples
-	lx := sqlite.New().Lexis()
+	lx := sqlite.New().LexRules()
 	e.note(lx, "UPDATE t SET c = c + 1 -- "+strings.Repeat("long ", maxExample))
 	for _, query := range []string{"UPDATE t SET c = c + 1", "UPDATE t SET c = c + 2 /* secret */", "UPDATE t SET c = c + 1", "UPDATE t SET c = 'secret'"} {
 		e.note(lx, query)

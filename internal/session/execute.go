@@ -201,7 +201,7 @@ func (r *Run) incrementFits() bool {
 	if len(r.call.args) > r.Plan.Inputs {
 		return false // for the parent to refuse
 	}
-	if !r.noNumbers(inc.NotNumber) || !r.formsMatch(inc.Forms) || !r.columnsAccept(inc.Given) {
+	if !r.noNumbers(inc.NotNumber) || !r.formsMatch(inc.Forms) || !r.columnsAccept(inc.Inserted) {
 		return false
 	}
 	for _, a := range inc.Args {

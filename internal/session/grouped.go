@@ -68,7 +68,7 @@ func (r *Run) inGroup(ctx context.Context) (slots.Verdict, slots.Turn) {
 	if !ok {
 		return alone, slots.Turn{}
 	}
-	alike := r.Plan.Group.Alike.Of(r.Plan.Holes)
+	alike := r.Plan.Group.SameSQL.Of(r.Plan.Values)
 	hash := co.Hash(alike, args, r.conn.node.Number)
 	if !r.inCrowd() {
 		if turn, ok := co.Enter(hash); ok {
@@ -151,7 +151,7 @@ func (r *Run) member(ctx context.Context, args []byte) (*slots.Member, []byte, b
 	m := r.conn.spares.takeMember()
 	m.Demands = m.Begin(len(g.Shares), len(g.Guards))
 	m.Used, m.Context = r.conn.led, r.conn.Shared.traced(ctx)
-	if !r.noNumbers(g.NotNumber) || !r.columnsAccept(g.Given) || !r.keyGiven() {
+	if !r.noNumbers(g.NotNumber) || !r.columnsAccept(g.Inserted) || !r.keyGiven() {
 		return nil, nil, false
 	}
 	nothing := true
@@ -245,7 +245,7 @@ func (r *Run) addsNumber(s rewrite.Share) (int64, bool) {
 // demands returns the bound that the execution demands of a counter, in units of its last digit.
 func (r *Run) demands(g rewrite.Guard) (int64, bool) {
 	if g.Arg == nil {
-		return g.Literal.Of(r.Plan.Holes), true
+		return g.Literal.Of(r.Plan.Values), true
 	}
 	v, ok := r.value(*g.Arg)
 	scale := r.Plan.Group.Shares[g.Share].Scale

@@ -4,7 +4,7 @@ import (
 	"database/sql/driver"
 
 	"github.com/slotsql/slotsql/internal/slots"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // history is what is remembered of the open transaction: how it was begun, and what it has done to
@@ -68,7 +68,7 @@ func (h *history) begin(opts driver.TxOptions) {
 }
 
 // beginBySQL notes that a statement has begun a transaction, or changed the level of the open one.
-func (h *history) beginBySQL(e rewrite.TxEvent) {
+func (h *history) beginBySQL(e lex.TxEvent) {
 	h.begun, h.level, h.access = 0, levelUnknown, readWrite
 	if e.ReadOnly {
 		h.access = readOnly

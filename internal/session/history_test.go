@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/slotsql/slotsql/internal/slots"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // What is remembered of a transaction: events in, state out.
@@ -24,7 +24,7 @@ func TestHistory(t *testing.T) {
 	}
 	begin := func(h *history) { h.begin(driver.TxOptions{Isolation: 4, ReadOnly: true}) }
 	beginBySQL := func(ro bool) event {
-		return func(h *history) { h.beginBySQL(rewrite.TxEvent{Kind: rewrite.TxBegins, ReadOnly: ro}) }
+		return func(h *history) { h.beginBySQL(lex.TxEvent{Kind: lex.TxBegins, ReadOnly: ro}) }
 	}
 	given, journaled := 0, 0
 	end := func(h *history) {
@@ -59,7 +59,7 @@ func TestHistory(t *testing.T) {
 		{name: "in doubt", events: []event{change(afterDrain), (*history).doubt}, changes: 1, how: inSlot},
 		{name: "in doubt, on the base row", events: []event{change(onBase), (*history).doubt}, changes: 1, how: onBase},
 		{name: "rolled back to a savepoint that is not known", events: []event{change(afterDrain), func(h *history) {
-			h.mark(rewrite.TxEvent{Kind: rewrite.TxRollbackTo, Name: "s"})
+			h.mark(lex.TxEvent{Kind: lex.TxRollbackTo, Name: "s"})
 		}}, changes: 1, how: inSlot},
 		{name: "ended", events: []event{begin, change(inserted), end}, given: 1, journaled: 1},
 		{name: "ended twice", events: []event{begin, change(inserted), end, end}, given: 1, journaled: 1},

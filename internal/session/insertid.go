@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/dialect"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // A member of a group that draws a number by LAST_INSERT_ID(n + 1) gets it in its Result. But its
@@ -42,14 +42,14 @@ func (o *owedInsertID) reset() {
 }
 
 // neededBy reports whether the number has to be set in the session before a statement.
-func (o *owedInsertID) neededBy(lx *rewrite.Lexis, query string) bool {
+func (o *owedInsertID) neededBy(lx *lex.Rules, query string) bool {
 	if o.state == insertIDKnown {
 		return false
 	}
-	if rewrite.ContainsFold(query, "insert_id") || rewrite.ContainsFold(query, "identity") {
+	if lex.ContainsFold(query, "insert_id") || lex.ContainsFold(query, "identity") {
 		return true
 	}
-	t := rewrite.NewScanner(lx, query).Next()
+	t := lex.NewScanner(lx, query).Next()
 	switch strings.ToUpper(query[t.Start:t.End]) {
 	case "SELECT", "UPDATE", "DELETE", "SET", "SHOW", "BEGIN", "START", "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE":
 		return strings.Contains(strings.TrimRight(query, "; \t\r\n"), ";")
@@ -78,7 +78,7 @@ func (r *Run) drewAlone(res driver.Result) {
 
 // giveInsertIDBefore sets the drawn number in the session, if a statement needs it.
 func (c *Conn) giveInsertIDBefore(ctx context.Context, query string) error {
-	if !c.insertID.neededBy(c.Shared.Dialect.Lexis(), query) || c.knownToDraw(query) {
+	if !c.insertID.neededBy(c.Shared.Dialect.LexRules(), query) || c.knownToDraw(query) {
 		return nil
 	}
 	return c.giveInsertID(ctx)

@@ -29,7 +29,7 @@ func (r *Run) lockByRead(ctx context.Context, d *rewrite.DrainTable) ([][]any, e
 	if !due || query == nil || !r.mayLockByRead(d) {
 		return nil, nil
 	}
-	rows, err := r.queryAsCalled(ctx, query.SQL.Of(r.Plan.Holes))
+	rows, err := r.queryAsCalled(ctx, query.SQL.Of(r.Plan.Values))
 	if rows == nil && err == nil {
 		return nil, nil
 	}

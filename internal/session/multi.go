@@ -108,12 +108,12 @@ func (r *Run) runPart(ctx context.Context, part rewrite.Part) (answer, error) {
 	}
 	if part.Dynamic || c.Facts.Old() || c.Schema.Stale() {
 		// A part before it has changed what its names mean.
-		lexis := c.Dialect().Lexis()
+		lexRules := c.Dialect().LexRules()
 		var err error
 		if p, err = c.Plan(ctx, part.SQL); err != nil {
 			return answer{}, err
 		}
-		if *c.Dialect().Lexis() != *lexis {
+		if *c.Dialect().LexRules() != *lexRules {
 			return answer{}, errRulesChanged
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // Several queries of totals in one call are sent in one call, each in the form that it has alone. Nothing
@@ -34,7 +35,7 @@ func (r *Run) queryReads(ctx context.Context) (driver.Rows, error) {
 		parts, queries = append(parts, part), append(queries, part.Plan.SQL)
 		whole.Touched = append(whole.Touched, part.Plan.Touched...)
 	}
-	shaped := slices.ContainsFunc(parts, func(part *Run) bool { return part.Plan.Read.Shape != nil })
+	shaped := slices.ContainsFunc(parts, func(part *Run) bool { return part.Plan.Read.Types != nil })
 	if shaped && (c.Shared.Traits.OneWriter || !allReturn(parts)) {
 		return nil, nil
 	}
@@ -45,7 +46,7 @@ func (r *Run) queryReads(ctx context.Context) (driver.Rows, error) {
 	for _, part := range parts {
 		part.Plan.tally.ran()
 		var types []ColumnType
-		if part.Plan.Read.Shape != nil {
+		if part.Plan.Read.Types != nil {
 			var err error
 			if types, err = part.queryShape(ctx); err != nil {
 				return nil, err
@@ -71,11 +72,11 @@ func onlyReads(p *rewrite.Part) bool {
 // allReturn reports whether each statement certainly returns one result set.
 func allReturn(parts []*Run) bool {
 	for _, part := range parts {
-		if part.Plan.Read.Shape != nil {
+		if part.Plan.Read.Types != nil {
 			continue
 		}
 		query := part.Plan.SQL
-		for i, t := range rewrite.Tokens(part.conn.Dialect().Lexis(), query) {
+		for i, t := range lex.Tokens(part.conn.Dialect().LexRules(), query) {
 			word := strings.ToUpper(query[t.Start:t.End])
 			if word == "INTO" || i == 0 && word != "SELECT" && word != "VALUES" && word != "TABLE" {
 				return false

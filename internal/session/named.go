@@ -323,7 +323,7 @@ func (r *Run) wholeNumbers(t *rewrite.Table, key []rewrite.KeyValue) []string {
 		s := ""
 		switch {
 		case len(k.Args) == 0 && len(k.Parts) == 1:
-			s = strings.TrimSpace(k.Parts[0].Of(r.Plan.Holes))
+			s = strings.TrimSpace(k.Parts[0].Of(r.Plan.Values))
 		case len(k.Args) == 1 && r.nothingBeside(&k):
 			v, _ := r.value(k.Args[0])
 			s = fmt.Sprint(v.Value)
@@ -338,7 +338,7 @@ func (r *Run) wholeNumbers(t *rewrite.Table, key []rewrite.KeyValue) []string {
 
 // nothingBeside reports whether a key's value is just an argument.
 func (r *Run) nothingBeside(k *rewrite.KeyValue) bool {
-	return !slices.ContainsFunc(k.Parts, func(part rewrite.SQL) bool { return strings.TrimSpace(part.Of(r.Plan.Holes)) != "" })
+	return !slices.ContainsFunc(k.Parts, func(part rewrite.SQL) bool { return strings.TrimSpace(part.Of(r.Plan.Values)) != "" })
 }
 
 // isolation returns the level of the open transaction; session is that of the session.

@@ -47,9 +47,9 @@ func (p *plan) same(q *plan) bool {
 	if p.Class != q.Class || p.SQL != q.SQL || (p.Increment == nil) != (q.Increment == nil) || len(p.Drain.Tables) != len(q.Drain.Tables) {
 		return false
 	}
-	same := p.Increment == nil || p.Increment.SQL.Of(p.Holes) == q.Increment.SQL.Of(q.Holes)
+	same := p.Increment == nil || p.Increment.SQL.Of(p.Values) == q.Increment.SQL.Of(q.Values)
 	equal := func(a, b []rewrite.Bound) bool {
-		return slices.EqualFunc(a, b, func(x, y rewrite.Bound) bool { return x.SQL.Of(p.Holes) == y.SQL.Of(q.Holes) })
+		return slices.EqualFunc(a, b, func(x, y rewrite.Bound) bool { return x.SQL.Of(p.Values) == y.SQL.Of(q.Values) })
 	}
 	for i := range p.Drain.Tables {
 		d, e := &p.Drain.Tables[i], &q.Drain.Tables[i]

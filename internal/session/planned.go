@@ -9,6 +9,7 @@ import (
 	"github.com/slotsql/slotsql/internal/catalog"
 	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // This file finds the plan of a statement, and notes what a statement may have changed once it has
@@ -111,8 +112,8 @@ func (c *Conn) noteRan(plan *rewrite.Plan, err error) {
 	if plan.Effects&rewrite.TxControl != 0 {
 		c.noteTxControl(plan, err)
 	}
-	if len(plan.Base.Unties) > 0 && !c.InAutocommit() {
-		c.noteUntied(plan.Base.Unties)
+	if len(plan.Base.DeletesFrom) > 0 && !c.InAutocommit() {
+		c.noteUntied(plan.Base.DeletesFrom)
 	}
 	if plan.Effects&rewrite.SessionChange != 0 {
 		c.MayHaveRole(plan.SQL)
@@ -152,18 +153,18 @@ func (c *Conn) noteQueried(plan *rewrite.Plan) {
 // uncommitted changes.
 func (c *Conn) noteSchemaChange(query string) {
 	c.Shared.Noticed.DDL.Add(1)
-	concerns := c.Shared.Concerns(c.Dialect().Lexis(), query)
+	concerns := c.Shared.Concerns(c.Dialect().LexRules(), query)
 	if concerns == catalog.NoFacts {
 		return
 	}
-	c.Facts.ChangeTables(rewrite.ContainsFold(query, "temp"))
-	if concerns != catalog.NewNames && !catalog.OfTemporary(c.Dialect().Lexis(), query) {
+	c.Facts.ChangeTables(lex.ContainsFold(query, "temp"))
+	if concerns != catalog.NewNames && !catalog.OfTemporary(c.Dialect().LexRules(), query) {
 		c.Facts.Alter()
-		if rewrite.ContainsFold(query, "view") || c.Shared.Names.MayMove(query) {
+		if lex.ContainsFold(query, "view") || c.Shared.Names.MayMove(query) {
 			c.Shared.Names.ViewDDL.Store(true)
 			c.Shared.ForgetViews()
 		}
-		if rewrite.ContainsFold(query, "rename") {
+		if lex.ContainsFold(query, "rename") {
 			c.Shared.Names.ViewDDL.Store(true) // a counter table may have a new name now
 		}
 		if concerns == catalog.OtherTables && c.Committed() {
@@ -211,7 +212,7 @@ func (s *Shared) untouchedPlan(query string) *plan {
 	p.Plan, p.shadow, p.learned = &made.of, s.shadowOf(query), &made.learned
 	if strings.IndexByte(query, ';') >= 0 {
 		other := *p.Plan
-		other.Effects, other.TxEvents = rewrite.AnyEffect(s.Dialect, query), []rewrite.TxEvent{{Kind: rewrite.TxMayEnd}}
+		other.Effects, other.TxEvents = rewrite.AnyEffect(s.Dialect, query), []lex.TxEvent{{Kind: lex.TxMayEnd}}
 		p.otherwise = &plan{Plan: &other, shadow: p.shadow, learned: p.learned}
 	}
 	return p

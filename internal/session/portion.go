@@ -66,7 +66,7 @@ func (r *Run) portion(p *rewrite.Portion) (t taking, ok bool) {
 // term returns a number of the statement; false if it is not an integer, or too large.
 func (r *Run) term(t rewrite.Term) (int64, bool) {
 	if t.Arg == nil {
-		return t.Literal.Of(r.Plan.Holes), true
+		return t.Literal.Of(r.Plan.Values), true
 	}
 	v, ok := r.value(*t.Arg)
 	if !ok {

@@ -64,7 +64,7 @@ func (r *Run) mayProve() bool {
 // them, and one that has the row to itself needs neither.
 func (r *Run) mayProveInTx(d *rewrite.DrainTable) bool {
 	c := r.conn
-	return (r.Plan.Drain.Proof.Lock != nil || r.Plan.Drain.Proof.Judged) &&
+	return (r.Plan.Drain.Proof.Lock != nil || r.Plan.Drain.Proof.ByTotals) &&
 		!c.Tx.Own() && !r.isBare(d) && !c.snapshotBegun() && !c.addedToSlots(d.Table)
 }
 
@@ -144,7 +144,7 @@ func (r *Run) judgeProof(ran bool, err error) (done bool, _ error) {
 
 // pipelineInTx is pipelineProof, in a transaction if PostgreSQL needs one to lock a table.
 func (r *Run) pipelineInTx(ctx context.Context, proof *rewrite.Proof) (o *dialect.Outcome, err error) {
-	if !proof.Judged {
+	if !proof.ByTotals {
 		return r.pipelineProof(ctx, proof)
 	}
 	skipped := false
@@ -188,7 +188,7 @@ func (r *Run) pipelineProof(ctx context.Context, proof *rewrite.Proof) (*dialect
 	if err != nil || len(out[1].Rows) > 0 && out[2].Affected == 0 {
 		return nil, err
 	}
-	if !proof.Judged && !c.InAutocommit() {
+	if !proof.ByTotals && !c.InAutocommit() {
 		r.noteProvenInTx(len(out[0].Rows) > 0)
 	}
 	return &out[2], nil

@@ -15,7 +15,7 @@ func (r *Run) runRead(ctx context.Context) (a answer, err error) {
 	var types []ColumnType
 	whole := false
 	if r.call.wantsRows {
-		if r.Plan.Read.Shape != nil {
+		if r.Plan.Read.Types != nil {
 			if types, err = r.queryShape(ctx); err != nil {
 				return answer{}, err
 			}

@@ -8,6 +8,7 @@ import (
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // A drain writes, so it fails where the application may not write: in a READ ONLY transaction, in
@@ -68,7 +69,7 @@ func (r *Run) mayRun(known bool) bool {
 	if len(r.Plan.Drain.Before)+len(r.Plan.Drain.After) > 0 {
 		return false
 	}
-	for _, t := range rewrite.Tokens(r.conn.Dialect().Lexis(), r.Plan.SQL) {
+	for _, t := range lex.Tokens(r.conn.Dialect().LexRules(), r.Plan.SQL) {
 		switch strings.ToUpper(r.Plan.SQL[t.Start:t.End]) {
 		case "(":
 			continue

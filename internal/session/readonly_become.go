@@ -6,6 +6,7 @@ import (
 
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // A transaction may change rows and then become READ ONLY. To read their counters it would first
@@ -16,7 +17,7 @@ import (
 
 // beforeReadOnly drains what the transaction has changed before it becomes READ ONLY.
 func (c *Conn) beforeReadOnly(ctx context.Context, p *rewrite.Plan) error {
-	if len(c.changes) == 0 || !slices.ContainsFunc(p.TxEvents, func(e rewrite.TxEvent) bool { return e.Kind == rewrite.TxReadOnly }) {
+	if len(c.changes) == 0 || !slices.ContainsFunc(p.TxEvents, func(e lex.TxEvent) bool { return e.Kind == lex.TxReadOnly }) {
 		return nil
 	}
 	if _, ok := c.Shared.Dialect.(dialect.ReadOnlyWatcher); !ok {

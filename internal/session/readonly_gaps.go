@@ -8,6 +8,7 @@ import (
 
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // A READ ONLY transaction (MySQL) may read a view over a counter table, lock rows in share mode
@@ -169,7 +170,7 @@ func (r *Run) runOnReadOnlyServer(ctx context.Context, refused error, snapshot b
 // locksRows reports whether the statement may lock what it reads, so that the plain one keeps
 // others from counting until the transaction ends. Anything but a query reads with locks.
 func (r *Run) locksRows() bool {
-	for _, t := range rewrite.Tokens(r.conn.Dialect().Lexis(), r.Plan.SQL) {
+	for _, t := range lex.Tokens(r.conn.Dialect().LexRules(), r.Plan.SQL) {
 		switch strings.ToUpper(r.Plan.SQL[t.Start:t.End]) {
 		case "(":
 			continue
@@ -179,7 +180,7 @@ func (r *Run) locksRows() bool {
 		}
 		break
 	}
-	return rewrite.ContainsFold(r.Plan.SQL, "for update") || rewrite.ContainsFold(r.Plan.SQL, "share")
+	return lex.ContainsFold(r.Plan.SQL, "for update") || lex.ContainsFold(r.Plan.SQL, "share")
 }
 
 // heldBare reports whether the transaction has found earlier that the tables have no slots.

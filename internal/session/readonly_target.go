@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // changesDrained reports whether the statement certainly changes rows of a counter table that it
@@ -57,7 +58,7 @@ func (r *Run) mayLock() bool {
 // words returns the statement's first tokens.
 func (r *Run) words(most int) (words []string) {
 	query := r.Plan.SQL
-	for _, t := range rewrite.Tokens(r.conn.Dialect().Lexis(), query) {
+	for _, t := range lex.Tokens(r.conn.Dialect().LexRules(), query) {
 		if words = append(words, query[t.Start:t.End]); len(words) > most {
 			break
 		}

@@ -272,7 +272,7 @@ func (c *Conn) keepRows(ctx context.Context, ch *rowChange) (seen bool, err erro
 	// Where the lock is there already its statement still keeps the columns of
 	// the slot table as they are.
 	p := ch.plan.variant(&rewrite.Plan{Class: rewrite.Drain, Drain: rewrite.DrainPlan{Tables: []rewrite.DrainTable{d}},
-		Reason: "a transaction reads a counter of a row that it has changed", SQL: ch.plan.SQL, Holes: ch.plan.Holes})
+		Reason: "a transaction reads a counter of a row that it has changed", SQL: ch.plan.SQL, Values: ch.plan.Values})
 	r := c.newRun(p, direct{c}, ch.call)
 	r.ofChanges = true
 	r.ahead = c.askAhead(ctx, ch)
@@ -341,7 +341,7 @@ func (r *Run) drainsFirst(ctx context.Context) (bool, error) {
 	}
 	cp, plan := *r, *r.Plan
 	drain := rewrite.DrainPlan{Tables: []rewrite.DrainTable{r.Plan.Increment.Row}}
-	cp.Plan, plan.Plan = &plan, &rewrite.Plan{Drain: drain, Holes: r.Plan.Holes}
+	cp.Plan, plan.Plan = &plan, &rewrite.Plan{Drain: drain, Values: r.Plan.Values}
 	err = cp.learnGrants(ctx)
 	return len(cp.ungranted) == 0, err
 }

@@ -1,6 +1,8 @@
 package session
 
-import "github.com/slotsql/slotsql/rewrite"
+import (
+	"github.com/slotsql/slotsql/rewrite/lex"
+)
 
 // ROLLBACK TO SAVEPOINT undoes changes of the transaction. What was remembered of those
 // (rowchange.go) is forgotten, and no row counts as locked or drained any more. If a savepoint is
@@ -16,18 +18,18 @@ type mark struct {
 const maxMarks = 256
 
 // mark notes that a savepoint has been set, released or rolled back to.
-func (h *history) mark(e rewrite.TxEvent) {
+func (h *history) mark(e lex.TxEvent) {
 	switch e.Kind {
-	case rewrite.TxSavepoint:
+	case lex.TxSavepoint:
 		if len(h.marks) >= maxMarks {
 			h.marks = append(h.marks[:0], h.marks[1:]...)
 		}
 		h.marks = append(h.marks, mark{e.Name, h.lastChange})
-	case rewrite.TxRelease:
+	case lex.TxRelease:
 		if i := h.markOf(e.Name); i >= 0 {
 			h.marks = h.marks[:i]
 		}
-	case rewrite.TxRollbackTo:
+	case lex.TxRollbackTo:
 		i := h.markOf(e.Name)
 		if i < 0 {
 			h.doubt()

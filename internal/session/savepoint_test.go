@@ -7,7 +7,7 @@ import (
 	"github.com/slotsql/slotsql/dialect/postgres"
 	"github.com/slotsql/slotsql/internal/config"
 	"github.com/slotsql/slotsql/internal/slots"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // What a ROLLBACK TO SAVEPOINT undoes is forgotten, and what has been found out about slots.
@@ -36,7 +36,7 @@ func TestMarks(t *testing.T) {
 				conn.bareRows[bareRow{key: fmt.Sprint(conn.lastChange)}] = conn.lastChange
 				continue
 			}
-			for _, e := range rewrite.TxEvents(conn.Shared.Dialect.Lexis(), query) {
+			for _, e := range lex.TxEvents(conn.Shared.Dialect.LexRules(), query) {
 				conn.mark(e)
 			}
 		}

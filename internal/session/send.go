@@ -64,7 +64,7 @@ func (t direct) querySQL(ctx context.Context, p *rewrite.Plan, c call) (driver.R
 			return rows, err
 		}
 	}
-	if (p.Drain.Proof != nil || p.Class == rewrite.Read && !p.Read.Anew) && len(c.options) == 0 && t.keeps(c.args) {
+	if (p.Drain.Proof != nil || p.Class == rewrite.Read && !p.Read.Reprepare) && len(c.options) == 0 && t.keeps(c.args) {
 		return t.queryUnpreparedOrKept(ctx, p.SQL, c.args)
 	}
 	return t.conn.ParentQuery(ctx, p.SQL, link.JoinArgs(c.options, c.args))
@@ -160,7 +160,7 @@ func (r *Run) sendCounted(ctx context.Context) (answer, int64, error) {
 }
 
 // sql returns the SQL of one of the plan's statements for this execution.
-func (r *Run) sql(b *rewrite.Bound) string { return b.SQL.Of(r.Plan.Holes) }
+func (r *Run) sql(b *rewrite.Bound) string { return b.SQL.Of(r.Plan.Values) }
 
 // execBound runs one of the plan's statements, and returns the number of rows affected.
 func (r *Run) execBound(ctx context.Context, b *rewrite.Bound) (driver.Result, int64, error) {

@@ -11,6 +11,7 @@ import (
 	"github.com/slotsql/slotsql/internal/catalog"
 	"github.com/slotsql/slotsql/internal/slots"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // This file finds the plan of a statement that has not been seen before among those of its shape:
@@ -40,14 +41,14 @@ type sharedPlan struct {
 // maxSharedPlans bounds the plans of one shape.
 const maxSharedPlans = 64
 
-var outlines = sync.Pool{New: func() any { return &rewrite.Outline{} }}
+var outlines = sync.Pool{New: func() any { return &lex.Shape{} }}
 
 // planShaped returns the plan of a statement that is in no cache: that of others of its
 // shape, or one made now.
 func (c *Conn) planShaped(ctx context.Context, query string) (*plan, error) {
-	sc, o := c.Schema, outlines.Get().(*rewrite.Outline)
+	sc, o := c.Schema, outlines.Get().(*lex.Shape)
 	defer outlines.Put(o)
-	if !o.Scan(sc.Planner.Dialect, query, sc.MayName) {
+	if !rewrite.ScanShape(sc.Planner.Dialect, o, query, sc.MayName) {
 		return c.planNow(ctx, query)
 	}
 	key := string(o.Key)
@@ -60,10 +61,10 @@ func (c *Conn) planShaped(ctx context.Context, query string) (*plan, error) {
 	if shared != nil {
 		made := &struct { // one piece of memory
 			plan
-			of    rewrite.Plan
-			holes rewrite.Holes
+			of     rewrite.Plan
+			values rewrite.FieldValues
 		}{plan: plan{source: query, tally: shared.tally, shadow: c.Shared.shadowOf(query), habit: shared.habit, learned: shared.learned}}
-		shared.Fill(o, &made.of, &made.holes)
+		shared.Fill(o, &made.of, &made.values)
 		p := &made.plan
 		p.Plan = &made.of
 		if c.Shared.repeats.seenBefore(query) {
@@ -80,7 +81,7 @@ func (c *Conn) planShaped(ctx context.Context, query string) (*plan, error) {
 
 // find returns the shared plan of a statement, nil for none. Due reports whether to make one:
 // that costs a few plannings, and waits for a second statement that it would be for.
-func (sh *shape) find(o *rewrite.Outline) (found *sharedPlan, due bool) {
+func (sh *shape) find(o *lex.Shape) (found *sharedPlan, due bool) {
 	s := sh.shared.Load()
 	if s == nil {
 		return nil, true
@@ -95,7 +96,7 @@ func (sh *shape) find(o *rewrite.Outline) (found *sharedPlan, due bool) {
 }
 
 // learn makes a shared plan from that of a statement.
-func (sh *shape) learn(pl *rewrite.Planner, o *rewrite.Outline, p *plan) {
+func (sh *shape) learn(pl *rewrite.Planner, o *lex.Shape, p *plan) {
 	shared := pl.Share(o, p.Plan)
 	if shared == nil {
 		sh.shared.Store(&sharedPlans{none: true})

@@ -118,7 +118,7 @@ func TestShapeLearns(t *testing.T) {
 	if second.learned != third.learned || second.habit == nil || second.habit != third.habit || second.tally != third.tally {
 		t.Error("statements of one shape do not share what is learned")
 	}
-	if second.Increment.SQL.Of(second.Holes) == third.Increment.SQL.Of(third.Holes) {
+	if second.Increment.SQL.Of(second.Values) == third.Increment.SQL.Of(third.Values) {
 		t.Error("statements of different rows have one increment")
 	}
 }
@@ -240,10 +240,10 @@ func TestShapeGroups(t *testing.T) {
 			if p.Group == nil {
 				t.Fatalf("%s: no group: %s", query, p.GroupReason)
 			}
-			if strings.Contains(query, "trace") && !strings.Contains(p.Group.SQL.Of(p.Holes), "trace") {
-				t.Errorf("%s: the comment is lost: %s", query, p.Group.SQL.Of(p.Holes))
+			if strings.Contains(query, "trace") && !strings.Contains(p.Group.SQL.Of(p.Values), "trace") {
+				t.Errorf("%s: the comment is lost: %s", query, p.Group.SQL.Of(p.Values))
 			}
-			return p.Group.Alike.Of(p.Holes)
+			return p.Group.SameSQL.Of(p.Values)
 		}
 		for range 3 { // planned, shared, from the cache
 			one := alike("UPDATE posts SET views = views + 1 WHERE id = 7")

@@ -94,7 +94,7 @@ func (r *Run) mayShareRows(co *rewrite.Coalesced, m *slots.Member, picker *slots
 func (r *Run) numberKey(key []rewrite.KeyNumber, into []int64) bool {
 	for i, k := range key {
 		if k.Arg == nil {
-			into[i] = k.Literal.Of(r.Plan.Holes)
+			into[i] = k.Literal.Of(r.Plan.Values)
 			continue
 		}
 		v, ok := r.value(*k.Arg)
@@ -294,7 +294,7 @@ func (r *Run) commonArgs(b []byte, args []rewrite.Arg) ([]byte, bool) {
 // adds returns what the execution adds to a counter, in units of its last digit.
 func (r *Run) adds(s rewrite.Share) (int64, bool) {
 	if s.Arg == nil {
-		return s.Literal.Of(r.Plan.Holes), true
+		return s.Literal.Of(r.Plan.Values), true
 	}
 	v, ok := r.value(*s.Arg)
 	if !ok {

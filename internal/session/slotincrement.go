@@ -106,9 +106,9 @@ type slotStatements struct {
 // slotStatements returns the statements for this execution, alone or as the leader of a batch.
 func (r *Run) slotStatements(lasting bool) slotStatements {
 	inc := r.Plan.Increment
-	st := slotStatements{inc.Add, &inc.Bound, inc.Firm}
+	st := slotStatements{inc.Add, &inc.Bound, inc.Holding}
 	if r.batch != nil {
-		st = slotStatements{inc.Coalesced.Add, &inc.Coalesced.Upsert, inc.Coalesced.Firm}
+		st = slotStatements{inc.Coalesced.Add, &inc.Coalesced.Upsert, inc.Coalesced.Holding}
 	}
 	if lasting && !r.conn.Shared.Traits.OneWriter {
 		st.update = inc.AddLocked
@@ -202,7 +202,7 @@ func (r *Run) rowOf(t *rewrite.Table, key []rewrite.KeyValue) (slots.RowKey, boo
 	for _, k := range key {
 		b = append(b, ',')
 		for i := range k.Parts {
-			b = append(b, k.Parts[i].Of(r.Plan.Holes)...)
+			b = append(b, k.Parts[i].Of(r.Plan.Values)...)
 			if i == len(k.Args) {
 				break
 			}

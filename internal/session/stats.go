@@ -80,7 +80,7 @@ func (s *Shared) countsOf(p *rewrite.Plan, query string) *counts {
 		return nil
 	}
 	c := tallies.Of(tally.Kind{Dialect: s.Dialect.Name(), Class: string(p.Class), Reason: p.Reason, Scope: p.DrainScope(), Tables: p.Tables})
-	c.examples.note(s.Dialect.Lexis(), query)
+	c.examples.note(s.Dialect.LexRules(), query)
 	return c
 }
 

@@ -144,7 +144,7 @@ func (s *stmt) plannedRun(ctx context.Context, args []driver.NamedValue, wantsRo
 // reprepare prepares the plan's SQL, which is about to run, unless the parent's statement has it
 // already.
 func (s *stmt) reprepare(ctx context.Context, p *rewrite.Plan) error {
-	if s.sql == p.SQL && !(p.Read.Anew && s.ran) {
+	if s.sql == p.SQL && !(p.Read.Reprepare && s.ran) {
 		s.ran = true
 		return nil
 	}

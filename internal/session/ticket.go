@@ -107,7 +107,7 @@ func (r *Run) mayDraw(ctx context.Context) (key string, inTx, ok bool, err error
 	if _, _, ok = r.member(ctx, args); !ok {
 		return "", inTx, false, nil
 	}
-	return g.Alike.Of(r.Plan.Holes) + "\x00" + string(args), inTx, true, nil
+	return g.SameSQL.Of(r.Plan.Values) + "\x00" + string(args), inTx, true, nil
 }
 
 // mayDrawInTx reports whether a transaction may draw from a block. It may not once it has touched

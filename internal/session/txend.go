@@ -6,6 +6,7 @@ import (
 
 	"github.com/slotsql/slotsql/internal/slots"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // However a transaction ends, noteTxEnd is called: for a driver.Tx, a statement sent as SQL in any
@@ -49,10 +50,10 @@ func (c *Conn) noteTxControl(plan *rewrite.Plan, err error) {
 	c.Tx.Doubt()
 	query, events := plan.SQL, plan.TxEvents
 	if events == nil {
-		events = rewrite.TxEvents(c.Dialect().Lexis(), query)
+		events = lex.TxEvents(c.Dialect().LexRules(), query)
 	}
 	for _, e := range events {
-		if e.Kind == rewrite.TxPrepared {
+		if e.Kind == lex.TxPrepared {
 			c.Shared.Expire() // it may have changed the schema
 		}
 	}
@@ -69,12 +70,12 @@ func (c *Conn) noteTxControl(plan *rewrite.Plan, err error) {
 	before := c.Tx
 	ddl := plan.Effects&rewrite.SchemaChange != 0 && plan.Effects&rewrite.SessionChange == 0 && single(query)
 	for _, e := range events {
-		if e.Kind == rewrite.TxEnds && slots.Commits(c.Shared.Dialect.Lexis(), query) {
+		if e.Kind == lex.TxEnds && slots.Commits(c.Shared.Dialect.LexRules(), query) {
 			c.trials.Committed()
 		}
 		c.noteTxEvent(e, ddl)
 	}
-	if c.Shared.Traits.OneWriter && len(events) == 1 && events[0].Kind == rewrite.TxMayEnd && single(query) {
+	if c.Shared.Traits.OneWriter && len(events) == 1 && events[0].Kind == lex.TxMayEnd && single(query) {
 		// SQLite has no routines: such a statement, an ALTER or DROP, leaves the transaction as it
 		// is.
 		c.Tx = before
@@ -89,27 +90,27 @@ func single(query string) bool {
 }
 
 // noteTxEvent notes what one statement has done to the transaction.
-func (c *Conn) noteTxEvent(e rewrite.TxEvent, ddl bool) {
+func (c *Conn) noteTxEvent(e lex.TxEvent, ddl bool) {
 	watched := c.Engine.Watcher != nil
 	c.NoteTx(e, ddl)
 	switch e.Kind {
-	case rewrite.TxBegins:
+	case lex.TxBegins:
 		if !watched {
 			c.noteTxEnd() // MySQL commits the previous one
 		}
 		c.beginBySQL(e)
-	case rewrite.TxEnds:
+	case lex.TxEnds:
 		c.noteTxEnd()
-	case rewrite.TxChanges:
+	case lex.TxChanges:
 		if c.Shared.Traits.DDLCommits {
 			c.noteTxEnd()
 		}
-	case rewrite.TxReadOnly:
+	case lex.TxReadOnly:
 		if watched {
 			c.restrict() // the server is asked
 		}
 		c.mayRefuse = true
-	case rewrite.TxMayEnd:
+	case lex.TxMayEnd:
 		if !watched {
 			c.noteTxDoubt()
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/slotsql/slotsql/internal/catalog"
 	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // A role may be allowed to lock or delete rows of a counter table, but not to UPDATE its counters
@@ -116,7 +117,7 @@ func (r *Run) refusedError(ctx context.Context, d *rewrite.DrainTable) error {
 // with the plain driver, either. EXPLAIN needs the same rights.
 func (r *Run) engineRefusal(ctx context.Context) error {
 	query := r.Plan.SQL
-	for i, t := range rewrite.Tokens(r.conn.Dialect().Lexis(), query) {
+	for i, t := range lex.Tokens(r.conn.Dialect().LexRules(), query) {
 		switch word := strings.ToUpper(query[t.Start:t.End]); {
 		case word == ";": // what follows would run
 			return nil
@@ -155,7 +156,7 @@ func (r *Run) explainDenied(d *rewrite.DrainTable, err error) error {
 	if !ok || err == nil || len(r.ungranted) == 0 || !right.DeniedRight(err) {
 		return err
 	}
-	if first := rewrite.Tokens(r.conn.Dialect().Lexis(), r.Plan.SQL); len(first) > 0 {
+	if first := lex.Tokens(r.conn.Dialect().LexRules(), r.Plan.SQL); len(first) > 0 {
 		switch strings.ToUpper(r.Plan.SQL[first[0].Start:first[0].End]) {
 		case "UPDATE", "INSERT":
 			return err

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/slotsql/slotsql/internal/session"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // An answer that is larger is not compared.
@@ -73,7 +73,7 @@ const (
 
 // differs compares an answer with another one, and says what differs. Rows
 // count in their order where the statement gives them one.
-func (a *answer) differs(b *answer, text rewrite.Repeat, counters []string) (likeness, string) {
+func (a *answer) differs(b *answer, text lex.Repeat, counters []string) (likeness, string) {
 	if !slices.Equal(a.columns, b.columns) {
 		return different, fmt.Sprintf("columns %q, but %q when rewritten", a.columns, b.columns)
 	}

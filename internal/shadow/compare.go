@@ -12,6 +12,7 @@ import (
 	"github.com/slotsql/slotsql/internal/session"
 	"github.com/slotsql/slotsql/internal/tally"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // errSnapshotOpen means that the transaction of a comparison could not be ended:
@@ -62,7 +63,7 @@ func (w *Shadower) plan(ctx context.Context, dry *session.Conn, t *tracked) (*ve
 		})
 	}
 	if p.read {
-		p.repeat = rewrite.Repeatable(w.on.Dialect.Lexis(), t.sql)
+		p.repeat = lex.Repeatable(w.on.Dialect.LexRules(), t.sql)
 	}
 	w.known(t, p)
 	return p, nil
@@ -214,7 +215,7 @@ func (c *comparison) judge(ctx context.Context, asIs, rewritten *answer) error {
 			t.leave("the query returns different results each time")
 			return nil
 		}
-		if v, _ := asIs.differs(again, rewrite.Repeat{Ordered: true}, nil); v != same {
+		if v, _ := asIs.differs(again, lex.Repeat{Ordered: true}, nil); v != same {
 			t.leave("the query returns different results each time")
 			return nil
 		}

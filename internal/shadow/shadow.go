@@ -17,6 +17,7 @@ import (
 	"github.com/slotsql/slotsql/internal/session"
 	"github.com/slotsql/slotsql/internal/tally"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // A table with mode shadow is no counter table to the application's
@@ -37,7 +38,7 @@ import (
 // Shadower is the shadow of one connector.
 type Shadower struct {
 	on, dry *session.Shared
-	names   *rewrite.NameIndex // of the tables in shadow
+	names   *lex.NameIndex // of the tables in shadow
 	sample  float64
 	begin   []string // of the transaction that two reads are compared in
 	end     []string
@@ -71,7 +72,7 @@ type verdict struct {
 	tally   *counted // nil: it concerns no table in shadow
 	tables  []string // concerned
 	read    bool     // it would be rewritten, and may be compared
-	repeat  rewrite.Repeat
+	repeat  lex.Repeat
 	changes int64         // of the schema, when it was planned
 	logged  atomic.Uint64 // differences
 }
@@ -111,7 +112,7 @@ func New(on *session.Shared) *Shadower {
 	for _, t := range tables {
 		names = append(names, t.Table)
 	}
-	w.names = rewrite.NewNameIndex(names)
+	w.names = lex.NewNameIndex(names)
 	return w
 }
 
@@ -125,9 +126,9 @@ func (w *Shadower) Planner() *session.Shared { return w.dry }
 func (w *Shadower) Statement(query string) any {
 	named := w.names.In(query)
 	if views := w.dry.Names.Views.Load(); views != nil {
-		named = named || slices.ContainsFunc(*views, func(name string) bool { return rewrite.ContainsFold(query, name) })
+		named = named || slices.ContainsFunc(*views, func(name string) bool { return lex.ContainsFold(query, name) })
 	}
-	if !named && !rewrite.EscapedNames(w.on.Dialect.Lexis(), query) {
+	if !named && !lex.EscapedNames(w.on.Dialect.LexRules(), query) {
 		return nil
 	}
 	return &tracked{sql: query}

@@ -15,7 +15,7 @@ import (
 	"github.com/slotsql/slotsql/internal/config"
 	"github.com/slotsql/slotsql/internal/fake"
 	"github.com/slotsql/slotsql/internal/session"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // recording is a parent's connection that remembers what it is sent.
@@ -275,28 +275,28 @@ func TestShadowDiffers(t *testing.T) {
 	}
 	row := func(v ...driver.Value) []driver.Value { return v }
 	one, two := row(int64(1), int64(10)), row(int64(2), int64(20))
-	ordered, limited := rewrite.Repeat{Ordered: true}, rewrite.Repeat{Ordered: true, Limited: true}
+	ordered, limited := lex.Repeat{Ordered: true}, lex.Repeat{Ordered: true, Limited: true}
 	typed := table(one, two)
 	typed.types = []session.ColumnType{{Name: "INT"}, {Name: "BIGINT"}}
 	named := table(one, two)
 	named.columns = []string{"id", "views"}
 	for i, c := range []struct {
 		a, b   *answer
-		repeat rewrite.Repeat
+		repeat lex.Repeat
 		want   likeness
 		what   string
 	}{
 		{table(one, two), table(one, two), ordered, same, ""},
-		{table(one, two), table(two, one), rewrite.Repeat{}, same, ""},
+		{table(one, two), table(two, one), lex.Repeat{}, same, ""},
 		{table(one, two), table(two, one), ordered, undecided, ""},
-		{table(one, two), table(one), rewrite.Repeat{}, different, "2 rows, but 1"},
-		{table(one, one, two), table(one, two, two), rewrite.Repeat{}, different, "a row, column id: 1, but 2"},
+		{table(one, two), table(one), lex.Repeat{}, different, "2 rows, but 1"},
+		{table(one, one, two), table(one, two, two), lex.Repeat{}, different, "a row, column id: 1, but 2"},
 		{table(one, two), table(row(int64(1), int64(11)), two), ordered, different, "row 1, column Views: 10, but 11"},
 		{table(one, two), table(one, row(int64(2), "20")), ordered, different, "row 2, column Views: 20, but 20"},
 		{table(one, two), table(one, row(int64(2), nil)), ordered, different, "NULL"},
 		{table(one), table(row(int64(3), int64(10))), limited, undecided, ""},
 		{table(one), table(row(int64(1), int64(11))), limited, different, "row 1, column Views"},
-		{table(one), table(row("secret", int64(10))), rewrite.Repeat{}, different, "a row, column id"},
+		{table(one), table(row("secret", int64(10))), lex.Repeat{}, different, "a row, column id"},
 		{table(one, two), typed, ordered, different, "type of column Views: INT as <nil>, but BIGINT"},
 		{table(one, two), named, ordered, different, "columns"},
 	} {

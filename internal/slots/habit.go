@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // A Habit is what has been seen of transactions with statements of one form, whatever their
@@ -70,9 +71,9 @@ func (hs *Habits) Of(d rewrite.Dialect, p *rewrite.Plan, sql string) *Habit {
 // formOf returns a statement without its literals.
 func formOf(d rewrite.Dialect, sql string) string {
 	var b strings.Builder
-	for _, t := range rewrite.Tokens(d.Lexis(), sql) {
+	for _, t := range lex.Tokens(d.LexRules(), sql) {
 		switch t.Kind {
-		case rewrite.NumberTok, rewrite.StringTok:
+		case lex.Number, lex.String:
 			b.WriteString("? ")
 		default:
 			b.WriteString(sql[t.Start:t.End])
@@ -173,8 +174,8 @@ func (ts *Trials) Committed() {
 }
 
 // Commits reports whether a statement that ends a transaction commits it.
-func Commits(lx *rewrite.Lexis, sql string) bool {
-	t := rewrite.NewScanner(lx, sql).Next()
+func Commits(lx *lex.Rules, sql string) bool {
+	t := lex.NewScanner(lx, sql).Next()
 	return strings.EqualFold(sql[t.Start:t.End], "COMMIT") || strings.EqualFold(sql[t.Start:t.End], "END")
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/slotsql/slotsql/internal/session"
 	"github.com/slotsql/slotsql/internal/verify"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // TableStatus is what Check found of one configured table.
@@ -155,7 +156,7 @@ func CheckSchema(d dialect.Dialect, cfg *config.Config, schema string) ([]TableS
 			named[parts[len(parts)-1]] = true
 		}
 		read := dialect.Viewed{Table: t.Table, Routines: t.Table.Counter.Options.Routines}
-		for _, name := range dialect.ViewsOver(read, f.Views, dialect.SpelledAnywhere, rewrite.Spelled) {
+		for _, name := range dialect.ViewsOver(read, f.Views, dialect.SpelledAnywhere, lex.Spelled) {
 			status.Views = append(status.Views, catalog.ViewStatus{View: name, Named: named[name]})
 		}
 		status.Unnamed = catalog.ViewsUnnamed(t.Config, status.Views)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // foreign are placeholders as drivers and tools of other languages write them:
@@ -27,7 +28,7 @@ var (
 // the dialect's parser takes as it is meant is left as it is, and so is one that
 // it does not take without foreign placeholders either.
 func Adapt(d rewrite.Dialect, sql string) string {
-	lx := d.Lexis()
+	lx := d.LexRules()
 	other := lx.DollarParam && atNamed.MatchString(sql) || !lx.DollarParam && !lx.NamedParam && numbered.MatchString(sql)
 	if !other {
 		if _, err := d.Parse(sql); err == nil {
@@ -47,13 +48,13 @@ func Adapt(d rewrite.Dialect, sql string) string {
 // replace writes the dialect's placeholders wherever a foreign one stands
 // outside strings, quoted names and comments.
 func replace(d rewrite.Dialect, sql string) string {
-	if d.Lexis().HashComment {
+	if d.LexRules().HashComment {
 		sql = mybatis.ReplaceAllString(sql, "?") // before # begins a comment
 	}
 	var b strings.Builder
 	n, last := 0, 0
 	names := map[string]int{}
-	for _, sp := range foreign.FindAllStringIndex(mask(d.Lexis(), sql), -1) {
+	for _, sp := range foreign.FindAllStringIndex(mask(d.LexRules(), sql), -1) {
 		token := sql[sp[0]:sp[1]]
 		if sp[0] > 0 && (sql[sp[0]-1] == ':' || sql[sp[0]-1] == '@') {
 			continue // a cast, a variable of the system
@@ -73,12 +74,12 @@ func replace(d rewrite.Dialect, sql string) string {
 }
 
 // mask puts blanks in the place of everything but code, byte by byte.
-func mask(lx *rewrite.Lexis, sql string) string {
+func mask(lx *lex.Rules, sql string) string {
 	out := []byte(strings.Repeat(" ", len(sql)))
-	for _, t := range rewrite.Tokens(lx, sql) {
+	for _, t := range lex.Tokens(lx, sql) {
 		switch t.Kind {
-		case rewrite.StringTok, rewrite.QuotedIdent, rewrite.NumberTok:
-		case rewrite.Bad:
+		case lex.String, lex.QuotedIdent, lex.Number:
+		case lex.Bad:
 			if t.End-t.Start > 1 && t.End == len(sql) && strings.ContainsAny(sql[t.Start:t.Start+1], "'\"`") {
 				break // a quote that does not end
 			}

@@ -28,7 +28,7 @@ func TestOrder(t *testing.T) {
 			"\t\t     6 Query\tUPDATE users SET karma = karma + 1 WHERE id = 3",
 		}, "\n") + "\n"
 	o := NewOrder(mysql.New())
-	form, err := Read(strings.NewReader(log), mysql.New().Lexis(), func(st Statement) error { o.Add(st); return nil })
+	form, err := Read(strings.NewReader(log), mysql.New().LexRules(), func(st Statement) error { o.Add(st); return nil })
 	if err != nil || form.Name != "mysql-general" {
 		t.Fatal(form, err)
 	}

@@ -68,7 +68,7 @@ func TestRead(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var got []string
-			form, err := Read(strings.NewReader(c.sql), dialects[c.dialect].Lexis(), func(st Statement) error {
+			form, err := Read(strings.NewReader(c.sql), dialects[c.dialect].LexRules(), func(st Statement) error {
 				s := fmt.Sprintf("%d: %s", st.Line, st.SQL)
 				if st.Time > 0 {
 					s += fmt.Sprintf(" %v/%v", st.Time, st.Lock)
@@ -93,7 +93,7 @@ func TestRead(t *testing.T) {
 }
 
 func TestReadFails(t *testing.T) {
-	lx := dialects["mysql"].Lexis()
+	lx := dialects["mysql"].LexRules()
 	stop := fmt.Errorf("enough")
 	for _, sql := range []string{"SELECT 1; SELECT 2", "SELECT 1\nSELECT 2", "- sql: SELECT 1\n",
 		"LOG:  statement: SELECT 1\n", "\t\t   5 Query\tSELECT 1\n"} {
@@ -112,7 +112,7 @@ func TestReadFails(t *testing.T) {
 func TestLongLine(t *testing.T) {
 	sql := "LOG:  statement: SELECT '" + strings.Repeat("x", maxSQL) + "'\nLOG:  statement: SELECT 2\n"
 	var got []int
-	if _, err := Read(strings.NewReader(sql), dialects["postgres"].Lexis(), func(st Statement) error {
+	if _, err := Read(strings.NewReader(sql), dialects["postgres"].LexRules(), func(st Statement) error {
 		got = append(got, len(st.SQL))
 		return nil
 	}); err != nil || len(got) != 2 || got[0] > maxSQL+peekBytes || got[1] != len("SELECT 2") {
@@ -134,7 +134,7 @@ func FuzzRead(f *testing.F) {
 			d = dialects["sqlite"]
 		}
 		last := 0
-		_, _ = Read(strings.NewReader(sql), d.Lexis(), func(st Statement) error {
+		_, _ = Read(strings.NewReader(sql), d.LexRules(), func(st Statement) error {
 			if st.Line < last || strings.TrimSpace(st.SQL) == "" || st.Time < 0 || st.Lock < 0 || st.Time > 1e9*time.Second {
 				t.Errorf("after line %d: %+v", last, st)
 			}

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // maxShape is how much of a statement a report shows.
@@ -14,7 +14,7 @@ const maxShape = 400
 // literal and placeholder as ?, lists of them as one. No value of the
 // application's data survives. Statements that differ in values only have the
 // same shape.
-func Shape(lx *rewrite.Lexis, sql string) string {
+func Shape(lx *lex.Rules, sql string) string {
 	line := strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || r == unicode.ReplacementChar {
 			return ' '
@@ -30,24 +30,24 @@ func Shape(lx *rewrite.Lexis, sql string) string {
 // Key is the same for statements that differ in values, white space, letter
 // case or quotes around names only: as an application writes them, and as a
 // server's statistics do.
-func Key(lx *rewrite.Lexis, sql string) string {
+func Key(lx *lex.Rules, sql string) string {
 	return strings.Join(tokens(lx, sql, true), " ")
 }
 
 // tokens returns a statement's tokens without values. To show them each has a space
 // before it that had one; as a key they are bare.
-func tokens(lx *rewrite.Lexis, sql string, key bool) []string {
+func tokens(lx *lex.Rules, sql string, key bool) []string {
 	var out []string
 	last := 0
-	for _, t := range rewrite.Tokens(lx, sql) {
+	for _, t := range lex.Tokens(lx, sql) {
 		s := sql[t.Start:t.End]
-		if key && t.Kind == rewrite.QuotedIdent && len(s) > 2 {
+		if key && t.Kind == lex.QuotedIdent && len(s) > 2 {
 			s = s[1 : len(s)-1]
 		}
 		switch t.Kind {
-		case rewrite.StringTok, rewrite.NumberTok, rewrite.ParamTok, rewrite.Bad:
+		case lex.String, lex.Number, lex.Param, lex.Bad:
 			s = "?"
-		case rewrite.Operator:
+		case lex.Operator:
 			if s[0] != '?' {
 				s = strings.TrimSuffix(s, "?") // a placeholder of another kind
 				if len(s) < t.End-t.Start {

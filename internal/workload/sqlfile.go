@@ -9,7 +9,7 @@ import (
 	"github.com/goccy/go-yaml/parser"
 
 	"github.com/slotsql/slotsql/dialect"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // verb is what a statement begins with.
@@ -20,7 +20,7 @@ var verb = regexp.MustCompile(
 
 // readSQL reads statements that end with a semicolon. Where no line ends with
 // one and every line begins as a statement does, each line is one.
-func readSQL(lexis *rewrite.Lexis, sql string, f func(Statement) error) (Form, error) {
+func readSQL(lexRules *lex.Rules, sql string, f func(Statement) error) (Form, error) {
 	if single, ok := perLine(sql); ok {
 		for i, line := range single {
 			if line == "" {
@@ -33,7 +33,7 @@ func readSQL(lexis *rewrite.Lexis, sql string, f func(Statement) error) (Form, e
 		return formLines, nil
 	}
 	var failed error
-	err := dialect.EachStatement(lexis, sql, func(st dialect.SchemaStatement) error {
+	err := dialect.EachStatement(lexRules, sql, func(st dialect.SchemaStatement) error {
 		if t := strings.TrimSpace(st.SQL); t != "" && failed == nil {
 			failed = f(Statement{SQL: t, Line: st.Line})
 		}

@@ -7,7 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // Placeholders of every style become the dialect's own; what is none stays.
@@ -54,18 +54,18 @@ func TestShape(t *testing.T) {
 		{"postgres", "UPDATE a SET n=n+? WHERE id=?", "UPDATE a SET n=n+ ? WHERE id= ?"},
 		{"sqlite", "SELECT [a]\u2028FROM b WHERE c = :name", "SELECT [a] FROM b WHERE c = ?"},
 	} {
-		if got := strings.ReplaceAll(Shape(dialects[c.dialect].Lexis(), c.sql), "  ", " "); got != c.want {
+		if got := strings.ReplaceAll(Shape(dialects[c.dialect].LexRules(), c.sql), "  ", " "); got != c.want {
 			t.Errorf("%s\ngot  %s\nwant %s", c.sql, got, c.want)
 		}
 	}
-	if got := Shape(dialects["mysql"].Lexis(), "SELECT "+strings.Repeat("column, ", 1000)); utf8.RuneCountInString(got) > maxShape+3 {
+	if got := Shape(dialects["mysql"].LexRules(), "SELECT "+strings.Repeat("column, ", 1000)); utf8.RuneCountInString(got) > maxShape+3 {
 		t.Errorf("%d runes", utf8.RuneCountInString(got))
 	}
 }
 
 // What a server's statistics write is what the application sent.
 func TestKey(t *testing.T) {
-	lx := dialects["mysql"].Lexis()
+	lx := dialects["mysql"].LexRules()
 	a, b := Key(lx, "UPDATE `posts` SET `views` = `views` + ? WHERE ID = ?"), Key(lx, "update posts set views=views+1 where id=7")
 	if a != b {
 		t.Errorf("%s\n%s", a, b)
@@ -89,16 +89,16 @@ func FuzzShape(f *testing.F) {
 			d = dialects["sqlite"]
 		}
 		const secret = "hunter2"
-		whole := !slices.ContainsFunc(rewrite.Tokens(d.Lexis(), sql), func(t rewrite.Token) bool { return t.Kind == rewrite.Bad })
+		whole := !slices.ContainsFunc(lex.Tokens(d.LexRules(), sql), func(t lex.Token) bool { return t.Kind == lex.Bad })
 		if !whole || strings.Contains(sql, secret) {
 			return
 		}
-		got := Shape(d.Lexis(), sql+"\n'"+secret+"'")
+		got := Shape(d.LexRules(), sql+"\n'"+secret+"'")
 		if strings.Contains(got, secret) || strings.ContainsFunc(got, unicode.IsControl) || utf8.RuneCountInString(got) > maxShape+3 ||
 			!utf8.ValidString(got) {
 			t.Errorf("%q becomes %q", sql, got)
 		}
-		if strings.Contains(Key(d.Lexis(), sql+"\n'"+secret+"'"), strings.ToUpper(secret)) {
+		if strings.Contains(Key(d.LexRules(), sql+"\n'"+secret+"'"), strings.ToUpper(secret)) {
 			t.Errorf("the key of %q holds a literal", sql)
 		}
 		Adapt(d, sql)

@@ -13,7 +13,7 @@ import (
 	"io"
 	"time"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // Statement is one statement of a file, or of a server's statistics.
@@ -58,7 +58,7 @@ const (
 // Read calls f for each statement of r, in the file's order, and says how the
 // file was read. An error of f ends it. Logs are read as they come; a file of
 // SQL or YAML is held in memory, and may have 256 MiB.
-func Read(r io.Reader, lexis *rewrite.Lexis, f func(Statement) error) (Form, error) {
+func Read(r io.Reader, lexRules *lex.Rules, f func(Statement) error) (Form, error) {
 	b := bufio.NewReaderSize(r, peekBytes)
 	head, err := b.Peek(peekBytes)
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, bufio.ErrBufferFull) {
@@ -87,5 +87,5 @@ func Read(r io.Reader, lexis *rewrite.Lexis, f func(Statement) error) (Form, err
 	if form == formYAML {
 		return form, readYAML(text, f)
 	}
-	return readSQL(lexis, string(text), f)
+	return readSQL(lexRules, string(text), f)
 }

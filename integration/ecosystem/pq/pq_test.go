@@ -25,8 +25,8 @@ func TestSession(t *testing.T) {
 		"TestColdRowsAsPlain/postgres":                "the same",
 		"TestCopyFromOfTheRawConnection":              "a test of pgx: lib/pq has no CopyFrom",
 		"TestDrainsHoldAllServerConnections":          "arguments take lib/pq two round trips, which a pooler of transactions may give to two sessions",
-		"TestJudgedFoldsNothing/postgres/alone":       "lib/pq does not send several statements in one round trip, so the rows are drained",
-		"TestJudgedFoldsNothing/postgres/transaction": "the same",
+		"TestByTotalsFoldsNothing/postgres/alone":       "lib/pq does not send several statements in one round trip, so the rows are drained",
+		"TestByTotalsFoldsNothing/postgres/transaction": "the same",
 		"TestPgxOptions":                              "a test of pgx: arguments that are its options",
 		"TestPointReadsProbe":                         "a test of pgx: it looks at the statements that pgx keeps prepared",
 	})

@@ -1,0 +1,61 @@
+package rewrite
+
+import "github.com/slotsql/slotsql/rewrite/lex"
+
+// multi plans several statements in one call. When every one of them runs as it
+// is, so does the whole; otherwise they are run one by one.
+func (pl *Planner) multi(sql string, tokens []lex.Token, spans []lex.Span) (*Plan, error) {
+	out := &Plan{Class: Multi, SQL: sql, Effects: pl.effectsOf(sql, tokens)}
+	asIs, base := true, 0
+	missing := &MissingError{}
+	for _, sp := range spans {
+		part := sql[sp.Start:sp.End]
+		plan, err := pl.Plan(part)
+		if m, ok := err.(*MissingError); ok {
+			missing.Names = append(missing.Names, m.Names...)
+			continue
+		}
+		src := newSource(pl.Dialect.LexRules(), part)
+		pt := Part{Plan: plan, SQL: part, ArgBase: base, Params: src.inputs()}
+		for _, e := range lex.TxEvents(pl.Dialect.LexRules(), part) {
+			pt.TxBegin, pt.TxEnd = e.Kind == lex.TxBegins, e.Kind == lex.TxEnds
+		}
+		base += src.inputs()
+		out.Effects |= plan.Effects
+		pt.Dynamic = DynamicOf(pl.Dialect, part) != nil
+		asIs = asIs && plan.AsIs() && !changesReading(plan, part) && !pt.Dynamic && plan.Effects&TicketRecall == 0
+		if plan.Class == Refused {
+			// Before its first part has run.
+			return &Plan{Class: Refused, SQL: sql, Tables: plan.Tables, Reason: plan.Reason, Effects: out.Effects}, nil
+		}
+		out.Parts = append(out.Parts, pt)
+		for _, t := range plan.Tables {
+			out.Tables = appendNew(out.Tables, t)
+		}
+		if plan.Reason != "" && out.Reason == "" {
+			out.Reason = plan.Reason
+		}
+	}
+	if len(missing.Names) > 0 {
+		return nil, missing
+	}
+	if asIs {
+		for _, part := range out.Parts {
+			for i := range part.Plan.Base.Changes {
+				out.Base.Changes = append(out.Base.Changes, DrainAll(pl.Dialect, part.Plan.Base.Changes[i].Table))
+			}
+		}
+		out.Class, out.Parts, out.Base.Several = AdditiveBase, nil, true
+		if len(out.Tables) == 0 {
+			out.Class = PassThrough
+		}
+	}
+	return out, nil
+}
+
+// changesReading reports whether a part may change the rules by which the parts
+// after it are read, so that they have to be planned when it has run.
+func changesReading(plan *Plan, part string) bool {
+	names := func(word string) bool { return lex.ContainsFold(part, word) }
+	return plan.Effects&SessionChange != 0 && (names("sql_mode") || names("charset") || names("character") || names("names"))
+}

@@ -1,0 +1,199 @@
+package rewrite
+
+import (
+	"strings"
+
+	"github.com/slotsql/slotsql/rewrite/lex"
+)
+
+// A slotted upsert evaluates the application's WHERE, and when it affects no row
+// the application's own SQL evaluates it again. Queries that are split evaluate
+// it in each of their parts, and a statement that many executions share evaluates
+// it once for all. That is exact for a stable expression, one whose last evaluation
+// could have been the only one: it has no side effect, and its value depends only on
+// its operands, the rows and the time of the statement. (PostgreSQL calls such
+// functions immutable or stable.) All others are volatile: RAND(), functions with
+// side effects, and functions that depend on the previous statement, such as
+// ROW_COUNT(). A function that is not known to be stable counts as volatile: a
+// statement that calls it runs once, as the application wrote it.
+
+// Stable lists what is known to be stable in a dialect.
+type Stable struct {
+	// Functions are the functions, in lower case and without schema.
+	Functions map[string]bool
+	// Operators are operators and further forms of expression, as Expr.Op has
+	// them; nil where a program cannot define any, and all are but Others.
+	Operators map[string]bool
+	// Others are operators and forms of expression that are volatile.
+	Others map[string]bool
+	// Types are the types that any value may be cast to; nil for all. What is
+	// cast to another type may go through a function of the database's own,
+	// unless it is a string or a placeholder, which that type itself reads.
+	Types map[string]bool
+}
+
+// Names returns the set of the names in a list, blanks apart, and of more names.
+func Names(list string, more ...string) map[string]bool {
+	out := lex.WordSet(list)
+	for _, name := range more {
+		out[name] = true
+	}
+	return out
+}
+
+// stable is what the dialect lists, nothing if it has no list.
+func (p *planning) stable() *Stable {
+	if s := p.d.Traits().Stable; s != nil {
+		return s
+	}
+	return &Stable{}
+}
+
+// volatile says why an expression must be evaluated only once, or "".
+func (p *planning) volatile(sc *scope, e *Expr) string { return p.volatileBut(sc, e, nil) }
+
+// volatileBut is volatile with further functions allowed.
+func (p *planning) volatileBut(sc *scope, e *Expr, also map[string]bool) string {
+	if e == nil {
+		return ""
+	}
+	known := p.stable()
+	why := ""
+	e.Walk(func(x *Expr) bool {
+		if why != "" {
+			return false
+		}
+		switch x.Kind {
+		case ColumnRef:
+			if len(x.Name) > 1 && p.d.Traits().WholeRow && !p.namesColumn(sc, x.Name) {
+				// A function of one row may be written as a column of it.
+				why = "names " + nameText(x.Name) + ", which may be a function"
+			}
+		case Excluded:
+			why = "names the row of an INSERT"
+		case Call:
+			if !known.Functions[x.Op] && !also[x.Op] {
+				why = "calls " + x.Op + "(), which may return another value or have a side effect each time it is called"
+			}
+		case Binary, Unary, Opaque:
+			why = p.volatileForm(known, x)
+		case Subquery:
+			why = p.volatileQuery(sc, x.Query)
+		}
+		return why == ""
+	})
+	return why
+}
+
+func (p *planning) volatileForm(known *Stable, e *Expr) string {
+	op, _, _ := strings.Cut(e.Op, " any")
+	op, _, _ = strings.Cut(op, " all")
+	op, _, _ = strings.Cut(op, " some")
+	switch {
+	case e.Kind == Opaque && strings.EqualFold(e.Op, "cast") && len(e.Args) == 1:
+		v := unparen(e.Args[0])
+		if known.Types == nil || v.Kind == String || v.Kind == Param || v.Kind == Null || known.Types[typeName(p.castType(e))] {
+			return ""
+		}
+		return "casts to a type that is not built in"
+	case known.Others[op], known.Operators != nil && !known.Operators[op]:
+		if op == "" {
+			op = "a form of expression"
+		}
+		return "has " + op + ", which may return another value each time"
+	}
+	return ""
+}
+
+// typeName takes the modifiers off the name of a type.
+func typeName(s string) string {
+	for strings.HasSuffix(s, "[]") {
+		s = strings.TrimSuffix(s, "[]")
+	}
+	if before, rest, ok := strings.Cut(s, "("); ok {
+		_, after, _ := strings.Cut(rest, ")")
+		s = before + after
+	}
+	return strings.TrimPrefix(strings.Join(strings.Fields(s), " "), "pg_catalog.")
+}
+
+// namesColumn reports whether a qualified name is a column of a source.
+func (p *planning) namesColumn(sc *scope, name []Ident) bool {
+	qualifier, column := name[len(name)-2], name[len(name)-1]
+	for s := sc; s != nil; s = s.parent {
+		for _, b := range s.bindings {
+			if !p.sameLabel(qualifier, b.label) {
+				continue
+			}
+			for _, c := range p.d.Traits().SystemColumns {
+				if p.d.SameColumn(column, c) {
+					return true
+				}
+			}
+			has, err := p.hasColumn(b, column)
+			return err == nil && has == yes
+		}
+	}
+	return false
+}
+
+// volatileQuery is volatile of a query: it has to read tables, with stable expressions.
+func (p *planning) volatileQuery(sc *scope, q *Select) string {
+	const form = "has a subquery of a form that slotsql does not analyze"
+	if q == nil || q.Lock || q.Into || len(q.With) > 0 || p.src.hasWord("TABLESAMPLE") {
+		return form
+	}
+	for _, o := range q.Operands {
+		if why := p.volatileQuery(sc, o); why != "" {
+			return why
+		}
+	}
+	inner := p.newScope(sc, nil, q.From)
+	for _, s := range q.From {
+		if why := p.volatileSource(inner, s); why != "" {
+			return why
+		}
+	}
+	lists := append([][]*Expr{q.DistinctOn, {q.Where, q.Having}, q.GroupBy, q.Windows, q.OrderBy, q.Limit}, q.Values...)
+	for _, it := range q.Items {
+		lists = append(lists, []*Expr{it.Expr})
+	}
+	for _, list := range lists {
+		for _, e := range list {
+			if why := p.volatile(inner, e); why != "" {
+				return why
+			}
+		}
+	}
+	return ""
+}
+
+func (p *planning) volatileSource(sc *scope, s *Source) string {
+	switch {
+	case s == nil:
+		return ""
+	case s.Left != nil || s.Right != nil:
+		for _, side := range []*Source{s.Left, s.Right} {
+			if why := p.volatileSource(sc, side); why != "" {
+				return why
+			}
+		}
+		return p.volatile(sc, s.On)
+	case s.Select != nil:
+		return p.volatileQuery(sc.parent, s.Select)
+	case len(s.Name) == 0 || p.findCTE(sc, s.Name) != nil:
+		return "has a subquery of something other than a table"
+	}
+	if t, known := p.lookup(s.Name); known && (t == nil || t.IsView || t.Triggers.Ruled) {
+		return "has a subquery of " + nameText(s.Name) + ", which may call functions"
+	}
+	return ""
+}
+
+func nameText(name []Ident) string {
+	parts := make([]string, len(name))
+	for i, n := range name {
+		parts[i] = n.Name
+	}
+	return strings.Join(parts, ".")
+}
