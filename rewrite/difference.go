@@ -158,7 +158,7 @@ func (d *differ) safe(e *Expr) bool {
 func (d *differ) exact(e *Expr) bool {
 	x := unparen(e)
 	switch {
-	case x.Kind == Null:
+	case x.Kind == Null, isCondition(x):
 		return true
 	case x.Kind == Number:
 		return !strings.ContainsAny(d.src.sql[x.Start:x.End], "eExX.")
@@ -172,6 +172,21 @@ func (d *differ) exact(e *Expr) bool {
 	case x.Kind == Opaque && x.Case != nil:
 		return (x.Case.Else == nil || d.exact(x.Case.Else)) &&
 			!slices.ContainsFunc(x.Case.Whens, func(w When) bool { return !d.exact(w.Then) })
+	}
+	return false
+}
+
+// isCondition reports whether an expression is true, false or NULL: where that can be summed, it is 1 or 0.
+func isCondition(x *Expr) bool {
+	switch x.Kind {
+	case In:
+		return true
+	case Binary:
+		return x.Op == "AND" || x.Op == "OR" || x.Op != "" && comparison[x.Op] || nullTest(x) != nil
+	case Unary:
+		return x.Op == "NOT"
+	case Opaque:
+		return nullTest(x) != nil || equalFold(x.Op, "between")
 	}
 	return false
 }

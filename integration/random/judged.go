@@ -11,9 +11,13 @@ func (g *generator) judged() string {
 	any := func() string { return g.quote(either(g, t.counters()).name) }
 	value := func() string {
 		c := any()
-		switch g.IntN(8) {
+		switch g.IntN(9) {
 		case 0, 1:
 			return c
+		case 8:
+			if !g.pg() {
+				return g.judgement(t)
+			}
 		case 2:
 			return "COALESCE(" + c + ", " + any() + ", 1)"
 		case 3:
