@@ -263,6 +263,11 @@ func (r *readsRun) query(t *testing.T, s random.Step, sum *readsTally) ([]twin.D
 	start := time.Now()
 	plain, wrapped := r.both(t, s, rollback)
 	sum.slow(time.Since(start), s)
+	if s.Prepared && len(s.Args) == 0 && ungrouped[twin.Class(plain.Err)] && wrapped.Err == nil {
+		// Prepared, MariaDB takes fewer expressions for those that GROUP BY names.
+		s.Prepared = false
+		plain, wrapped = r.both(t, s, rollback)
+	}
 	class := twin.Class(plain.Err)
 	if class != "none" {
 		sum.errors["refused: "+class]++

@@ -48,8 +48,7 @@
 //     select lists and *: item.go, itemname.go, outname.go, outputs.go
 //   - the forms that stand for a counter: a total in its place (readexpr.go), a table as a
 //     query of totals (derive.go, derivekey.go), a row as a whole (wholerow.go), aggregates
-//     over a table (sums.go, groupsums.go, difference.go; what the last two share:
-//     regrouped.go)
+//     over a table (sums.go, groupsums.go, difference.go, summable.go, regrouped.go)
 //   - candidates, where a counter orders or bounds the rows: candidates.go, windows.go,
 //     condition.go, firstrows.go, firstjoin.go, ranked.go, querybound.go; from a block around
 //     a query: pushdown.go, pushdownfirst.go; for IN and EXISTS: semijoin.go; with all sums
