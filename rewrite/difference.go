@@ -119,22 +119,11 @@ func (d *differ) conditions() bool {
 
 // joinTotals writes the totals of the block as those of rows that have slots, where the engine joins these.
 func (d *differ) joinTotals() {
-	j, ok := d.d.(JoiningDialect)
-	if !ok {
-		d.slotted = d.edits
-		return
+	if j, ok := d.d.(JoiningDialect); ok {
+		totals, counters := d.joinedTotals(j)
+		d.counters = counters
+		d.rewriteTotals(d.q.Span, totals)
 	}
-	q, totals := d.qualifier(d.b), map[string]string{}
-	for _, column := range d.b.table.Counter.Counters {
-		many, few := d.total(d.b.table, q, column, true), d.total(d.b.table, q, column, false)
-		if !slices.ContainsFunc(d.edits, func(e edit) bool { return strings.Contains(e.sql, many) || strings.Contains(e.sql, few) }) {
-			continue
-		}
-		totals[many] = j.JoinedTotal(d.b.table, column, q+"."+d.d.Quote(column), sumsName+"."+joinedSum(len(d.counters)))
-		totals[few] = totals[many]
-		d.counters = append(d.counters, column)
-	}
-	d.rewriteTotals(d.q.Span, totals)
 	d.slotted = d.edits
 }
 
@@ -315,11 +304,7 @@ func (d *differ) source() string {
 	}
 	from, conds := d.baseRef(d.b.table, d.b), d.free
 	if len(d.counters) > 0 {
-		var on []string
-		for i, k := range d.candidateKeys.keys {
-			on = append(on, sumsName+"."+keyName(i)+" = "+k)
-		}
-		from = "(" + d.candidates.sums(d.counters) + ") AS " + sumsName + " JOIN " + from + " ON " + strings.Join(on, " AND ")
+		from = "(" + d.candidates.sums(d.counters) + ") AS " + sumsName + " JOIN " + from + " ON " + d.sameAsSums()
 	} else {
 		slots := d.slots(d.b.table.Counter.Counters)
 		conds = append(conds[:len(conds):len(conds)], d.among(" IN ", strings.Join(d.slotKeys(d.b.table), ", "), slots))

@@ -9,9 +9,9 @@ import (
 
 // A plan that several statements share has SQL with fields, and each statement has values for them.
 
-// FieldValues are what one statement has in the fields of its shape. To a plan that it shares with
-// others they are what arguments are to a prepared statement: whoever binds an execution's
-// arguments reads the plan's SQL with them.
+// FieldValues are what one statement has in the fields of its shape. A shared plan needs them as a
+// prepared statement needs its arguments: its SQL is read with them when an execution's arguments
+// are bound.
 type FieldValues struct {
 	plan *SharedPlan
 	sql  string // the statement

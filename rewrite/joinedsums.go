@@ -41,17 +41,7 @@ func (c *candidates) joinSums() {
 	if !ok || !c.lone || c.listed() || c.ofFirst() || c.besides || c.b.source.Ref.End == 0 || c.q.Table || !c.readWhole() || c.systemNamed() {
 		return
 	}
-	q := c.qualifier(c.b)
-	totals := map[string]string{}
-	var counters []string
-	for _, column := range c.b.table.Counter.Counters {
-		many, few := c.total(c.b.table, q, column, true), c.total(c.b.table, q, column, false)
-		if slices.ContainsFunc(c.edits, func(e edit) bool { return strings.Contains(e.sql, many) || strings.Contains(e.sql, few) }) {
-			totals[many] = d.JoinedTotal(c.b.table, column, q+"."+c.d.Quote(column), sumsName+"."+joinedSum(len(counters)))
-			totals[few] = totals[many]
-			counters = append(counters, column)
-		}
-	}
+	totals, counters := c.joinedTotals(d)
 	if !c.mainWith(sumsName + " AS MATERIALIZED (" + c.sums(counters) + ")") {
 		return
 	}
@@ -61,13 +51,34 @@ func (c *candidates) joinSums() {
 	}
 	c.rewriteTotals(within, totals)
 	c.summed = counters
+	ref := c.b.source.Ref
+	c.edits = append(c.edits, edit{Span{ref.Start, ref.Start}, "("},
+		edit{Span{ref.End, ref.End}, " LEFT JOIN " + sumsName + " ON " + c.sameAsSums() + ")"})
+}
+
+// joinedTotals returns the totals that the block's edits have, each with the one of joined sums that replaces it, and the
+// counters whose sums these are.
+func (c *candidates) joinedTotals(d JoiningDialect) (totals map[string]string, counters []string) {
+	q := c.qualifier(c.b)
+	totals = map[string]string{}
+	for _, column := range c.b.table.Counter.Counters {
+		many, few := c.total(c.b.table, q, column, true), c.total(c.b.table, q, column, false)
+		if slices.ContainsFunc(c.edits, func(e edit) bool { return strings.Contains(e.sql, many) || strings.Contains(e.sql, few) }) {
+			totals[many] = d.JoinedTotal(c.b.table, column, q+"."+c.d.Quote(column), sumsName+"."+joinedSum(len(counters)))
+			totals[few] = totals[many]
+			counters = append(counters, column)
+		}
+	}
+	return totals, counters
+}
+
+// sameAsSums is the condition that sums are those of the source's row.
+func (c *candidates) sameAsSums() string {
 	var on []string
 	for i, k := range c.keys {
 		on = append(on, sumsName+"."+keyName(i)+" = "+k)
 	}
-	ref := c.b.source.Ref
-	c.edits = append(c.edits, edit{Span{ref.Start, ref.Start}, "("},
-		edit{Span{ref.End, ref.End}, " LEFT JOIN " + sumsName + " ON " + strings.Join(on, " AND ") + ")"})
+	return strings.Join(on, " AND ")
 }
 
 // readWhole reports whether the block is the statement's query, or the only source of that, and all its rows are read.

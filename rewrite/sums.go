@@ -13,7 +13,8 @@ func (r *reader) sums(q *Select) (edits []edit, ok bool) {
 	}
 	s := summer{candidates: candidates{reader: r, q: q, sc: r.newScope(nil, nil, q.From), lone: true}}
 	s.b = s.sc.bindings[0]
-	if !s.b.counts || len(s.b.columns) > 0 || s.volatile(s.sc, q.Where) != "" || s.limitedByQuery() || q.Where != nil && !r.counterFree(s.sc, q.Where) {
+	if !s.b.counts || len(s.b.columns) > 0 || s.volatile(s.sc, q.Where) != "" || s.limitedByQuery() ||
+		q.Where != nil && !r.counterFree(s.sc, q.Where) {
 		return nil, false
 	}
 	if _, ok := s.behindFrom(); !ok {

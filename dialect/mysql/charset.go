@@ -1,8 +1,6 @@
 package mysql
 
-import (
-	"github.com/slotsql/slotsql/rewrite/lex"
-)
+import "github.com/slotsql/slotsql/rewrite/lex"
 
 // A wide is a character set of statements in which the second byte of a character
 // may be one that means something in SQL, such as a backslash or a backtick. Its

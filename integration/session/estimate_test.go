@@ -204,7 +204,8 @@ func TestEstimatedSums(t *testing.T) {
 			}
 			for _, s := range sums {
 				compare(t, sides, twin.Statement{SQL: s.query})
-				separately := strings.Contains(last.text, "slotsql_h") || strings.Contains(last.text, "slotsql_d") || strings.Contains(last.text, "slotsql_w")
+				separately := strings.Contains(last.text, "slotsql_h") || strings.Contains(last.text, "slotsql_d") ||
+					strings.Contains(last.text, "slotsql_w")
 				if separately != (s.parts != "") || !strings.Contains(last.text, s.parts) {
 					t.Errorf("%s was sent as %s, want it with %q", s.query, last.text, s.parts)
 				}
