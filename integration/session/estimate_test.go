@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/ngrok/sqlmw"
@@ -14,14 +15,25 @@ import (
 	"github.com/slotsql/slotsql/integration/twin"
 )
 
-// lastRead notes which form of a read was sent last.
+// lastRead notes which form of a read was sent last. Estimates are asked for on connections of their own.
 type lastRead struct {
 	sqlmw.NullInterceptor
+
+	mu         sync.Mutex
 	candidates bool
 	text       string
 }
 
+// sent returns the text of the last read, and whether it looks for candidates.
+func (l *lastRead) sent() (string, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text, l.candidates
+}
+
 func (l *lastRead) note(query string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if strings.Contains(query, "products_slots") && !strings.HasPrefix(query, "EXPLAIN") {
 		l.text = query
 	}
@@ -85,6 +97,7 @@ func TestEstimatedReads(t *testing.T) {
 					{"WHERE stock BETWEEN 3 AND ?", "WHERE stock BETWEEN 3 AND 1800", 1800, false},
 				})
 			}
+			var last lastRead
 			p := twin.New(t, twin.Options{
 				Dialect: dialect,
 				Schema: []string{
@@ -98,21 +111,16 @@ func TestEstimatedReads(t *testing.T) {
 					analyze,
 				},
 				Config: config,
+				Open:   over(t, dialect, func(d driver.Driver) driver.Driver { return sqlmw.Driver(d, &last) }),
 			})
-			var last lastRead
-			db, err := over(t, dialect, func(d driver.Driver) driver.Driver { return sqlmw.Driver(d, &last) })(
-				map[string]string{"mysql": "mysql", "postgres": "pgx"}[dialect], p.WrappedDSN, configOf(t, config))
-			if err != nil {
-				t.Fatal(err)
-			}
-			outside := twin.Sides{Plain: p.Plain, Wrapped: db}
+			outside := twin.Sides{Plain: p.Plain, Wrapped: p.Wrapped}
 			for round := range 2 {
 				for _, r := range reads {
 					check := func(form string, on twin.Sides, s twin.Statement) {
 						t.Helper()
 						compare(t, on, s)
-						if last.candidates != r.candidates {
-							t.Errorf("%s, %s, round %d: candidates %v, want %v", r.text, form, round, last.candidates, r.candidates)
+						if _, candidates := last.sent(); candidates != r.candidates {
+							t.Errorf("%s, %s, round %d: candidates %v, want %v", r.text, form, round, candidates, r.candidates)
 						}
 					}
 					order := ""
@@ -133,7 +141,7 @@ func TestEstimatedReads(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					wrapped, err := db.Begin()
+					wrapped, err := p.Wrapped.Begin()
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -169,8 +177,8 @@ func TestEstimatedSums(t *testing.T) {
 		{"SELECT seller, SUM(stock) FROM products WHERE seller IN (7, 8) GROUP BY seller ORDER BY seller", ""},
 		{"SELECT seller % 3 AS s, SUM(stock) FROM products WHERE seller < 90 GROUP BY s ORDER BY s", "slotsql_h"},
 		{"SELECT COUNT(*), AVG(stock) FROM products WHERE seller = 7 AND stock <> 107", ""},
-		{"SELECT COUNT(*), AVG(stock) FROM products WHERE seller < 90 AND stock <> 107", "slotsql_d"},
-		{"SELECT COUNT(*) FROM products WHERE seller < 90 AND stock <> 107", "slotsql_d"},
+		{"SELECT COUNT(*), AVG(stock) FROM products WHERE seller < 90 AND stock <> 107", "AS slotsql_d"},
+		{"SELECT COUNT(*) FROM products WHERE seller < 90 AND stock <> 107", "AS slotsql_d"},
 	}
 	for _, dialect := range []string{"mysql", "postgres"} {
 		t.Run(dialect, func(t *testing.T) {
@@ -178,9 +186,10 @@ func TestEstimatedSums(t *testing.T) {
 			if dialect == "postgres" {
 				numbers, analyze = "generate_series(1, 2000) AS s(seq)", "ANALYZE"
 			} else {
-				sums = append(slices.Clone(both), sum{"SELECT COUNT(*) FROM products WHERE stock > 5", "slotsql_d"},
+				sums = append(slices.Clone(both), sum{"SELECT COUNT(*) FROM products WHERE stock > 5", "AS slotsql_d"},
 					sum{"SELECT COUNT(*) FROM products WHERE stock > 1990", "slotsql_w"})
 			}
+			var last lastRead
 			p := twin.New(t, twin.Options{
 				Dialect: dialect,
 				Schema: []string{
@@ -191,23 +200,18 @@ func TestEstimatedSums(t *testing.T) {
 					analyze,
 				},
 				Config: config,
+				Open:   over(t, dialect, func(d driver.Driver) driver.Driver { return sqlmw.Driver(d, &last) }),
 			})
-			var last lastRead
-			db, err := over(t, dialect, func(d driver.Driver) driver.Driver { return sqlmw.Driver(d, &last) })(
-				map[string]string{"mysql": "mysql", "postgres": "pgx"}[dialect], p.WrappedDSN, configOf(t, config))
-			if err != nil {
-				t.Fatal(err)
-			}
-			sides := twin.Sides{Plain: p.Plain, Wrapped: db}
+			sides := twin.Sides{Plain: p.Plain, Wrapped: p.Wrapped}
 			for _, id := range []int{7, 107, 1990} {
 				compare(t, sides, twin.Statement{SQL: fmt.Sprintf("UPDATE products SET stock = stock + 3 WHERE id = %d", id)})
 			}
 			for _, s := range sums {
 				compare(t, sides, twin.Statement{SQL: s.query})
-				separately := strings.Contains(last.text, "slotsql_h") || strings.Contains(last.text, "slotsql_d") ||
-					strings.Contains(last.text, "slotsql_w")
-				if separately != (s.parts != "") || !strings.Contains(last.text, s.parts) {
-					t.Errorf("%s was sent as %s, want it with %q", s.query, last.text, s.parts)
+				sent, _ := last.sent()
+				separately := strings.Contains(sent, "slotsql_h") || strings.Contains(sent, "AS slotsql_d") || strings.Contains(sent, "slotsql_w")
+				if separately != (s.parts != "") || !strings.Contains(sent, s.parts) {
+					t.Errorf("%s was sent as %s, want it with %q", s.query, sent, s.parts)
 				}
 			}
 		})
