@@ -91,8 +91,9 @@ type window struct {
 
 // firstRows are the first rows of a block by a counter.
 type firstRows struct {
-	rows  fragment // how many
-	order string   // the block's order, by base values
+	rows   fragment // how many
+	order  string   // the block's order, by base values
+	values bool     // the first values are wanted, with all rows that have them
 }
 
 // joined is what queries of a join repeat of the block.

@@ -23,7 +23,6 @@ func (c *candidates) listed() bool {
 // condition writes it, of columns that have the values of the key's.
 func (c *candidates) condition(columns []string) string {
 	var arms []string
-	first := false
 	var far, some []string
 	for i := range c.windows {
 		w := &c.windows[i]
@@ -35,28 +34,15 @@ func (c *candidates) condition(columns []string) string {
 		for _, r := range rows {
 			arms = append(arms, "SELECT "+c.keyNames()+" FROM "+r+" AS slotsql_w")
 		}
-		if w.first != nil {
-			first = true
-			arms = append(arms, c.cold(w, last, bound))
-			if w.column.Nullable && len(c.q.OrderBy) > 0 {
-				arms = append(arms, c.missing(w))
-			}
-			if !c.told() {
-				arms = append(arms, "SELECT "+c.keyNames()+" FROM "+c.shared("slotsql_x"+formatUint(uint64(i)), c.meeting(w, nil))+" AS slotsql_x")
-			}
-		}
+		arms = append(arms, c.coldArms(w, i, last, bound)...)
 		some = append(some, last+" IS NOT NULL")
 		sum := c.sumOf(w.column.Name) + " + " + last
-		if w.first != nil {
-			far = append(far, c.reaches(sum, w.op, bound, last))
-		} else {
-			far = append(far, sum+" "+w.op+" "+bound)
-		}
+		far = append(far, c.carried(w, sum, last, bound))
 	}
 	arms = append(arms, c.far(some, far))
 	arms = append(arms, c.notNumbers()...)
 	near := strings.Join(c.near, " AND ")
-	if first {
+	if c.ofFirst() {
 		near = ""
 	}
 	if c.listed() {
@@ -74,6 +60,40 @@ func (c *candidates) condition(columns []string) string {
 		return "(" + cond + " OR " + c.keys[0] + " IS NULL)"
 	}
 	return cond
+}
+
+// coldArms writes the queries of rows that no window has, of a block that wants the first ones.
+func (c *candidates) coldArms(w *window, i int, last, bound string) []string {
+	switch {
+	case w.first == nil:
+		return nil
+	case w.first.values:
+		arms := []string{c.coldValues(w, last, bound)}
+		if w.column.Nullable {
+			arms = append(arms, c.from(c.keyList(), []string{c.base(w.column) + " IS NULL"}))
+		}
+		return arms
+	}
+	arms := []string{c.cold(w, last, bound)}
+	if w.column.Nullable && len(c.q.OrderBy) > 0 {
+		arms = append(arms, c.missing(w))
+	}
+	if !c.told() {
+		met := c.shared("slotsql_x"+formatUint(uint64(i)), c.meeting(w, nil, w.first.rows))
+		arms = append(arms, "SELECT "+c.keyNames()+" FROM "+met+" AS slotsql_x")
+	}
+	return arms
+}
+
+// carried writes that a sum carries the last row of a window over its bound. Where no bound is known, any does.
+func (c *candidates) carried(w *window, sum, last, bound string) string {
+	switch {
+	case w.first == nil:
+		return sum + " " + w.op + " " + bound
+	case w.first.values:
+		return "COALESCE(" + sum + " " + w.op + " " + bound + ", 1 = 1)"
+	}
+	return c.reaches(sum, w.op, bound, last)
 }
 
 // told reports whether each row of W meets the block's conditions by base value and by total alike. If not,
@@ -107,11 +127,14 @@ func (c *candidates) write(w *window, i int) (rows []string, last, bound string)
 		rows = append(rows, c.shared("slotsql_j"+number, c.firstOf(c.fromBlock, w, slices.Concat(conds, c.join.conds), n)))
 		last = w.behind() + "(" + last + ", " + c.value("slotsql_i"+number, c.lastOf(w, rows[1], n)) + ")"
 	}
+	if w.first.values {
+		return rows, last, c.lastValue(w, number)
+	}
 	var among []string
 	if c.join.clause != "" && c.told() {
 		among = []string{c.among(" IN ", c.keyNames(), rows[len(rows)-1]+" AS slotsql_w")}
 	}
-	first := c.shared("slotsql_x"+number, c.meeting(w, among))
+	first := c.shared("slotsql_x"+number, c.meeting(w, among, w.first.rows))
 	return rows, last, c.value("slotsql_l"+number, c.lastOf(w, first, w.first.rows))
 }
 
@@ -145,9 +168,9 @@ func (w *window) direction() string {
 	return ""
 }
 
-// meeting writes the first rows, by base value, that meet the block's conditions by
+// meeting writes the first n rows, by base value, that meet the block's conditions by
 // base value and by total, with their totals.
-func (c *candidates) meeting(w *window, among []string) string {
+func (c *candidates) meeting(w *window, among []string, n fragment) string {
 	conds := append(among, c.near...)
 	if q := c.q.Where; q != nil {
 		conds = append(conds[:len(conds):len(conds)], "("+c.byTotal(q.Span)+")")
@@ -157,15 +180,19 @@ func (c *candidates) meeting(w *window, among []string) string {
 	}
 	total := c.total(c.b.table, c.qualifier(c.b), w.column.Name, false)
 	return c.fromBlock(c.keyList()+", "+total+" AS slotsql_v", conds) + " ORDER BY " + c.base(w.column) + w.direction() +
-		" LIMIT " + c.tp.mark(w.first.rows)
+		" LIMIT " + c.tp.mark(n)
 }
 
 // cold writes the first rows without slots, in the block's order, if there may be
 // any outside of W.
 func (c *candidates) cold(w *window, last, bound string) string {
-	rows := c.tp.mark(w.first.rows)
-	some := c.reaches(bound, turned[w.op], last, last)
-	var conds []string
+	conds, rows := c.coldRows(w, c.reaches(bound, turned[w.op], last, last))
+	return c.inOrder(w, conds, rows)
+}
+
+// coldRows writes the conditions of rows without slots, and how many are wanted, if some are.
+func (c *candidates) coldRows(w *window, some string) (conds []string, rows string) {
+	rows = c.tp.mark(w.first.rows)
 	if c.d.Traits().LimitIf {
 		rows = "CASE WHEN " + some + " THEN " + rows + " ELSE 0 END"
 	} else {
@@ -177,8 +204,7 @@ func (c *candidates) cold(w *window, last, bound string) string {
 	if w.edge != "" {
 		conds = append(conds, w.edge)
 	}
-	conds = append(conds, c.slotless())
-	return c.inOrder(w, conds, rows)
+	return append(conds, c.slotless()), rows
 }
 
 // missing writes the first rows whose counter is NULL.
@@ -214,6 +240,9 @@ func (c *candidates) far(some, conds []string) string {
 		return queryOf(c.keyNames(), sumsName, []string{"(" + strings.Join(some, " OR ") + ")", "(" + strings.Join(conds, " OR ") + ")"})
 	}
 	var used []string
+	if c.ofFirst() { // a row with slots of any counter is not among those without slots
+		used = c.b.table.Counter.Counters
+	}
 	for i := range c.windows {
 		if name := c.windows[i].column.Name; !contains(used, name) {
 			used = append(used, name)

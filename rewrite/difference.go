@@ -241,10 +241,18 @@ func (d *differ) sum(function string, a *aggregateCall) string {
 
 // extreme writes MAX or MIN: the one of the rows without slots, or of those with slots.
 func (d *differ) extreme(function, beyond string, a *aggregateCall) string {
-	slotless := d.among(" NOT IN ", strings.Join(d.slotKeys(d.b.table), ", "), d.slots(d.b.table.Counter.Counters))
+	slotless := d.among(" NOT IN ", strings.Join(d.slotKeys(d.b.table), ", "), d.slots(d.compared()))
 	base := d.ofBases(function, "CASE WHEN "+slotless+" THEN "+d.by(d.bases(), a.of.Span)+" END", a)
 	total := "slotsql_d." + d.change(function+"("+d.value(d.slotted, a)+")")
 	return "CASE WHEN " + total + " IS NULL OR " + base + " " + beyond + " " + total + " THEN " + base + " ELSE " + total + " END"
+}
+
+// compared are the counters by whose slots rows have differences: those whose sums are joined, else all.
+func (d *differ) compared() []string {
+	if len(d.counters) > 0 {
+		return d.counters
+	}
+	return d.b.table.Counter.Counters
 }
 
 // value writes what is aggregated, which is NULL in rows that do not meet the conditions.
@@ -306,7 +314,7 @@ func (d *differ) source() string {
 	if len(d.counters) > 0 {
 		from = "(" + d.candidates.sums(d.counters) + ") AS " + sumsName + " JOIN " + from + " ON " + d.sameAsSums()
 	} else {
-		slots := d.slots(d.b.table.Counter.Counters)
+		slots := d.slots(d.compared())
 		conds = append(conds[:len(conds):len(conds)], d.among(" IN ", strings.Join(d.slotKeys(d.b.table), ", "), slots))
 	}
 	return "(" + base + ") AS slotsql_b CROSS JOIN (" + queryOf(strings.Join(list, ", "), from, conds) + ") AS slotsql_d"

@@ -3,6 +3,7 @@ package rewrite
 import (
 	"slices"
 	"sort"
+	"strconv"
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite/lex"
@@ -13,6 +14,9 @@ import (
 // firsts adds the windows of ORDER BY counter LIMIT n, and of MIN and MAX.
 func (c *candidates) firsts() {
 	q := c.q
+	if (!q.Distinct || len(q.DistinctOn) > 0 || !c.distinctByKey()) && c.firstValues() {
+		return
+	}
 	if q.Distinct && !c.distinctByKey() || len(q.DistinctOn)+len(q.GroupBy)+len(q.Windows) > 0 || q.Having != nil || len(q.Items) == 0 ||
 		q.Table || c.windowed() && !c.ranked() || !c.judged() || !c.stableItems() {
 		return
@@ -124,7 +128,7 @@ func (c *candidates) extremes() {
 // firstWindow is the window of the first rows by a counter; order is by its base
 // value alone if it is "".
 func (c *candidates) firstWindow(col *Column, down bool, rows fragment, order string) window {
-	w := window{column: col, down: down, op: "<=", first: &firstRows{rows, order}}
+	w := window{column: col, down: down, op: "<=", first: &firstRows{rows: rows, order: order}}
 	if down {
 		w.op = ">="
 	}
@@ -199,8 +203,11 @@ func (c *candidates) column(x *Expr) string {
 }
 
 // meaning returns the column that an ORDER BY entry means: itself, or the bare
-// column of the select list that its name stands for.
+// column of the select list that its name or position stands for.
 func (c *candidates) meaning(q *Select, e *Expr) *Expr {
+	if e.Kind == Number {
+		return c.atPosition(q, c.src.sql[e.Start:e.End])
+	}
 	if e.Kind != ColumnRef {
 		return nil
 	}
@@ -228,6 +235,23 @@ func (c *candidates) meaning(q *Select, e *Expr) *Expr {
 		}
 	}
 	return e
+}
+
+// atPosition returns the column of the select list that is at a position.
+func (c *candidates) atPosition(q *Select, position string) *Expr {
+	n, err := strconv.Atoi(position)
+	if err != nil || n < 1 || n > len(q.Items) {
+		return nil
+	}
+	for _, it := range q.Items[:n] {
+		if it.Expr == nil || it.Expr.Kind == Star {
+			return nil
+		}
+	}
+	if x := unparen(q.Items[n-1].Expr); x.Kind == ColumnRef {
+		return x
+	}
+	return nil
 }
 
 // direction returns what follows an ORDER BY entry up to the comma or the end of
@@ -310,7 +334,7 @@ func (c *candidates) behindFrom() (int, bool) {
 }
 
 // behindFroms are the words that may follow a FROM clause.
-var behindFroms = Names("WHERE ORDER LIMIT UNION INTERSECT EXCEPT")
+var behindFroms = Names("WHERE GROUP ORDER LIMIT UNION INTERSECT EXCEPT")
 
 // isName reports whether a word is part of the source's own name: schema, table,
 // AS, alias.

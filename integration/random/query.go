@@ -51,6 +51,8 @@ func (g *generator) query() (string, bool) {
 		return with + g.sums(), false
 	case n < 37:
 		return with + g.json(), false
+	case n >= 48 && with == "":
+		return g.firstValues(), true
 	case n >= 46 && with == "":
 		return g.judged(), false
 	case n >= 40 && with == "":
