@@ -13,8 +13,8 @@ import "strings"
 // While slots stay as they are, a total changes only with its base value, and the engine treats a
 // concurrent change of that as it treats it for the plain statement: it waits for the row and
 // evaluates the condition again, with the row's new base value and the same slots. The statement's
-// candidates are then the same as well: every row with slots is one, by its key, and of
-// all others the base value is the total. (The windows of a query's candidates would not do: whether a row
+// candidates are then the same as well: every row with slots of a counter that the condition asks for is one, by its key, and of
+// all others the base values are the totals. (The windows of a query's candidates would not do: whether a row
 // is in one depends on its base value when the statement began.)
 //
 // What the statement leaves behind is right: rows that it deletes take their slots along,
@@ -75,7 +75,7 @@ func (m *dml) byTotals(except map[*Expr]bool) *Proof {
 }
 
 // narrowWrite adds the condition that names the candidates of a statement's WHERE: rows
-// that meet it by their base values, and all rows with slots.
+// that meet it by their base values, and all rows with slots of the counters that it asks for.
 func (r *reader) narrowWrite(m *dml, holds string) bool {
 	t, where := m.table, m.st.Where
 	c := candidates{reader: r, sc: m.sc, q: &Select{Where: where}, b: m.target, lone: true, queryBounds: queryBounds{byTotals: true}}
@@ -86,7 +86,9 @@ func (r *reader) narrowWrite(m *dml, holds string) bool {
 	if c.conditions(); len(c.windows) == 0 {
 		return false
 	}
-	c.windows = []window{{column: c.windows[0].column, op: everySum}}
+	for i := range c.windows {
+		c.windows[i] = window{column: c.windows[i].column, op: everySum}
+	}
 	condition := c.condition(c.keys)
 	if holds != "" {
 		condition += " AND " + holds

@@ -27,7 +27,9 @@ func (c *candidates) condition(columns []string) string {
 	for i := range c.windows {
 		w := &c.windows[i]
 		if w.op == everySum {
-			some, far = append(some, "1 = 1"), append(far, "1 = 1")
+			if !contains(some, "1 = 1") {
+				some, far = append(some, "1 = 1"), append(far, "1 = 1")
+			}
 			continue
 		}
 		rows, last, bound := c.write(w, i)

@@ -193,3 +193,40 @@ func judgesBy(t *testing.T, dialect string, inTx, folds bool) {
 		t.Errorf("%d slot rows, %d before", after, before)
 	}
 }
+
+// A row whose total meets the condition by one counter, and which has slots of that one only, is found by it.
+func TestByTotalsOfTwoCounters(t *testing.T) {
+	t.Parallel()
+	for layout, counters := range map[string]string{
+		"dedicated": "{views: {}, likes: {}}",
+		"journal":   "{views: {}, likes: {}}",
+		"shared":    "{views: {record_type: 1}, likes: {record_type: 2}}",
+	} {
+		for _, dialect := range twin.Dialects {
+			t.Run(dialect+"/"+layout, func(t *testing.T) {
+				t.Parallel()
+				p := twin.New(t, twin.Options{
+					Dialect: dialect,
+					Schema: []string{
+						"CREATE TABLE posts (id INT NOT NULL PRIMARY KEY, views INT NOT NULL, likes INT NOT NULL, title VARCHAR(9) NOT NULL)",
+						"INSERT INTO posts VALUES (1, 5, 3, ''), (2, 5, 3, ''), (3, 5, 9, ''), (4, 50, 9, ''), (5, 50, 3, '')",
+					},
+					Config: "version: 1\nauto_migrate: true\ndefaults: {slots: 8, placement: connection}\n" +
+						"tables: {posts: {layout: " + layout + ", counters: " + counters + "}}\n",
+				})
+				for _, on := range []twin.Session{p.Plain, p.Wrapped} {
+					twin.ExecAll(t, on, "UPDATE posts SET likes = likes + 4 WHERE id = 1", "UPDATE posts SET likes = likes + 4 WHERE id = 5",
+						"UPDATE posts SET views = views - 45 WHERE id = 4")
+				}
+				for _, q := range []string{
+					"UPDATE posts SET title = 'both' WHERE views < 10 AND likes > 5",
+					"UPDATE posts SET title = 'one' WHERE views > 20 OR likes BETWEEN 1 AND 4",
+					"DELETE FROM posts WHERE likes > 5 AND views < 10",
+				} {
+					p.Same(t, twin.Statement{SQL: q})
+					p.Same(t, twin.Statement{SQL: "SELECT id, views, likes, title FROM posts ORDER BY id"})
+				}
+			})
+		}
+	}
+}
