@@ -39,7 +39,7 @@ func (c *candidates) condition(columns []string) string {
 		arms = append(arms, c.coldArms(w, i, last, bound)...)
 		some = append(some, last+" IS NOT NULL")
 		sum := c.sumOf(w.column.Name) + " + " + last
-		far = append(far, c.carried(w, sum, last, bound))
+		far = append(far, c.reaches(w, sum, w.op, bound, last))
 	}
 	arms = append(arms, c.far(some, far))
 	arms = append(arms, c.notNumbers()...)
@@ -85,17 +85,6 @@ func (c *candidates) coldArms(w *window, i int, last, bound string) []string {
 		arms = append(arms, "SELECT "+c.keyNames()+" FROM "+met+" AS slotsql_x")
 	}
 	return arms
-}
-
-// carried writes that a sum carries the last row of a window over its bound. Where no bound is known, any does.
-func (c *candidates) carried(w *window, sum, last, bound string) string {
-	switch {
-	case w.first == nil:
-		return sum + " " + w.op + " " + bound
-	case w.first.values:
-		return "COALESCE(" + sum + " " + w.op + " " + bound + ", 1 = 1)"
-	}
-	return c.reaches(sum, w.op, bound, last)
 }
 
 // told reports whether each row of W meets the block's conditions by base value and by total alike. If not,
@@ -188,13 +177,14 @@ func (c *candidates) meeting(w *window, among []string, n fragment) string {
 // cold writes the first rows without slots, in the block's order, if there may be
 // any outside of W.
 func (c *candidates) cold(w *window, last, bound string) string {
-	conds, rows := c.coldRows(w, c.reaches(bound, turned[w.op], last, last))
+	conds, rows := c.coldRows(w, last, bound)
 	return c.inOrder(w, conds, rows)
 }
 
-// coldRows writes the conditions of rows without slots, and how many are wanted, if some are.
-func (c *candidates) coldRows(w *window, some string) (conds []string, rows string) {
+// coldRows writes the conditions of rows without slots, and how many are wanted, if there may be any outside of W.
+func (c *candidates) coldRows(w *window, last, bound string) (conds []string, rows string) {
 	rows = c.tp.mark(w.first.rows)
+	some := c.reaches(w, bound, turned[w.op], last, last)
 	if c.d.Traits().LimitIf {
 		rows = "CASE WHEN " + some + " THEN " + rows + " ELSE 0 END"
 	} else {

@@ -88,8 +88,8 @@ func (c *candidates) sorted() bool { return c.join.clause != "" && c.d.Traits().
 
 // reaches writes a comparison with the bound of the first rows, which is met as well where that is not known although W,
 // whose last value is given, is full.
-func (c *candidates) reaches(left, op, right, last string) string {
-	if !c.sorted() {
+func (c *candidates) reaches(w *window, left, op, right, last string) string {
+	if w.first == nil || !w.first.values && !c.sorted() {
 		return left + " " + op + " " + right
 	}
 	return "COALESCE(" + left + " " + op + " " + right + ", " + last + " IS NOT NULL)"

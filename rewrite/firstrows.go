@@ -14,7 +14,7 @@ import (
 // firsts adds the windows of ORDER BY counter LIMIT n, and of MIN and MAX.
 func (c *candidates) firsts() {
 	q := c.q
-	if (!q.Distinct || len(q.DistinctOn) > 0 || !c.distinctByKey()) && c.firstValues() {
+	if c.firstValues() {
 		return
 	}
 	if q.Distinct && !c.distinctByKey() || len(q.DistinctOn)+len(q.GroupBy)+len(q.Windows) > 0 || q.Having != nil || len(q.Items) == 0 ||
@@ -206,7 +206,11 @@ func (c *candidates) column(x *Expr) string {
 // column of the select list that its name or position stands for.
 func (c *candidates) meaning(q *Select, e *Expr) *Expr {
 	if e.Kind == Number {
-		return c.atPosition(q, c.src.sql[e.Start:e.End])
+		x := c.itemAt(q, e)
+		if x == nil || unparen(x).Kind != ColumnRef {
+			return nil
+		}
+		return unparen(x)
 	}
 	if e.Kind != ColumnRef {
 		return nil
@@ -237,9 +241,9 @@ func (c *candidates) meaning(q *Select, e *Expr) *Expr {
 	return e
 }
 
-// atPosition returns the column of the select list that is at a position.
-func (c *candidates) atPosition(q *Select, position string) *Expr {
-	n, err := strconv.Atoi(position)
+// itemAt returns the item of the select list at the position that a number is, or nil.
+func (r *reader) itemAt(q *Select, number *Expr) *Expr {
+	n, err := strconv.Atoi(r.src.sql[number.Start:number.End])
 	if err != nil || n < 1 || n > len(q.Items) {
 		return nil
 	}
@@ -248,10 +252,7 @@ func (c *candidates) atPosition(q *Select, position string) *Expr {
 			return nil
 		}
 	}
-	if x := unparen(q.Items[n-1].Expr); x.Kind == ColumnRef {
-		return x
-	}
-	return nil
+	return q.Items[n-1].Expr
 }
 
 // direction returns what follows an ORDER BY entry up to the comma or the end of

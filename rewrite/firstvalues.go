@@ -22,7 +22,8 @@ import (
 // firstValues adds the condition of a block that asks for the first values of a counter, and reports whether it has.
 func (c *candidates) firstValues() bool {
 	q := c.q
-	if !q.Distinct && len(q.DistinctOn)+len(q.GroupBy) == 0 || !c.lone || len(q.OrderBy) == 0 || len(q.Limit) == 0 ||
+	if !q.Distinct && len(q.GroupBy) == 0 || q.Distinct && len(q.DistinctOn) == 0 && c.distinctByKey() ||
+		!c.lone || len(q.OrderBy) == 0 || len(q.Limit) == 0 ||
 		len(q.Windows) > 0 || q.Having != nil || len(q.Items) == 0 || q.Table || len(c.with) > 0 || c.windowed() || c.groupingSets() ||
 		!c.judged() || !c.stableItems() || c.aggregated() && len(q.GroupBy) == 0 || c.src.hasWord("SQL_CALC_FOUND_ROWS") {
 		return false
@@ -53,8 +54,7 @@ func (c *candidates) lastValue(w *window, number string) string {
 
 // coldValues writes the rows with the first values of rows without slots, if there may be any outside of W.
 func (c *candidates) coldValues(w *window, last, bound string) string {
-	some := "COALESCE(" + bound + " " + turned[w.op] + " " + last + ", " + last + " IS NOT NULL)"
-	conds, rows := c.coldRows(w, some)
+	conds, rows := c.coldRows(w, last, bound)
 	base := c.base(w.column)
 	values := c.from("DISTINCT "+base+" AS slotsql_v", conds) + " ORDER BY " + w.first.order + " LIMIT " + rows
 	in := c.d.Traits().KeyIn

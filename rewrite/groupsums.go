@@ -1,7 +1,5 @@
 package rewrite
 
-import "strconv"
-
 // Sums by group.
 //
 // `SELECT author, SUM(views) FROM posts GROUP BY author` needs no row's total: what a group's slots
@@ -72,11 +70,7 @@ func (g *groupSummer) groups() bool {
 	by := map[string]bool{}
 	for _, e := range g.q.GroupBy {
 		if e.Kind == Number {
-			n, err := strconv.Atoi(g.src.sql[e.Start:e.End])
-			if err != nil || n < 1 || n > len(g.q.Items) {
-				return false
-			}
-			e = g.q.Items[n-1].Expr
+			e = g.itemAt(g.q, e)
 		} else if it := g.alias(e); it != nil {
 			e = it
 		}

@@ -1,9 +1,6 @@
 package rewrite
 
-import (
-	"strconv"
-	"strings"
-)
+import "strings"
 
 // A regrouped block has its aggregates in a query of its base rows, slotsql_b.
 type regrouped struct {
@@ -59,8 +56,8 @@ var otherwise = Names("extract trim btrim position overlay substring normalize x
 // result returns the item that a whole ORDER BY entry means, and how many it may mean.
 func (g *regrouped) result(e *Expr) (item *Expr, n int) {
 	if e.Kind == Number {
-		if n, err := strconv.Atoi(g.src.sql[e.Start:e.End]); err == nil && n >= 1 && n <= len(g.q.Items) {
-			return g.q.Items[n-1].Expr, 1
+		if item = g.itemAt(g.q, e); item != nil {
+			return item, 1
 		}
 	}
 	if e.Kind != ColumnRef || len(e.Name) != 1 {

@@ -33,11 +33,11 @@ func TestGroupedCancelled(t *testing.T) {
 			})
 		}
 		for range cancels { // of the statement that waits for the row: one caller's alone, and then of those that queue behind it
-			if !p.UntilBlocked(t, make(chan error)) {
-				t.Fatal("nothing waits")
-			}
 			id := ""
-			for id == "" { // none of them may wait just now
+			for id == "" { // what has waited may wait no longer
+				if !p.UntilBlocked(t, make(chan error)) {
+					t.Fatal("nothing waits")
+				}
 				id = twin.Rows(t, p.Under, waiting[dialect])
 			}
 			q := cancel[dialect] + id
