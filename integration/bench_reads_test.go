@@ -108,6 +108,7 @@ var reads = []struct {
 	{"ranked", "SELECT id, RANK() OVER (ORDER BY views DESC) AS r FROM posts ORDER BY views DESC LIMIT 10", "", millis(10, 60)},
 	{"first values", "SELECT DISTINCT views FROM posts ORDER BY views DESC LIMIT 10", "", millis(10, 60)},
 	{"first groups", "SELECT views, COUNT(*) FROM posts GROUP BY views ORDER BY views DESC LIMIT 10", "", millis(10, 60)},
+	{"groups of range", "SELECT views, COUNT(*) FROM posts WHERE views > 999000 GROUP BY views", "", millis(10, 60)},
 	{"derived", "SELECT COUNT(*) FROM (SELECT id, views FROM posts) AS d WHERE d.views > 999000", "", millis(10, 60)},
 	{"join", "SELECT c.id, p.views FROM comments c JOIN posts p ON p.id = c.post_id WHERE c.batch = 7", "", times(2)},
 	{"sum", "SELECT SUM(views) FROM posts", "", times(1.5)},

@@ -148,19 +148,15 @@ func (r *reader) narrow(sc *scope, q *Select) {
 		return
 	}
 	for _, b := range sc.bindings {
-		if !b.counts || r.readsBase(b.table) || len(b.columns) > 0 || len(b.table.Counter.Key) == 0 || r.narrowing.sources >= maxNarrowed {
+		if b.derived {
+			r.narrowDerived(sc, q, b)
 			continue
 		}
-		if r.fixedRows(sc, b, q.Where) != nil {
-			continue // the totals of a few rows cost less than the look for candidates
+		if !b.counts {
+			continue
 		}
-		c := candidates{reader: r, sc: sc, q: q, b: b, lone: len(sc.bindings) == 1 && (sc.outermost() || r.oneValued(sc, q))}
-		for _, k := range b.table.Counter.Key {
-			c.keys = append(c.keys, r.qualifier(b)+"."+r.d.Quote(k))
-			col := b.table.Column(k)
-			c.keyless = c.keyless || col == nil || col.Nullable
-		}
-		if c.keyless && c.listed() {
+		c, ok := r.candidates(sc, q, b)
+		if !ok {
 			continue
 		}
 		c.conditions()
@@ -183,6 +179,21 @@ func (r *reader) narrow(sc *scope, q *Select) {
 		c.note(edits, before)
 		c.insert(edits)
 	}
+}
+
+// candidates returns those of a source of a block, without conditions yet, and whether the source may have some.
+func (r *reader) candidates(sc *scope, q *Select, b *binding) (candidates, bool) {
+	if r.readsBase(b.table) || len(b.columns) > 0 || len(b.table.Counter.Key) == 0 || r.narrowing.sources >= maxNarrowed ||
+		r.fixedRows(sc, b, q.Where) != nil { // the totals of a few rows cost less than the look for candidates
+		return candidates{}, false
+	}
+	c := candidates{reader: r, sc: sc, q: q, b: b, lone: len(sc.bindings) == 1 && (sc.outermost() || r.oneValued(sc, q))}
+	for _, k := range b.table.Counter.Key {
+		c.keys = append(c.keys, r.qualifier(b)+"."+r.d.Quote(k))
+		col := b.table.Column(k)
+		c.keyless = c.keyless || col == nil || col.Nullable
+	}
+	return c, !c.keyless || !c.listed()
 }
 
 // outermost reports whether no scope around this one has sources.

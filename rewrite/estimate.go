@@ -93,15 +93,21 @@ func (c *candidates) ofFirst() bool {
 
 // forFew writes the totals of the source as those of few rows, where candidates leave no more.
 func (c *candidates) forFew() {
+	c.rewriteTotals(c.q.Span, c.fewTotals())
+}
+
+// fewTotals returns the totals of many rows, each with that of few rows which stands for it; none where candidates may leave
+// many.
+func (c *candidates) fewTotals() map[string]string {
 	if !c.listsBounds() && !c.ofFirst() {
-		return
+		return nil
 	}
 	q := c.qualifier(c.b)
 	few := map[string]string{}
 	for _, column := range c.b.table.Counter.Counters {
 		few[c.total(c.b.table, q, column, true)] = c.total(c.b.table, q, column, false)
 	}
-	c.rewriteTotals(c.q.Span, few)
+	return few
 }
 
 // estimate returns the question whether the statement should name candidates, or nil if it should.

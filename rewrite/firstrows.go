@@ -202,8 +202,8 @@ func (c *candidates) column(x *Expr) string {
 	return c.tp.mark(c.src.cut(x.Span))
 }
 
-// meaning returns the column that an ORDER BY entry means: itself, or the bare
-// column of the select list that its name or position stands for.
+// meaning returns the column that an ORDER BY entry certainly means: itself, or the bare
+// column of the select list that its name or position stands for; nil if that is not certain.
 func (c *candidates) meaning(q *Select, e *Expr) *Expr {
 	if e.Kind == Number {
 		x := c.itemAt(q, e)
@@ -219,10 +219,11 @@ func (c *candidates) meaning(q *Select, e *Expr) *Expr {
 		return e
 	}
 	c.work += len(q.Items)
+	if c.work > maxWork {
+		return nil
+	}
+	var found *Expr
 	for _, it := range q.Items {
-		if c.work > maxWork {
-			return nil
-		}
 		if it.Expr == nil || it.Expr.Kind == Star {
 			continue
 		}
@@ -232,11 +233,14 @@ func (c *candidates) meaning(q *Select, e *Expr) *Expr {
 			name = &x.Name[len(x.Name)-1]
 		}
 		if name != nil && c.sameLabel(e.Name[0], *name) {
-			if x.Kind != ColumnRef {
+			if x.Kind != ColumnRef || found != nil && !c.sameColumn(found, x) { // which of two the engine takes is not known here
 				return nil
 			}
-			return x
+			found = x
 		}
+	}
+	if found != nil {
+		return found
 	}
 	return e
 }

@@ -2,8 +2,9 @@ package random
 
 import "strings"
 
-// firstValues writes a query of the first values of a counter, and of the groups that have them.
-func (g *generator) firstValues() string {
+// firstValues writes a query of the first values of a counter, and of the groups that have them; and, in
+// no order, of all values. It reports whether the rows have an order.
+func (g *generator) firstValues() (string, bool) {
 	t := g.counterTable()
 	if g.large != nil && g.one(3) {
 		t = g.large
@@ -49,6 +50,12 @@ func (g *generator) firstValues() string {
 			group += " HAVING COUNT(*) " + g.pick("> 1", "< 3")
 		}
 	}
-	return query + strings.Join(items, ", ") + " FROM " + g.tableName(t) + where + group +
-		" ORDER BY " + strings.Join(append(order, rest...), ", ") + g.limit()
+	query += strings.Join(items, ", ") + " FROM " + g.tableName(t) + where + group
+	if g.one(4) {
+		if g.my() && strings.HasPrefix(group, " GROUP BY") && !strings.Contains(group, "HAVING") && g.one(3) {
+			query += " WITH ROLLUP"
+		}
+		return query, false
+	}
+	return query + " ORDER BY " + strings.Join(append(order, rest...), ", ") + g.limit(), true
 }

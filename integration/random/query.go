@@ -52,7 +52,7 @@ func (g *generator) query() (string, bool) {
 	case n < 37:
 		return with + g.json(), false
 	case n >= 48 && with == "":
-		return g.firstValues(), true
+		return g.firstValues()
 	case n >= 46 && with == "":
 		return g.judged(), false
 	case n >= 40 && with == "":
