@@ -112,6 +112,8 @@ var reads = []struct {
 	{"derived", "SELECT COUNT(*) FROM (SELECT id, views FROM posts) AS d WHERE d.views > 999000", "", millis(10, 60)},
 	{"join", "SELECT c.id, p.views FROM comments c JOIN posts p ON p.id = c.post_id WHERE c.batch = 7", "", times(2)},
 	{"sum", "SELECT SUM(views) FROM posts", "", times(1.5)},
+	{"sum inside", "SELECT id, views * 100.0 / (SELECT SUM(views) FROM posts) FROM posts WHERE id = 5", "", times(1.5)},
+	{"groups inside", "SELECT g, s FROM (SELECT author % 10 AS g, SUM(views) AS s FROM posts GROUP BY author % 10) AS t ORDER BY s DESC LIMIT 3", "", times(1.5)},
 	{"group", "SELECT author % 10, SUM(views), MAX(views) FROM posts WHERE author < 100 GROUP BY author % 10", "", times(1.5)},
 	{"groups", "SELECT author % 10, SUM(views), COUNT(*) FROM posts GROUP BY author % 10", "", times(1.5)},
 	{"most of it", "SELECT COUNT(*) FROM posts WHERE views > 10", "", nil},

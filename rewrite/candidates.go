@@ -140,9 +140,6 @@ type candidateKeys struct {
 // narrow adds the condition for each source of a block that has been read. A
 // source that has none is read as before.
 func (r *reader) narrow(sc *scope, q *Select) {
-	if q == r.main {
-		r.narrowing.main, r.narrowing.before = sc, slices.Clone(r.edits)
-	}
 	if len(r.edits) == 0 || r.found.locks || strings.Contains(r.src.sql, markerByte) || r.mistyped(nil) != "" ||
 		r.top != nil && slices.ContainsFunc(r.top.Items, r.namedByPlaceholder) {
 		return

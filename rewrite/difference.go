@@ -36,16 +36,17 @@ type differ struct {
 }
 
 // differences writes it; false where the query has another form.
-func (r *reader) differences(q *Select) ([]edit, bool) {
-	if len(r.narrowing.before) == 0 || len(r.src.tokens) > maxSumTokens || !r.addable(q) || len(q.GroupBy)+len(q.OrderBy) > 0 ||
+func (r *reader) differences(w *walkedBlock) ([]edit, bool) {
+	q := w.q
+	if len(w.edits) == 0 || len(r.src.tokens) > maxSumTokens || !r.addable(q) || len(q.GroupBy)+len(q.OrderBy) > 0 ||
 		q.Having != nil || r.windowed() {
 		return nil, false
 	}
-	c := candidates{reader: r, q: q, sc: r.narrowing.main, lone: true}
+	c := candidates{reader: r, q: q, sc: w.sc, lone: true}
 	d := differ{regrouped: regrouped{summer: summer{candidates: c}}}
 	d.b, d.aggregated, d.extremes = d.sc.bindings[0], d.aggregate, true
 	after := r.edits
-	r.edits = slices.Clone(r.narrowing.before) // without candidates
+	r.edits = slices.Clone(w.edits) // without candidates
 	defer func() { r.edits = after }()
 	if !d.readable() || !d.conditions() {
 		return nil, false
@@ -56,17 +57,11 @@ func (r *reader) differences(q *Select) ([]edit, bool) {
 			return nil, false
 		}
 	}
-	if len(d.changes) == 0 || d.extremes && d.narrowing.sources > 0 {
+	if len(d.changes) == 0 || d.extremes && w.narrowed(r) {
 		return nil, false
 	}
 	from := Span{q.From[0].Ref.Start, d.end}
-	out := append(d.out, edit{from, d.source()})
-	for _, e := range r.narrowing.before {
-		if e.End <= q.Items[0].Start || e.Start >= d.end {
-			out = append(out, e)
-		}
-	}
-	return out, true
+	return append(d.out, edit{from, d.source()}), true
 }
 
 // readable reports whether the block reads a counter table, any number of its rows, in clauses that stand as they are
@@ -92,7 +87,7 @@ func (d *differ) readable() bool {
 		d.end = q.Where.End
 		i = src.tokenAt(d.end)
 	}
-	return i == len(src.tokens) || src.is(i, ";") || src.is(i, "LIMIT")
+	return src.endsBlock(i) || src.is(i, "LIMIT")
 }
 
 // conditions sorts those of WHERE; false if one cannot be written again, or has no value for some base value.

@@ -36,12 +36,11 @@ type EstimatingDialect interface {
 
 // narrowing is what candidates have added to a statement.
 type narrowing struct {
-	main    *scope    // of the statement's query
-	before  []edit    // the edits without what it has added for that
-	sources int       // whose candidates are named
-	single  int       // of these, sources of queries of one value
-	bounds  int       // queries of the WITH clause that are bounds
-	only    *narrowed // those of the only one, if many rows may be
+	main    *walkedBlock // the statement's query
+	sources int          // whose candidates are named
+	single  int          // of these, sources of queries of one value
+	bounds  int          // queries of the WITH clause that are bounds
+	only    *narrowed    // those of the only one, if many rows may be
 }
 
 // narrowed is what the candidates of one source have added.
@@ -50,7 +49,8 @@ type narrowed struct {
 	many      map[edit]edit // the totals of many rows, for which those of few stand
 	listed    bool
 	constants bool
-	estimated []string // the queries of Estimate
+	estimated []string     // the queries of Estimate
+	of        *walkedBlock // the block, if its aggregates may be written by difference instead
 }
 
 // note counts the condition that has been added for a source. The only one of a statement may have been added in
@@ -116,12 +116,12 @@ func (r *reader) estimate() *Estimate {
 	if n == nil {
 		return nil
 	}
-	if n.listed && !n.constants {
-		if edits, ok := r.differences(r.main); ok {
-			return r.question(n.estimated, edits, true)
+	whole := slices.DeleteFunc(slices.Clone(r.edits), func(e edit) bool { return slices.Contains(n.edits, e) })
+	if n.listed && !n.constants && n.of != nil {
+		if edits, ok := r.differences(n.of); ok {
+			return r.question(n.estimated, n.of.with(edits, whole), true)
 		}
 	}
-	whole := slices.DeleteFunc(slices.Clone(r.edits), func(e edit) bool { return slices.Contains(n.edits, e) })
 	for i, e := range whole {
 		if many, ok := n.many[e]; ok {
 			whole[i] = many
@@ -130,15 +130,15 @@ func (r *reader) estimate() *Estimate {
 	return r.question(n.estimated, whole, n.listed)
 }
 
-// whetherFew returns the question whether the totals of the block's rows cost less than the slots of the whole table, or
-// nil if no constant may leave few rows.
-func (r *reader) whetherFew(q *Select) *Estimate {
-	if q.Where == nil || len(r.narrowing.before) == 0 {
+// whetherFew returns the queries of the question whether the totals of a block's rows cost less than the slots of the whole
+// table; nil if no constant may leave few rows.
+func (r *reader) whetherFew(w *walkedBlock) []string {
+	if w.q.Where == nil || len(w.edits) == 0 {
 		return nil
 	}
-	c := candidates{reader: r, q: q, sc: r.narrowing.main, b: r.narrowing.main.bindings[0], lone: true}
+	c := candidates{reader: r, q: w.q, sc: w.sc, b: w.sc.bindings[0], lone: true}
 	var conds []string
-	for _, e := range conjuncts(q.Where, nil) {
+	for _, e := range conjuncts(w.q.Where, nil) {
 		if c.repeatable(e) {
 			conds = append(conds, "("+c.tp.mark(c.src.cut(e.Span))+")")
 			c.constants = c.constants || comparesConstant(e)
@@ -147,13 +147,13 @@ func (r *reader) whetherFew(q *Select) *Estimate {
 	if !c.constants {
 		return nil
 	}
-	return r.question([]string{c.from("1", conds), c.from("1", nil)}, r.narrowing.before, false)
+	return []string{c.from("1", conds), c.from("1", nil)}
 }
 
 // question asks for the estimates of queries, where the engine has some. The edits are those of the form without candidates.
 func (r *reader) question(queries []string, whole []edit, listed bool) *Estimate {
 	d, ok := r.d.(EstimatingDialect)
-	if !ok {
+	if !ok || len(queries) == 0 {
 		return nil
 	}
 	return &Estimate{

@@ -18,11 +18,12 @@ package rewrite
 // A query that may stop at the first groups is read by substitution: here all groups are made.
 
 // groupSums writes it; false where the query has another form.
-func (r *reader) groupSums(q *Select) ([]edit, bool) {
+func (r *reader) groupSums(w *walkedBlock) ([]edit, bool) {
+	q := w.q
 	if r.found.locks || len(r.src.tokens) > maxSumTokens || !r.addable(q) || len(q.GroupBy) == 0 || r.windowed() || r.groupingSets() {
 		return nil, false
 	}
-	c := candidates{reader: r, q: q, sc: r.newScope(nil, nil, q.From), lone: true}
+	c := candidates{reader: r, q: q, sc: w.sc, lone: true}
 	g := groupSummer{regrouped: regrouped{summer: summer{candidates: c}}}
 	g.b, g.aggregated = g.sc.bindings[0], g.summed
 	t := g.b.table
@@ -117,7 +118,7 @@ func (g *groupSummer) clauses() bool {
 		g.out = append(g.out, edit{Span(src.tokens[i].Span), "WHERE"})
 		return true
 	}
-	return i == len(src.tokens) || src.is(i, ";") || src.is(i, "ORDER") || src.is(i, "LIMIT")
+	return src.endsBlock(i) || src.is(i, "ORDER") || src.is(i, "LIMIT")
 }
 
 // byAggregate reports whether the order of groups is one that all their rows decide.

@@ -25,7 +25,7 @@ func (b *blockReader) itemName(it Item) (string, bool) {
 func (b *blockReader) columnName(e *Expr) string {
 	last := e.Name[len(e.Name)-1]
 	t, err := b.resolve(b.sc, e.Name)
-	if stored := b.d.Traits().StoredNames; stored == NamesAsWritten || stored == OutermostNamesStored && !b.outermost() {
+	if !b.storedNames() {
 		return last.Name
 	}
 	if err == nil && t != nil && t.column != nil {
@@ -39,6 +39,12 @@ func (b *blockReader) columnName(e *Expr) string {
 		}
 	}
 	return last.Name
+}
+
+// storedNames reports whether the engine names a bare column of the block as its table does.
+func (b *blockReader) storedNames() bool {
+	stored := b.d.Traits().StoredNames
+	return stored == NamesStored || stored == OutermostNamesStored && b.outermost()
 }
 
 // outermost reports whether the block names the columns of the whole result.

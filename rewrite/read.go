@@ -24,6 +24,8 @@ type reader struct {
 	outward    int                      // counters of a block around the one that names them
 	replaced   map[Span]*scope          // of which the totals are that an edit writes
 	narrowing  narrowing                // by candidates
+	addsUp     bool                     // blocks inside may add base values and slots up separately
+	perhaps    []addedUp                // those that do if they have many rows
 	pushedDown map[*Select][]pushedDown // conditions around queries in FROM
 	semijoins  map[*Select]semijoin     // conditions that are subqueries
 	parts      map[*Select]bool         // queries that an engine may merge into the one around them
@@ -87,7 +89,7 @@ func (p *planning) planSelect(st *Statement) *Plan {
 		return p.drainAll(tables, opaqueReason(st))
 	}
 	r, err := p.reading(
-		p.queryReader,
+		func() *reader { r := p.queryReader(); r.addsUp = true; return r },
 		func(r *reader) error { return r.query(nil, st.Select) })
 	switch {
 	case err != nil:
@@ -107,11 +109,7 @@ func (p *planning) planSelect(st *Statement) *Plan {
 	}
 	plan := &Plan{Class: Read, Reason: r.reason, Tables: names(r.tables)}
 	plan.Read = ReadPlan{Stars: r.stars, Reprepare: r.found.merged}
-	if edits, reason := r.addedUp(st.Select); edits != nil {
-		r.edits, plan.Reason, plan.Read.Estimate = edits, reason, r.whetherFew(st.Select)
-	} else {
-		plan.Reason, plan.Read.Estimate = r.form(), r.estimate()
-	}
+	plan.Reason, plan.Read.Estimate = r.wholeForm()
 	plan.SQL, plan.Read.Args = r.written()
 	if plan.Reason == "" && plan.Read.Args == nil {
 		r.probe(st, &plan.Read)
@@ -125,22 +123,19 @@ func (p *planning) planSelect(st *Statement) *Plan {
 	return plan
 }
 
-// addedUp returns the edits of a query whose aggregates add up base values and slots separately, and the reason; nil
-// where the query has another form, or candidates leave so few rows that it is not worth while.
-func (r *reader) addedUp(q *Select) (edits []edit, reason string) {
-	if edits, ok := r.sums(q); ok {
-		return edits, "a sum over the table: base values and slots are summed separately"
+// wholeForm completes the edits, once the whole statement has been walked. It returns what stands for counters, where it is
+// more than their totals, and the question which of two forms is to run.
+func (r *reader) wholeForm() (reason string, ask *Estimate) {
+	main := r.narrowing.main
+	if edits, reason := main.addedUp(r); edits != nil {
+		few := r.whetherFew(main)
+		r.edits = main.with(edits, main.edits)
+		return reason, r.question(few, main.edits, false)
 	}
-	if edits, ok := r.groupSums(q); ok {
-		return edits, "sums by group: base values and slots are summed separately"
+	if ask = r.estimate(); ask == nil {
+		ask = r.ifMany()
 	}
-	if _, estimates := r.d.(EstimatingDialect); r.narrowing.sources > 0 && estimates {
-		return nil, "" // see estimate
-	}
-	if edits, ok := r.differences(q); ok {
-		return edits, "aggregates of base values, and the difference that slots make"
-	}
-	return nil, ""
+	return r.form(), ask
 }
 
 // form says what stands for counters, where it is more than their totals.
@@ -269,7 +264,9 @@ func (r *reader) block(parent *scope, q *Select) error {
 	if err := b.byKey(); err != nil {
 		return err
 	}
+	before := r.asWalked(sc, q)
 	r.narrow(sc, q)
+	r.addUpInside(before)
 	return nil
 }
 

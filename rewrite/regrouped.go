@@ -25,7 +25,7 @@ func (g *regrouped) item(it Item) bool {
 	}
 	b := blockReader{g.reader, g.sc, g.q}
 	name, ok := b.itemName(it)
-	if c := g.targetColumnOf(it.Expr); c != "" && g.d.Traits().StoredNames != NamesAsWritten {
+	if c := g.targetColumnOf(it.Expr); c != "" && b.storedNames() {
 		name = c
 	}
 	if g.d.Traits().ItemNames == ItemsByRule {

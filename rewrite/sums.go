@@ -7,11 +7,12 @@ import "strings"
 // exact because addition commutes and each slot row belongs to exactly one
 // base row (its foreign key says so, and where it has none the form is not used). It spares the engine a look at the slots
 // of every row. False when the query has another form.
-func (r *reader) sums(q *Select) (edits []edit, ok bool) {
+func (r *reader) sums(w *walkedBlock) (edits []edit, ok bool) {
+	q := w.q
 	if !r.addable(q) || len(q.GroupBy) > 0 || q.Having != nil || len(q.OrderBy) > 0 {
 		return nil, false
 	}
-	s := summer{candidates: candidates{reader: r, q: q, sc: r.newScope(nil, nil, q.From), lone: true}}
+	s := summer{candidates: candidates{reader: r, q: q, sc: w.sc, lone: true}}
 	s.b = s.sc.bindings[0]
 	if !s.b.counts || len(s.b.columns) > 0 || s.volatile(s.sc, q.Where) != "" || s.limitedByQuery() ||
 		q.Where != nil && !r.counterFree(s.sc, q.Where) {
@@ -21,7 +22,7 @@ func (r *reader) sums(q *Select) (edits []edit, ok bool) {
 		return nil, false
 	}
 	for _, e := range r.edits {
-		if e.Start == e.End {
+		if e.Start == e.End && e.within(q.Span) {
 			s.sums = append(s.sums, e) // the name of an item without alias
 		}
 	}
@@ -34,11 +35,6 @@ func (r *reader) sums(q *Select) (edits []edit, ok bool) {
 		return nil, false
 	}
 	return s.sums, true
-}
-
-// addable reports whether a query reads one table alone, and nothing else stands for its counters than their totals.
-func (r *reader) addable(q *Select) bool {
-	return !r.found.wholeRow && len(r.derived) == 0 && r.mistyped(nil) == "" && !strings.Contains(r.src.sql, markerByte) && ofOneTable(q)
 }
 
 // ofOneTable reports whether a query is a single block that reads one table in FROM, each row of it

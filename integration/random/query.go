@@ -33,7 +33,7 @@ func (g *generator) query() (string, bool) {
 		with, undo = g.with()
 		defer undo()
 	}
-	switch n := g.IntN(50); {
+	switch n := g.IntN(52); {
 	case n < 15:
 		return g.ended(with, g.plain())
 	case n < 25:
@@ -51,6 +51,8 @@ func (g *generator) query() (string, bool) {
 		return with + g.sums(), false
 	case n < 37:
 		return with + g.json(), false
+	case n >= 50 && with == "":
+		return g.addedUp(), false
 	case n >= 48 && with == "":
 		return g.firstValues()
 	case n >= 46 && with == "":
