@@ -21,16 +21,21 @@ type reader struct {
 	// aggregates counts those whose argument is a query that is being read.
 	aggregates int
 
-	outward    int                      // counters of a block around the one that names them
-	replaced   map[Span]*scope          // of which the totals are that an edit writes
-	narrowing  narrowing                // by candidates
-	addsUp     bool                     // blocks inside may add base values and slots up separately
-	perhaps    []addedUp                // those that do if they have many rows
+	outward   int             // counters of a block around the one that names them
+	replaced  map[Span]*scope // of which the totals are that an edit writes
+	narrowing narrowing       // by candidates
+	addsUp    bool            // blocks inside may add base values and slots up separately
+	perhaps   []addedUp       // those that do if they have many rows
+	surroundings
+
+	reason string // what stands for counters beside their totals, and why
+}
+
+// surroundings are what is known of blocks from those around them.
+type surroundings struct {
 	pushedDown map[*Select][]pushedDown // conditions around queries in FROM
 	semijoins  map[*Select]semijoin     // conditions that are subqueries
 	parts      map[*Select]bool         // queries that an engine may merge into the one around them
-
-	reason string // why a derived table stands for a counter table
 }
 
 // readValues is which value of a counter a statement is to see.

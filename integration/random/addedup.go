@@ -15,7 +15,8 @@ func (g *generator) addedUp() string {
 	case 2:
 		return "SELECT " + c + " FROM " + name + " WHERE " + c + either(g, comparisons) + "(" + g.oneSum() + ")"
 	case 3:
-		return "SELECT " + g.pick("COUNT(*)", "SUM("+c+")", "MAX("+c+")") + " FROM " + name + " WHERE " + c + either(g, comparisons) + "(" + g.oneSum() + ")"
+		return "SELECT " + g.pick("COUNT(*)", "SUM("+c+")", "MAX("+c+")") + " FROM " + name +
+			" WHERE " + c + either(g, comparisons) + "(" + g.oneSum() + ")"
 	case 4:
 		return g.oneSum() + g.pick(" UNION ALL ", " UNION ", " EXCEPT ") + g.oneSum() + g.pick("", " ORDER BY 1")
 	case 5:
