@@ -8,6 +8,13 @@ import (
 // This file says which blocks may have their aggregates written as those of base values and of slots: sums of a table
 // (sums.go), sums by group (groupsums.go), aggregates by difference (difference.go).
 
+// adding says which blocks of a statement may be written so.
+type adding struct {
+	blocks  bool      // any
+	main    *Select   // the statement's query, where its form is decided last, see wholeForm
+	perhaps []addedUp // those that are if they have many rows
+}
+
 // A walkedBlock is a block as the reader leaves it, before candidates are looked for.
 type walkedBlock struct {
 	sc     *scope
@@ -16,9 +23,9 @@ type walkedBlock struct {
 	before narrowing
 }
 
-// asWalked notes a block that may be written so; nil for any other one but the statement's query.
+// asWalked notes a block that may be written so; nil for any other one but the statement's query, where that has forms.
 func (r *reader) asWalked(sc *scope, q *Select) *walkedBlock {
-	if q != r.main && !(r.addsUp && ofOneTable(q) && sc.bindings[0].counts && r.groups(q)) {
+	if q != r.adding.main && !(r.adding.blocks && ofOneTable(q) && sc.bindings[0].counts && r.groups(q)) {
 		return nil
 	}
 	r.work += len(r.edits)
@@ -36,12 +43,12 @@ func (w *walkedBlock) with(others, edits []edit) []edit {
 // narrowed reports whether candidates of the block itself are named.
 func (w *walkedBlock) narrowed(r *reader) bool { return r.narrowing.sources > w.before.sources }
 
-// addUpInside writes a block inside of the statement's query so. What it reads is the same for each row around it.
+// addUpInside writes a block so, unless it is the statement's query. What it reads is the same for each row around it.
 func (r *reader) addUpInside(w *walkedBlock) {
 	switch {
 	case w == nil:
 		return
-	case w.q == r.main:
+	case w.q == r.adding.main:
 		r.narrowing.main = w
 	case r.aggregates > 0 || !slices.ContainsFunc(w.edits, w.holds) || !r.independent(w):
 		return
@@ -68,7 +75,7 @@ type addedUp struct {
 // the engine can be asked, see ifMany.
 func (r *reader) writeAddedUp(a addedUp) {
 	if a.few != nil {
-		r.perhaps = append(r.perhaps, a)
+		r.adding.perhaps = append(r.adding.perhaps, a)
 		return
 	}
 	r.edits, r.narrowing = a.of.with(a.edits, a.of.edits), a.of.before // without the block's candidates
@@ -79,10 +86,10 @@ func (r *reader) writeAddedUp(a addedUp) {
 
 // ifMany writes the one block so that may have few rows, for a statement that asks for the engine's estimate of them.
 func (r *reader) ifMany() *Estimate {
-	if len(r.perhaps) != 1 || r.reason != "" {
+	if len(r.adding.perhaps) != 1 || r.reason != "" {
 		return nil
 	}
-	a := r.perhaps[0]
+	a := r.adding.perhaps[0]
 	ask := r.question(a.few, r.edits, false)
 	if ask != nil {
 		r.edits, r.reason = a.of.with(a.edits, r.edits), a.reason

@@ -24,8 +24,7 @@ type reader struct {
 	outward   int             // counters of a block around the one that names them
 	replaced  map[Span]*scope // of which the totals are that an edit writes
 	narrowing narrowing       // by candidates
-	addsUp    bool            // blocks inside may add base values and slots up separately
-	perhaps   []addedUp       // those that do if they have many rows
+	adding    adding          // base values and slots up separately
 	surroundings
 
 	reason string // what stands for counters beside their totals, and why
@@ -94,7 +93,7 @@ func (p *planning) planSelect(st *Statement) *Plan {
 		return p.drainAll(tables, opaqueReason(st))
 	}
 	r, err := p.reading(
-		func() *reader { r := p.queryReader(); r.addsUp = true; return r },
+		func() *reader { r := p.queryReader(); r.adding = adding{blocks: true, main: st.Select}; return r },
 		func(r *reader) error { return r.query(nil, st.Select) })
 	switch {
 	case err != nil:
