@@ -94,6 +94,7 @@ type firstRows struct {
 	rows   fragment // how many
 	order  string   // the block's order, by base values
 	values bool     // the first values are wanted, with all rows that have them
+	last   []string // which rows have the last values that are wanted of the columns before the counter
 }
 
 // joined is what queries of a join repeat of the block.

@@ -1,6 +1,9 @@
 package rewrite
 
-import "sort"
+import (
+	"slices"
+	"sort"
+)
 
 // Table is what the planner knows of one base table: its definition in the database and,
 // for a counter table, its configuration.
@@ -84,6 +87,8 @@ type Storage struct {
 	// Indexed are the columns that are in an index, unique or not, where foreign keys may
 	// refer to any of them (MySQL).
 	Indexed []string
+	// Orders are the columns of each index of several, in whose order rows can be read.
+	Orders [][]string
 	// Parts are the names of the table's partitions, where they are tables that
 	// statements may name.
 	Parts []string
@@ -328,6 +333,15 @@ func (t *Table) Partition(columns ...string) { t.note(&t.Storage.PartitionedBy, 
 
 // Index notes columns of an index.
 func (t *Table) Index(columns ...string) { t.note(&t.Storage.Indexed, columns) }
+
+// AddOrder notes an index by its columns, in their order.
+func (t *Table) AddOrder(columns ...string) {
+	same := func(o []string) bool { return slices.Equal(o, columns) }
+	if len(columns) > 1 && !slices.ContainsFunc(t.Storage.Orders, same) {
+		t.Storage.Orders = append(t.Storage.Orders, columns)
+		slices.SortFunc(t.Storage.Orders, slices.Compare[[]string])
+	}
+}
 
 // note adds columns to a list that is in table order.
 func (t *Table) note(list *[]string, columns []string) {

@@ -77,6 +77,9 @@ func (c *candidates) coldArms(w *window, i int, last, bound string) []string {
 		return arms
 	}
 	arms := []string{c.cold(w, last, bound)}
+	if len(w.first.last) > 0 {
+		arms = append(arms, c.inOrder(w, c.rest, c.tp.mark(w.first.rows)))
+	}
 	if w.column.Nullable && len(c.q.OrderBy) > 0 {
 		arms = append(arms, c.missing(w))
 	}
@@ -99,7 +102,7 @@ func (c *candidates) write(w *window, i int) (rows []string, last, bound string)
 	n, conds := literal(windowRows), slices.Concat(c.rest, w.before)
 	if w.first != nil {
 		n = sum(w.first.rows, n)
-		conds = append(conds[:len(conds):len(conds)], c.near...)
+		conds = slices.Concat(conds, c.near, w.first.last)
 	}
 	if w.edge != "" {
 		conds = append(conds[:len(conds):len(conds)], w.edge)
@@ -162,12 +165,12 @@ func (w *window) direction() string {
 // meeting writes the first n rows, by base value, that meet the block's conditions by
 // base value and by total, with their totals.
 func (c *candidates) meeting(w *window, among []string, n fragment) string {
-	conds := append(among, c.near...)
+	conds := slices.Concat(among, c.near, w.first.last)
 	if q := c.q.Where; q != nil {
-		conds = append(conds[:len(conds):len(conds)], "("+c.byTotal(q.Span)+")")
+		conds = append(conds, "("+c.byTotal(q.Span)+")")
 	}
 	if w.edge != "" {
-		conds = append(conds[:len(conds):len(conds)], w.edge)
+		conds = append(conds, w.edge)
 	}
 	total := c.total(c.b.table, c.qualifier(c.b), w.column.Name, false)
 	return c.fromBlock(c.keyList()+", "+total+" AS slotsql_v", conds) + " ORDER BY " + c.base(w.column) + w.direction() +
@@ -196,12 +199,12 @@ func (c *candidates) coldRows(w *window, last, bound string) (conds []string, ro
 	if w.edge != "" {
 		conds = append(conds, w.edge)
 	}
-	return append(conds, c.slotless()), rows
+	return append(slices.Concat(conds, w.first.last), c.slotless()), rows
 }
 
 // missing writes the first rows whose counter is NULL.
 func (c *candidates) missing(w *window) string {
-	conds := []string{c.base(w.column) + " IS NULL"}
+	conds := append([]string{c.base(w.column) + " IS NULL"}, w.first.last...)
 	if q := c.q.Where; q != nil {
 		conds = append(conds, "("+c.byTotal(q.Span)+")")
 	}

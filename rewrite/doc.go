@@ -48,12 +48,13 @@
 //     select lists and *: item.go, itemname.go, outname.go, outputs.go
 //   - the forms that stand for a counter: a total in its place (readexpr.go), a table as a
 //     query of totals (derive.go, derivekey.go), a row as a whole (wholerow.go), aggregates
-//     over a table (sums.go, groupsums.go, difference.go, summable.go, regrouped.go)
+//     over a table (sums.go, groupsums.go, difference.go, summable.go, regrouped.go; for which
+//     blocks: addedup.go)
 //   - candidates, where a counter orders or bounds the rows: candidates.go, windows.go,
-//     condition.go, firstrows.go, firstvalues.go, firstjoin.go, ranked.go, querybound.go; in a
-//     table of totals: derivedcandidates.go; from a block around a query: pushdown.go,
-//     pushdownfirst.go; for IN and EXISTS: semijoin.go; with all sums joined to the table:
-//     joinedsums.go; whether they pay: estimate.go
+//     condition.go, firstrows.go, firstbehind.go, firstvalues.go, firstjoin.go, ranked.go,
+//     querybound.go; in a table of totals: derivedcandidates.go; from a block around a query:
+//     pushdown.go, pushdownfirst.go; for IN and EXISTS: semijoin.go; with all sums joined to
+//     the table: joinedsums.go; whether they pay: estimate.go
 //   - rules and defects of one engine: groupby.go, nulls.go, row.go, exists.go
 //   - a read of a row without slots: probe.go; column types: typesquery.go; EXPLAIN, cursors
 //     and the like: reads.go; CREATE TABLE AS: create.go

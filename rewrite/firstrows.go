@@ -151,7 +151,8 @@ func (c *candidates) ordered() {
 	var col *Column
 	var down bool
 	var order []string
-	for i, e := range q.OrderBy {
+	var before []leading
+	for _, e := range q.OrderBy {
 		x := c.meaning(q, e)
 		tail, ok := c.direction(e)
 		if x == nil || !ok {
@@ -166,21 +167,34 @@ func (c *candidates) ordered() {
 		if sql == "" {
 			return
 		}
-		if i == 0 {
-			if col = c.counter(x); col == nil || col.Nullable && c.around != nil {
+		if tail != "" {
+			tail = " " + tail
+		}
+		order = append(order, sql+tail)
+		switch counter := c.counter(x); {
+		case col == nil && counter == nil:
+			if !c.leads(x) {
 				return
 			}
-			down = strings.HasPrefix(tail, "DESC")
-		} else if t, err := c.resolve(c.sc, x.Name); col.Nullable && (err != nil || isCounterTarget(t) && t.binding == c.b) {
-			return // rows with slots that are NULL have another order by base values
+			if c.fixedColumn(c.targetColumn(c.sc, c.b, x.Name)) {
+				continue // all rows have one value
+			}
+			before = append(before, leading{c.targetColumn(c.sc, c.b, x.Name), sql, tail})
+		case col == nil:
+			if col = counter; col.Nullable && c.around != nil {
+				return
+			}
+			down = strings.HasPrefix(tail, " DESC")
+		default:
+			if t, err := c.resolve(c.sc, x.Name); col.Nullable && (err != nil || isCounterTarget(t) && t.binding == c.b) {
+				return // rows with slots that are NULL have another order by base values
+			}
 		}
-		if tail != "" {
-			sql += " " + tail
-		}
-		order = append(order, sql)
 	}
-	if rows, ok := c.limit(q); ok {
-		c.windows = append(c.windows, c.firstWindow(col, down, rows, strings.Join(order, ", ")))
+	if rows, ok := c.limit(q); ok && col != nil && c.indexed(before, col, down) {
+		w := c.firstWindow(col, down, rows, strings.Join(order, ", "))
+		c.behind(&w, before)
+		c.windows = append(c.windows, w)
 	}
 }
 

@@ -194,6 +194,30 @@ func column(r []any) (c rewrite.Column, generated string) {
 	return c, generated
 }
 
+// ordering gathers the columns of an index, up to one of which it has a prefix or to an expression.
+type ordering struct {
+	table   *rewrite.Table
+	index   string
+	columns []string
+	whole   bool
+}
+
+func (o *ordering) part(t *rewrite.Table, index, column string, prefix bool) {
+	if t != o.table || index != o.index {
+		o.end()
+		*o = ordering{table: t, index: index, whole: true}
+	}
+	if o.whole = o.whole && column != "" && !prefix; o.whole {
+		o.columns = append(o.columns, column)
+	}
+}
+
+func (o *ordering) end() {
+	if o.table != nil {
+		o.table.AddOrder(o.columns...)
+	}
+}
+
 func (f *found) uniques(ctx context.Context, s dialect.Session) error {
 	type key struct {
 		table *rewrite.Table
@@ -201,10 +225,12 @@ func (f *found) uniques(ctx context.Context, s dialect.Session) error {
 	}
 	// A key on a prefix or on an expression says nothing of whole columns.
 	partial, expressions := map[key]bool{}, map[key]string{}
+	var order ordering
 	err := f.of(ctx, s, "keys", "INDEX_NAME, COLUMN_NAME, SUB_PART, NON_UNIQUE", "STATISTICS", "TABLE_SCHEMA", "TABLE_NAME",
 		" ORDER BY TABLE_NAME, INDEX_NAME = 'PRIMARY' DESC, INDEX_NAME, SEQ_IN_INDEX", func(t *rewrite.Table, r []any) {
 			name := dialect.String(r[0])
 			t.Index(dialect.String(r[1]))
+			order.part(t, name, dialect.String(r[1]), r[2] != nil)
 			if dialect.String(r[3]) != "0" {
 				if r[1] == nil {
 					expressions[key{t, name}] = ""
@@ -224,6 +250,7 @@ func (f *found) uniques(ctx context.Context, s dialect.Session) error {
 			}
 			u.Columns = append(u.Columns, dialect.String(r[1]))
 		})
+	order.end()
 	if err != nil {
 		return err
 	}

@@ -189,11 +189,14 @@ func (s *schemaFile) constraint(t *schemaTable, k *ast.Constraint) error {
 	case ast.ConstraintForeignKey:
 		if !strings.HasPrefix(k.Name, constraintPrefix) {
 			s.reference(k.Refer)
+			var columns []string
 			for _, p := range k.Keys {
 				if i := t.named(p.Column.Name.O); i >= 0 {
-					t.Refer(t.Columns[i].Name)
+					columns = append(columns, t.Columns[i].Name)
 				}
 			}
+			t.Refer(columns...)
+			t.referring = append(t.referring, columns)
 		}
 	}
 	return nil

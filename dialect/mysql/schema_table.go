@@ -24,6 +24,7 @@ type schemaTable struct {
 	checks             []schemaCheck
 	generated          map[string]schemaCheck // the expression, by column
 	parted             []string               // columns of what it is partitioned by
+	referring          [][]string             // the columns of each foreign key
 }
 
 type schemaKey struct {
@@ -32,6 +33,7 @@ type schemaKey struct {
 	partial         bool // on a prefix or an expression
 	columns         []string
 	mentioned       []string // by expressions
+	order           ordering
 }
 
 // like returns a copy without what belongs to the one table only.
@@ -238,6 +240,7 @@ func (t *schemaTable) key(name string, primary, unique bool, parts []*ast.IndexP
 	for _, p := range parts {
 		if p.Column == nil {
 			k.partial = true
+			k.order.part(t.Table, name, "", false)
 			k.mentioned = append(k.mentioned, mentioned(t.Table, columnsOf(p.Expr))...)
 			continue
 		}
@@ -247,6 +250,7 @@ func (t *schemaTable) key(name string, primary, unique bool, parts []*ast.IndexP
 		}
 		k.columns = append(k.columns, t.Columns[at].Name)
 		k.partial = k.partial || p.Length > 0
+		k.order.part(t.Table, name, t.Columns[at].Name, p.Length > 0)
 	}
 	taken := func(name string) bool {
 		return strings.EqualFold(name, "PRIMARY") ||
@@ -286,6 +290,7 @@ func (t *schemaTable) finish() {
 			}
 		}
 		t.Index(k.columns...)
+		t.AddOrder(k.order.columns...)
 		t.OtherUniques = t.OtherUniques || k.unique && k.partial
 		if !k.unique && len(k.mentioned) > 0 {
 			t.AddIndexed(k.name, "", func(c string) bool { return slices.Contains(k.mentioned, c) })
@@ -304,6 +309,12 @@ func (t *schemaTable) finish() {
 		}
 	}
 	t.Index(t.ForeignKeys.Columns...) // the server makes an index where there is none
+	for _, columns := range t.referring {
+		begins := func(o []string) bool { return len(o) >= len(columns) && slices.Equal(o[:len(columns)], columns) }
+		if !slices.ContainsFunc(t.Storage.Orders, begins) {
+			t.AddOrder(columns...)
+		}
+	}
 	if len(t.parted) > 0 {
 		t.Partition(mentioned(t.Table, strings.Join(t.parted, " "))...)
 	}

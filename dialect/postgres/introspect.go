@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -77,6 +78,16 @@ JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = u.attnu
 WHERE i.indrelid = ANY (ARRAY(SELECT pg_catalog.unnest($1::text::pg_catalog.oid[]))) AND i.indisunique AND i.indisvalid AND i.indimmediate AND i.indexprs IS NULL
   AND u.ord <= i.indnkeyatts
 ORDER BY i.indrelid, i.indisprimary DESC, i.indexrelid, u.ord`
+
+	// Indexes of several columns that have rows in one order of these.
+	orderQuery = `
+SELECT i.indrelid::text, pg_catalog.json_agg(a.attname ORDER BY u.ord)::text
+FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class x ON x.oid = i.indexrelid JOIN pg_catalog.pg_am m ON m.oid = x.relam AND m.amname = 'btree'
+CROSS JOIN LATERAL pg_catalog.unnest(i.indkey::pg_catalog.int2[]) WITH ORDINALITY AS u(attnum, ord)
+JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = u.attnum
+WHERE i.indrelid = ANY (ARRAY(SELECT pg_catalog.unnest($1::text::pg_catalog.oid[]))) AND i.indisvalid AND i.indpred IS NULL AND i.indexprs IS NULL
+  AND i.indnkeyatts > 1 AND u.ord <= i.indnkeyatts
+GROUP BY i.indrelid, i.indexrelid HAVING pg_catalog.count(DISTINCT i.indoption[u.ord - 1]::pg_catalog.int4 & 1) = 1`
 
 	// The unique keys that uniqueQuery leaves out, those of partitions and of tables that
 	// inherit among them, with every column that they mention.
@@ -175,6 +186,7 @@ func (d *Dialect) Describe(
 		{dependQuery, (*described).dependsOn},
 		{familyQuery, (*described).family},
 		{uniqueQuery, (*described).unique},
+		{orderQuery, (*described).order},
 		{partialUniqueQuery, (*described).partialUnique},
 		{referringQuery, (*described).refers},
 		{checkQuery, (*described).check},
@@ -245,6 +257,15 @@ func (t *described) unique(r []any) error {
 		n++
 	}
 	t.Uniques[n-1].Columns = append(t.Uniques[n-1].Columns, dialect.String(r[2]))
+	return nil
+}
+
+func (t *described) order(r []any) error {
+	var columns []string
+	if err := json.Unmarshal([]byte(dialect.String(r[0])), &columns); err != nil {
+		return fmt.Errorf("postgres: reading the columns of an index: %w", err)
+	}
+	t.AddOrder(columns...)
 	return nil
 }
 

@@ -37,7 +37,10 @@ type schemaKey struct {
 	computes int      // how many predicates and expressions it has
 	exact    bool     // over columns alone, for all rows, checked at once
 	present  bool     // or for all rows without a NULL in the key
+	ordered  bool     // rows can be read in the order of its columns
 }
+
+func isDescending(e *ast.IndexElem) bool { return e.GetOrdering() == ast.SortByDir_SORTBY_DESC }
 
 // mentioned lists the columns that the index looks at: all, where it looks at the row as a
 // whole.
@@ -155,7 +158,7 @@ func isNextval(e *ast.Node) bool {
 }
 
 func constraintKey(k *ast.Constraint) *schemaKey {
-	key := &schemaKey{name: k.Conname, label: "key", exact: !k.Deferrable}
+	key := &schemaKey{name: k.Conname, label: "key", exact: !k.Deferrable, ordered: true}
 	if k.Contype == ast.ConstrType_CONSTR_PRIMARY {
 		key.primary, key.label = true, "pkey"
 	}
@@ -229,6 +232,7 @@ func (s *schemaFile) index(n *ast.IndexStmt) error {
 		return nil
 	}
 	key := schemaKey{name: n.Idxname, label: "idx", exact: n.WhereClause == nil, present: n.WhereClause != nil}
+	key.ordered = n.AccessMethod == "btree"
 	for i, p := range slices.Concat(n.IndexParams, n.IndexIncludingParams) {
 		e := p.GetIndexElem()
 		label := e.Name
@@ -247,6 +251,7 @@ func (s *schemaFile) index(n *ast.IndexStmt) error {
 		key.named = append(key.named, label)
 		if i < len(n.IndexParams) && e.Name != "" {
 			key.columns = append(key.columns, e.Name)
+			key.ordered = key.ordered && isDescending(e) == isDescending(n.IndexParams[0].GetIndexElem())
 		}
 	}
 	if n.WhereClause != nil {
@@ -270,6 +275,11 @@ func (t *schemaTable) finish() {
 	}
 	sort.SliceStable(t.keys, func(i, j int) bool { return t.keys[i].primary && !t.keys[j].primary })
 	checked := map[string]bool{}
+	for _, k := range slices.Concat(t.keys, t.watching) {
+		if k.ordered && k.computes == 0 {
+			t.AddOrder(k.columns...)
+		}
+	}
 	for _, k := range t.keys {
 		if !k.exact {
 			all := k.mentioned(t.Table)

@@ -53,6 +53,8 @@ func indexed(t *rewrite.Table, n *ast.CreateIndexStmt, sql string) {
 	}
 	if n.Where != nil {
 		add(n.Where, textOf(sql, n.Where))
+	} else {
+		t.AddOrder(ordered(t, n.Columns)...)
 	}
 	for _, term := range n.Columns {
 		switch e := term.Expr.(type) {
@@ -65,6 +67,23 @@ func indexed(t *rewrite.Table, n *ast.CreateIndexStmt, sql string) {
 			add(e, text)
 		}
 	}
+}
+
+// ordered returns the columns of an index, up to one that is more than a column, or has another direction.
+func ordered(t *rewrite.Table, terms []*ast.OrderingTerm) []string {
+	var out []string
+	for _, term := range terms {
+		id, ok := term.Expr.(*ast.Ident)
+		if !ok || term.Order != terms[0].Order {
+			break
+		}
+		for i := range t.Columns {
+			if sameName(t.Columns[i].Name, id.Name) {
+				out = append(out, t.Columns[i].Name)
+			}
+		}
+	}
+	return out
 }
 
 // present reports whether a predicate asks only that columns of these are not NULL.
@@ -145,6 +164,7 @@ func addUniques(t *rewrite.Table, indexes []index, def definition) {
 			partialUnique(t, x)
 			continue
 		}
+		t.AddOrder(x.columns...)
 		u := rewrite.Unique{Name: x.name, Primary: x.primary, Columns: x.columns}
 		if x.primary {
 			primary = append(primary, u)

@@ -76,6 +76,9 @@ func (g *generator) page() (string, []column) {
 	if !g.my() && g.one(8) {
 		order += g.pick(" NULLS LAST", " NULLS FIRST")
 	}
+	if len(t.valued()) > 0 && g.one(5) {
+		order = qualifier + g.quote(either(g, t.valued()).name) + desc + ", " + order
+	}
 	if g.one(8) {
 		order = g.wordsOrNumberColumn(f, t, qualifier) + ", " + order
 	}

@@ -159,8 +159,14 @@ func (g *generator) many(query string, types []string) {
 			values: []any{int64(3), int64(14), int64(15), int64(92), int64(65), int64(35), int64(89), int64(79), int64(150)},
 		},
 		hits,
-		{name: "kind", kind: words, null: true, values: phrases},
+		{name: "kind", kind: words, null: g.one(2), values: phrases},
 	}}
+	kinds := []any{"a", "b", "c d"}
+	if t.columns[2].null {
+		kinds = append(kinds, nil)
+	} else {
+		query += " NOT NULL"
+	}
 	def := g.pick(types...)
 	if !hits.null {
 		def += " NOT NULL"
@@ -173,11 +179,14 @@ func (g *generator) many(query string, types []string) {
 		if hits.null && g.one(10) {
 			h = "NULL"
 		}
-		rows = append(rows, "("+itoa(i+1)+", "+h+", "+g.constant(either(g, []any{"a", "b", "c d", nil}))+")")
+		rows = append(rows, "("+itoa(i+1)+", "+h+", "+g.constant(either(g, kinds))+")")
 	}
 	g.app.Schema = append(g.app.Schema, "INSERT INTO pages VALUES "+strings.Join(rows, ", "))
 	if !g.one(3) {
 		g.app.Schema = append(g.app.Schema, "CREATE INDEX pages_hits ON pages (hits"+g.pick("", ", id", ", kind")+")")
+	}
+	if g.one(2) {
+		g.app.Schema = append(g.app.Schema, "CREATE INDEX pages_kind ON pages (kind, hits)")
 	}
 	g.large = t
 }
