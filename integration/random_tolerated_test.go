@@ -76,11 +76,12 @@ func forgive(plain, wrapped *twin.Outcome, interpolated bool) {
 				// the types an INT.
 				p[j].DatabaseType = w[j].DatabaseType
 			}
+			const unsigned = "UNSIGNED "
+			if p, w := p[j].DatabaseType, w[j].DatabaseType; p != w && strings.HasPrefix(p, unsigned) && strings.HasPrefix(w, unsigned) {
+				sameWidth(j, plain.Sets[i].Rows, wrapped.Sets[i].Rows)
+			}
 			if p[j].DatabaseType == "INT" && w[j].DatabaseType == "BIGINT" ||
 				p[j].DatabaseType == "UNSIGNED INT" && w[j].DatabaseType == "UNSIGNED BIGINT" {
-				if strings.HasPrefix(p[j].DatabaseType, "UNSIGNED") {
-					sameWidth(j, plain.Sets[i].Rows, wrapped.Sets[i].Rows)
-				}
 				p[j].DatabaseType = w[j].DatabaseType
 			}
 			if strings.Contains(p[j].Name+w[j].Name, "?") {
