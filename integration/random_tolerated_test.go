@@ -70,6 +70,9 @@ func forgive(plain, wrapped *twin.Outcome, interpolated bool) {
 			if p[j].DatabaseType == "TEXT" || p[j].DatabaseType == "" {
 				p[j].Length, p[j].LengthOK = w[j].Length, w[j].LengthOK
 			}
+			if p[j].DatabaseType == "DECIMAL" && w[j].DatabaseType == "DECIMAL" && interpolated {
+				p[j].Scale = w[j].Scale // an argument of a prepared statement is a DECIMAL(65,30) on MySQL 8
+			}
 			if p[j].DatabaseType == "BIGINT" && w[j].DatabaseType == "INT" && interpolated {
 				// Computed from an argument: with interpolateParams a prepared
 				// statement's is a BIGINT, that of the statement which is asked for
