@@ -4,7 +4,7 @@ import "slices"
 
 // This file is about values that are looked up in a query whose source is a query of totals, v IN (SELECT d.id FROM (SELECT
 // id, views FROM posts) d WHERE d.views > 5). As a value, negated or under OR, MySQL runs it for each v, finds the rows of d
-// by what is compared, and loses the other conditions: NOT IN of it has no rows. As a condition of its own, IN is a semijoin,
+// by what is compared, and loses the other conditions: NOT IN of it has no rows. As a condition of its own, IN of one value is a semijoin,
 // which is right. So is IN over a table, whose totals stand in the conditions.
 
 // lookedUp returns an error for an expression whose second argument is such a subquery; edited reports whether
@@ -18,7 +18,7 @@ func (b *blockReader) lookedUp(e *Expr, in clause, edited bool) error {
 		return opaque("a row is compared with a column that a query selects twice: MySQL may compare one of the two only")
 	case e.Kind != In && !(e.Kind == Opaque && len(e.Args) == 2):
 		return nil
-	case e.Kind == In && !e.Negated && in == inPredicate && b.q != nil && conjunct(b.q.Where, e):
+	case e.Kind == In && !e.Negated && !row && in == inPredicate && b.q != nil && conjunct(b.q.Where, e):
 		return nil
 	case b.overTotals(sub.Query, edited):
 		return opaque("a value is looked up in a query over a query of totals: MySQL may lose the conditions of the first")
