@@ -259,74 +259,10 @@ func (r *player) step(ctx context.Context, t *testing.T, s random.Step) []twin.D
 	if tolerated(r.pair.Dialect, r.params, &plain, &wrapped) {
 		return nil
 	}
-	return twin.Compare(plain, wrapped)
-}
-
-// tolerated reports whether the outcomes differ by what docs/divergences.md
-// lists, or by what the engine itself does not keep from one plan to another;
-// what is of a column's type is made equal.
-func tolerated(dialect, params string, plain, wrapped *twin.Outcome) bool {
-	if plain.Err != nil && wrapped.Err == nil &&
-		(strings.Contains(plain.Err.Error(), "ambiguous") || twin.Class(plain.Err) == "MySQL 1247 (42S22)") {
-		// A name that two result columns share is not ambiguous where one of
-		// them has become an expression; likewise MariaDB refuses some names
-		// (1247) that it takes where they stand for an expression.
-		return true
+	if ds := twin.Compare(plain, wrapped); !r.misordered(ctx, t, s, ds) {
+		return ds
 	}
-	if p, w := twin.Class(plain.Err), twin.Class(wrapped.Err); plain.Mode == twin.Query && p != w && (p == outOfRange || w == outOfRange) {
-		// Whether a query meets a row whose expression is out of range before
-		// another condition drops the row is the engine's choice.
-		return true
-	}
-	if p, w := twin.Class(plain.Err), twin.Class(wrapped.Err); ungrouped[p] &&
-		(ungrouped[w] || w == unknown && strings.Contains(wrapped.Err.Error(), "HAVING")) {
-		return true // of two faults one is named
-	}
-	if dialect != "postgres" {
-		forgive(plain, wrapped, strings.Contains(params, "interpolateParams"))
-	}
-	return false
-}
-
-// ungrouped are MariaDB's errors of columns that are not grouped by, in the
-// select list, in HAVING and without GROUP BY.
-var ungrouped = map[string]bool{"MySQL 1055 (42000)": true, "MySQL 1463 (42000)": true, "MySQL 1140 (42000)": true}
-
-const unknown = "MySQL 1054 (42S22)"
-
-const outOfRange = "MySQL 1690 (22003)"
-
-// forgive takes out what the engines themselves do not keep. On MariaDB
-// whether a result column may be NULL, and how wide it is (INT or BIGINT), depends on the
-// plan that the rows at hand lead to, and an expression that is a result column's name has the values in
-// it that interpolateParams puts there. On SQLite a column's scan type and
-// length are those of the row that happens to be the first.
-func forgive(plain, wrapped *twin.Outcome, interpolated bool) {
-	for i := range min(len(plain.Sets), len(wrapped.Sets)) {
-		p, w := plain.Sets[i].Columns, wrapped.Sets[i].Columns
-		for j := range min(len(p), len(w)) {
-			p[j].Nullable, p[j].ScanType = w[j].Nullable, w[j].ScanType
-			if p[j].DatabaseType == "DECIMAL" {
-				p[j].Precision = w[j].Precision
-			}
-			if p[j].DatabaseType == "TEXT" || p[j].DatabaseType == "" {
-				p[j].Length, p[j].LengthOK = w[j].Length, w[j].LengthOK
-			}
-			if p[j].DatabaseType == "BIGINT" && w[j].DatabaseType == "INT" && interpolated {
-				// Computed from an argument: with interpolateParams a prepared
-				// statement's is a BIGINT, that of the statement which is asked for
-				// the types an INT.
-				p[j].DatabaseType = w[j].DatabaseType
-			}
-			if p[j].DatabaseType == "INT" && w[j].DatabaseType == "BIGINT" ||
-				p[j].DatabaseType == "UNSIGNED INT" && w[j].DatabaseType == "UNSIGNED BIGINT" {
-				p[j].DatabaseType = w[j].DatabaseType
-			}
-			if strings.Contains(p[j].Name+w[j].Name, "?") {
-				p[j].Name = w[j].Name
-			}
-		}
-	}
+	return nil
 }
 
 // databaseOf finds the name of the database in a DSN of MySQL's.

@@ -55,7 +55,7 @@
 //     querybound.go; in a table of totals: derivedcandidates.go; from a block around a query:
 //     pushdown.go, pushdownfirst.go; for IN and EXISTS: semijoin.go; with all sums joined to
 //     the table: joinedsums.go; whether they pay: estimate.go
-//   - rules and defects of one engine: groupby.go, nulls.go, row.go, exists.go
+//   - rules and defects of one engine: groupby.go, nulls.go, row.go, exists.go, lookedup.go
 //   - a read of a row without slots: probe.go; column types: typesquery.go; EXPLAIN, cursors
 //     and the like: reads.go; CREATE TABLE AS: create.go
 //

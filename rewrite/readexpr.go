@@ -66,32 +66,13 @@ func (b *blockReader) walk(e *Expr, in clause, aggregate bool) error {
 			(len(b.edits) > before || b.mayMerge()) {
 			return b.separateRow(a)
 		}
-		if i == 1 && isRow(e.Args[0]) && len(b.edits) > before && b.d.Traits().Defects.Has(RowOfOne) && b.repeats(a) {
-			return opaque("a row is compared with a column that a query selects twice: MySQL may compare one of the two only")
+		if i == 1 && b.d.Traits().Defects.Has(RowOfOne) {
+			if err := b.lookedUp(e, in, len(b.edits) > before); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
-}
-
-// repeats reports whether a subquery selects two columns of one name.
-func (b *blockReader) repeats(e *Expr) bool {
-	if e == nil || e.Query == nil {
-		return false
-	}
-	var names []Ident
-	for _, it := range e.Query.Items {
-		if it.Expr == nil || it.Expr.Kind != ColumnRef {
-			continue
-		}
-		name := it.Expr.Name[len(it.Expr.Name)-1]
-		for _, n := range names {
-			if b.sameLabel(n, name) {
-				return true
-			}
-		}
-		names = append(names, name)
-	}
-	return false
 }
 
 //nolint:funlen // a list of rules, each with its reason

@@ -11,7 +11,8 @@ import (
 // it, where one has: MIN(n) OVER () of an INT is a BIGINT, and an INT of no
 // rows; a GROUP_CONCAT is a LONGTEXT, and a TEXT once its rows are sorted. Of one
 // query the plain driver reports either, as the optimizer goes. Slotsql reports
-// what the original has with LIMIT 0. What a program scans is the same.
+// what the original has with LIMIT 0. But for unsigned numbers scanned
+// into any, what a program scans is the same.
 
 // onMySQL is set once a pair is made on MySQL, and not on MariaDB.
 var onMySQL atomic.Bool

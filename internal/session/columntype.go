@@ -92,6 +92,8 @@ type typedRows struct {
 	columns []string
 	narrow  []bool // columns whose plain type fits int64, though it is unsigned
 	whole   []bool // columns whose plain type is an integer
+	big     []bool // columns whose plain type is BIGINT UNSIGNED
+	text    bool   // the statement is sent as text, without arguments
 }
 
 // Unwrap returns the parent's rows.
@@ -115,6 +117,8 @@ func (r *typedRows) Next(dest []driver.Value) error {
 		case []byte:
 			if r.whole[i] {
 				dest[i] = integer(v)
+			} else if r.big[i] {
+				dest[i] = wholeUnsigned(v, r.text)
 			}
 		}
 	}
@@ -178,8 +182,11 @@ func (r *Run) withTypes(rows driver.Rows, types []ColumnType) driver.Rows {
 	if r.Plan.Read.Types.InPlace {
 		types = foundRows(types, rows)
 	}
-	out := &typedRows{types, rows, make([]string, len(types)), make([]bool, len(types)), make([]bool, len(types))}
+	_, text := r.sender.(direct)
+	flags := func() []bool { return make([]bool, len(types)) }
+	out := &typedRows{types, rows, make([]string, len(types)), flags(), flags(), flags(), text && len(r.call.args) == 0}
 	for i, t := range types {
+		out.big[i] = t.Name == "UNSIGNED BIGINT" && typeOf(rows, i).Name == "DECIMAL"
 		out.columns[i], out.narrow[i], out.whole[i] = t.Column, narrowTypes[t.Name], narrowTypes[t.Name] || wholeTypes[t.Name]
 	}
 	return out

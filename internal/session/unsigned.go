@@ -60,6 +60,16 @@ func unsigned(v driver.Value, text bool) driver.Value {
 	return int64(n)
 }
 
+// wholeUnsigned returns a DECIMAL as the BIGINT UNSIGNED that it is with the plain driver. MySQL 8 makes a
+// DECIMAL column of the sum of an unsigned total and a signed one in a query in FROM.
+func wholeUnsigned(digits []byte, text bool) driver.Value {
+	n, err := strconv.ParseUint(string(digits), 10, 64)
+	if err != nil {
+		return digits
+	}
+	return unsigned(int64(n), text) //nolint:gosec // converted back there
+}
+
 // isUnsigned reports whether the parent sends an argument as an unsigned number. The server then computes a sum of it and
 // a signed column as an unsigned number, and refuses one below zero.
 func (r *Run) isUnsigned(v any) bool {

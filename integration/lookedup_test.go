@@ -1,0 +1,42 @@
+package integration
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/slotsql/slotsql/integration/twin"
+)
+
+// Values that are looked up in a query over totals: MySQL loses conditions of such a query.
+func TestLookedUpInTotals(t *testing.T) {
+	for _, dialect := range []string{"sqlite", "mysql", "postgres"} {
+		t.Run(dialect, func(t *testing.T) {
+			t.Parallel()
+			p := twin.New(t, twin.Options{
+				Dialect: dialect,
+				Schema: []string{
+					"CREATE TABLE posts (id INTEGER PRIMARY KEY, views INTEGER NOT NULL)",
+					"INSERT INTO posts VALUES (1, 4), (2, 3), (3, 1)",
+				},
+				Config: "version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}}, slots: 4, placement: connection}}\n",
+			})
+			const totals = "(SELECT id, views FROM posts) d"
+			for _, query := range []string{
+				"SELECT id FROM posts x WHERE x.id NOT IN (SELECT d.id FROM " + totals + " WHERE d.views > 5) ORDER BY id",
+				"SELECT id FROM posts x WHERE x.id = 77 OR x.id IN (SELECT d.id FROM " + totals + " WHERE d.views > 5) ORDER BY id",
+				"SELECT id FROM posts x WHERE x.id IN (SELECT d.id FROM " + totals + " WHERE d.views > 5) ORDER BY id",
+				"SELECT id, CASE WHEN x.id IN (SELECT d.id FROM " + totals + " WHERE d.views > 5) THEN 1 ELSE 0 END FROM posts x ORDER BY id",
+				"SELECT SUM(CASE WHEN x.id IN (SELECT id FROM posts WHERE views <= x.views) THEN 1 ELSE 0 END) FROM posts x",
+				"SELECT id FROM posts x WHERE x.id = 77 OR x.id = ANY (SELECT d.id FROM " + totals + " WHERE d.views > 5) ORDER BY id",
+				"WITH d AS (SELECT id, views FROM posts) SELECT id FROM posts x WHERE x.id NOT IN (SELECT d.id FROM d WHERE d.views > 5) ORDER BY id",
+				"SELECT id FROM posts x WHERE (x.id, 1) NOT IN (SELECT d.id, d.views FROM " + totals + ") ORDER BY id",
+			} {
+				if dialect == "sqlite" && strings.Contains(query, "ANY (") {
+					continue
+				}
+				p.Same(t, twin.Statement{SQL: "UPDATE posts SET views = views + 2 WHERE id = 1"})
+				p.Same(t, twin.Statement{SQL: query})
+			}
+		})
+	}
+}

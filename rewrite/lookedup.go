@@ -1,0 +1,84 @@
+package rewrite
+
+import "slices"
+
+// This file is about values that are looked up in a query whose source is a query of totals, v IN (SELECT d.id FROM (SELECT
+// id, views FROM posts) d WHERE d.views > 5). As a value, negated or under OR, MySQL runs it for each v, finds the rows of d
+// by what is compared, and loses the other conditions: NOT IN of it has no rows. As a condition of its own, IN of one value is a semijoin,
+// which is right. So is IN over a table, whose totals stand in the conditions.
+
+// lookedUp returns an error for an expression whose second argument is such a subquery; edited reports whether
+// a total has been written into it.
+func (b *blockReader) lookedUp(e *Expr, in clause, edited bool) error {
+	row, sub := isRow(e.Args[0]), e.Args[1]
+	switch {
+	case sub == nil || sub.Kind != Subquery || sub.Query == nil:
+		return nil
+	case row && edited && b.repeats(sub):
+		return opaque("a row is compared with a column that a query selects twice: MySQL may compare one of the two only")
+	case e.Kind != In && !(e.Kind == Opaque && len(e.Args) == 2):
+		return nil
+	case e.Kind == In && !e.Negated && !row && in == inPredicate && b.q != nil && conjunct(b.q.Where, e):
+		return nil
+	case b.overTotals(sub.Query, edited):
+		return opaque("a value is looked up in a query over a query of totals: MySQL may lose the conditions of the first")
+	}
+	return nil
+}
+
+// conjunct reports whether e is a condition of its own in cond, beside others that must hold as well.
+func conjunct(cond, e *Expr) bool {
+	if cond == e {
+		return true
+	}
+	return cond != nil && (cond.Kind == Paren || cond.Kind == Binary && cond.Op == "AND") &&
+		slices.ContainsFunc(cond.Args, func(a *Expr) bool { return conjunct(a, e) })
+}
+
+// overTotals reports whether a query may have a source that is a query of totals: one written in its FROM, if
+// a total has been written into it, a derived form, or a WITH query.
+func (b *blockReader) overTotals(q *Select, edited bool) bool {
+	if slices.ContainsFunc(q.Operands, func(o *Select) bool { return b.overTotals(o, edited) }) {
+		return true
+	}
+	var source func(s *Source) bool
+	source = func(s *Source) bool {
+		if s == nil {
+			return false
+		}
+		if _, ok := b.derived[s]; ok {
+			return true
+		}
+		if len(s.Name) == 1 && len(b.edits) > 0 && (b.findCTE(b.sc, s.Name) != nil || b.declares(q, s.Name[0])) {
+			return true
+		}
+		return edited && s.Select != nil || source(s.Left) || source(s.Right)
+	}
+	return slices.ContainsFunc(q.From, source)
+}
+
+// declares reports whether a query's own WITH clause has a query of that name.
+func (b *blockReader) declares(q *Select, name Ident) bool {
+	return slices.ContainsFunc(q.With, func(c *CTE) bool { return b.sameLabel(name, c.Name) })
+}
+
+// repeats reports whether a subquery selects two columns of one name.
+func (b *blockReader) repeats(e *Expr) bool {
+	if e == nil || e.Query == nil {
+		return false
+	}
+	var names []Ident
+	for _, it := range e.Query.Items {
+		if it.Expr == nil || it.Expr.Kind != ColumnRef {
+			continue
+		}
+		name := it.Expr.Name[len(it.Expr.Name)-1]
+		for _, n := range names {
+			if b.sameLabel(n, name) {
+				return true
+			}
+		}
+		names = append(names, name)
+	}
+	return false
+}
