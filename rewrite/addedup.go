@@ -58,8 +58,8 @@ func (r *reader) addUpInside(w *walkedBlock) {
 			return
 		}
 	}
-	if n := r.narrowing.only; n != nil && n != w.before.only {
-		n.of = w
+	if n := len(r.narrowing.added); n > len(w.before.added) {
+		r.narrowing.added[n-1].of = w
 	}
 }
 

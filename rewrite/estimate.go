@@ -16,10 +16,12 @@ import "slices"
 // An Estimate is a question to the engine, and the form of the read without candidates.
 type Estimate struct {
 	// Query asks the engine how many rows it expects of the block without its bounds, of the counter's table and, if
-	// Listed, of the block within its bounds by base value.
+	// Listed, of the block within its bounds by base value; these three of each source that has candidates, if there are several.
 	Query Bound
 	// Listed reports whether the candidates are one list of keys, all rows within the bounds among them.
 	Listed bool
+	// Only are the statement with the candidates of one source each, where several have some.
+	Only []Bound
 	// Whole is the statement without candidates.
 	Whole Bound
 }
@@ -40,7 +42,7 @@ type narrowing struct {
 	sources int          // whose candidates are named
 	single  int          // of these, sources of queries of one value
 	bounds  int          // queries of the WITH clause that are bounds
-	only    *narrowed    // those of the only one, if many rows may be
+	added   []*narrowed  // by each source but these
 }
 
 // narrowed is what the candidates of one source have added.
@@ -53,31 +55,27 @@ type narrowed struct {
 	of        *walkedBlock // the block, if its aggregates may be written by difference instead
 }
 
-// note counts the condition that has been added for a source. The only one of a statement may have been added in
-// vain. before are the block's edits before forFew.
+// note notes the condition that has been added for a source. It may have been added in vain. before are the block's edits
+// before forFew.
 func (c *candidates) note(edits, before []edit) {
 	c.narrowing.sources++
 	if c.q != c.main && c.oneValued(c.sc, c.q) {
 		c.narrowing.single++ // MIN or MAX, which has candidates in both forms
 		return
 	}
-	c.narrowing.only = nil
 	n := narrowed{edits: edits, many: map[edit]edit{}, listed: c.listsBounds(), constants: c.constants}
-	if c.narrowing.sources-c.narrowing.single > 1 || !n.listed && !c.constants {
-		return
-	}
-	for i, e := range c.edits {
-		if e != before[i] {
-			n.many[e] = before[i]
+	for i, e := range before {
+		if c.edits[i] != e {
+			n.many[c.edits[i]] = e
 		}
 	}
 	table := c.from("1", nil)
 	if n.listed {
 		n.estimated = []string{c.from("1", c.rest), table, c.from("1", slices.Concat(c.nearPlain, c.rest))}
-	} else {
+	} else if c.constants {
 		n.estimated = []string{c.fromBlock("1", slices.Concat(c.rest, c.join.conds)), table}
 	}
-	c.narrowing.only = &n
+	c.narrowing.added = append(slices.Clip(c.narrowing.added), &n)
 }
 
 // listsBounds reports whether the candidates are a list of all rows within bounds, on an engine that reads such a list
@@ -110,24 +108,61 @@ func (c *candidates) fewTotals() map[string]string {
 	return few
 }
 
+// maxLists is of how many sources an estimate decides at once.
+const maxLists = 4
+
 // estimate returns the question whether the statement should name candidates, or nil if it should.
 func (r *reader) estimate() *Estimate {
-	n := r.narrowing.only
-	if n == nil {
-		return nil
+	added := r.narrowing.added
+	if len(added) != 1 {
+		return r.estimateEach(added)
 	}
-	whole := slices.DeleteFunc(slices.Clone(r.edits), func(e edit) bool { return slices.Contains(n.edits, e) })
+	n := added[0]
 	if n.listed && !n.constants && n.of != nil {
 		if edits, ok := r.differences(n.of); ok {
-			return r.question(n.estimated, n.of.with(edits, whole), true)
+			return r.question(n.estimated, n.of.with(edits, notAdded(r.edits, n)), true)
 		}
 	}
-	for i, e := range whole {
-		if many, ok := n.many[e]; ok {
-			whole[i] = many
+	return r.question(n.estimated, notAdded(r.edits, n), n.listed)
+}
+
+// estimateEach is estimate for several sources. On an engine that reads them slowly each list may be one of most rows, beside
+// which those of the others leave few.
+func (r *reader) estimateEach(added []*narrowed) *Estimate {
+	if len(added) == 0 || len(added) > maxLists || slices.ContainsFunc(added, func(n *narrowed) bool { return !n.listed }) {
+		return nil
+	}
+	var queries []string
+	var only [][]edit
+	for i, n := range added {
+		queries = append(queries, n.estimated...)
+		only = append(only, notAdded(r.edits, slices.Concat(added[:i], added[i+1:])...))
+	}
+	e := r.question(queries, notAdded(r.edits, added...), true)
+	if e != nil {
+		for _, edits := range only {
+			e.Only = append(e.Only, r.bound(edits))
 		}
 	}
-	return r.question(n.estimated, whole, n.listed)
+	return e
+}
+
+// notAdded returns edits without what sources have added.
+func notAdded(edits []edit, added ...*narrowed) []edit {
+	out := slices.Clone(edits)
+	for _, n := range added {
+		for _, e := range n.edits { // two sources may have opened the same parenthesis
+			if i := slices.Index(out, e); i >= 0 {
+				out = slices.Delete(out, i, i+1)
+			}
+		}
+		for i, e := range out {
+			if many, ok := n.many[e]; ok {
+				out[i] = many
+			}
+		}
+	}
+	return out
 }
 
 // whetherFew returns the queries of the question whether the totals of a block's rows cost less than the slots of the whole
@@ -156,9 +191,10 @@ func (r *reader) question(queries []string, whole []edit, listed bool) *Estimate
 	if !ok || len(queries) == 0 {
 		return nil
 	}
-	return &Estimate{
-		Query:  r.tp.expand(r.d, r.tp.expandSQL(d.Estimate(queries...))),
-		Listed: listed,
-		Whole:  r.tp.expand(r.d, r.tp.expandSQL(r.tp.mark(r.src.cutEdited(Span{0, len(r.src.sql)}, whole)))),
-	}
+	return &Estimate{Query: r.tp.expand(r.d, r.tp.expandSQL(d.Estimate(queries...))), Listed: listed, Whole: r.bound(whole)}
+}
+
+// bound writes the statement with edits.
+func (r *reader) bound(edits []edit) Bound {
+	return r.tp.expand(r.d, r.tp.expandSQL(r.tp.mark(r.src.cutEdited(Span{0, len(r.src.sql)}, edits))))
 }

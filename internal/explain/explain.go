@@ -66,6 +66,8 @@ type Explanation struct {
 	// Whole runs instead of Rewritten where Estimate expects that many rows meet its bounds.
 	Estimate *ExplainedStatement `json:"estimate,omitempty"`
 	Whole    *ExplainedStatement `json:"whole,omitempty"`
+	// Only run instead where candidates of several sources are named, and those of one are worth while.
+	Only []ExplainedStatement `json:"only,omitempty"`
 	// Fallback tells what runs when the increment affects no row, or Requires
 	// does not hold.
 	Fallback string `json:"fallback,omitempty"`
@@ -205,6 +207,9 @@ func explanation(p *rewrite.Plan, query string) *Explanation {
 		if x := p.Read.Estimate; x != nil {
 			estimate, whole := explainStatement(x.Query), explainStatement(x.Whole)
 			e.Estimate, e.Whole = &estimate, &whole
+			for _, only := range x.Only {
+				e.Only = append(e.Only, explainStatement(only))
+			}
 		}
 	}
 	if p.Bounded != nil {

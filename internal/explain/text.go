@@ -51,6 +51,9 @@ func (e *Explanation) write(b *strings.Builder, indent string) {
 	line("probe", e.Probe)
 	one("rewritten", e.Rewritten)
 	one("estimate", e.Estimate)
+	for i := range e.Only {
+		one("only one", &e.Only[i])
+	}
 	one("whole", e.Whole)
 	line("requires", strings.Join(e.Requires, "; "))
 	line("fallback", e.Fallback)

@@ -78,6 +78,9 @@ func (b *printer) plan(indent, sql string, p *rewrite.Plan, allSteps bool) {
 	}
 	if x := p.Read.Estimate; x != nil {
 		b.line(indent, "estimate", bound(x.Query))
+		for _, only := range x.Only {
+			b.line(indent, "only one", bound(only))
+		}
 		b.line(indent, "whole", bound(x.Whole))
 	}
 	if p.Read.Reprepare {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"strconv"
+	"sync/atomic"
 
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/internal/link"
@@ -14,33 +15,73 @@ import (
 // million rows MariaDB reads the totals of all in the time that it takes to list and look up about this part of them.
 //
 // It is a variable for tests of tables with few rows: go test -ldflags "-X
-// github.com/slotsql/slotsql/internal/session.broadShare=0" always reads candidates.
+// github.com/slotsql/slotsql/internal/session.broadShare=0" always reads candidates, broadShare=-1 runs the forms of a
+// read in turn.
 var broadShare = "32"
 
-// readsWhole reports whether a read should run without candidates, by the engine's estimates. If they
-// fail it runs with them, and reports itself what is wrong.
-func (r *Run) readsWhole(ctx context.Context) (bool, error) {
+// turns counts the reads that run in turn.
+var turns atomic.Uint32
+
+// otherForm returns the form in which a read should run by the engine's estimates: without candidates, or with those of one
+// source only; nil if it should run with all. If the estimates fail, it does, and reports itself what is wrong.
+func (r *Run) otherForm(ctx context.Context) (*rewrite.Bound, error) {
 	e := r.Plan.Read.Estimate
 	if e == nil {
-		return false, nil
+		return nil, nil
 	}
 	share, err := strconv.ParseInt(broadShare, 10, 64)
-	if share == 0 || err != nil {
-		return false, err
+	switch {
+	case share == 0 || err != nil:
+		return nil, err
+	case share < 0:
+		if i := int(turns.Add(1)) % (len(e.Only) + 2); i < len(e.Only) {
+			return &e.Only[i], nil
+		} else if i == len(e.Only) {
+			return &e.Whole, nil
+		}
+		return nil, nil
 	}
 	args, err := r.bind(e.Query.Args)
 	if err != nil {
-		return false, nil
+		return nil, nil
 	}
 	n, err := r.estimates(ctx, &e.Query, args)
-	switch {
-	case err != nil && r.conn.failsTx(err):
-		return false, err
-	case err != nil || len(n) < 2 || e.Listed && len(n) < 3:
-		return false, nil
+	if err != nil && r.conn.failsTx(err) {
+		return nil, err
 	}
-	rows, table := n[0], n[1]
-	return few(rows, table) || e.Listed && n[2] > rows/share, nil
+	if err != nil {
+		return nil, nil
+	}
+	return chosen(e, n, share), nil
+}
+
+// chosen returns the form of a read for which estimates speak. Of several sources whose candidates are worth while beside
+// others', the one that leaves the fewest rows has some.
+func chosen(e *rewrite.Estimate, n []int64, share int64) *rewrite.Bound {
+	numbers, sources := 2, max(len(e.Only), 1)
+	if e.Listed {
+		numbers = 3
+	}
+	if len(n) < numbers*sources {
+		return nil
+	}
+	worth, best := 0, 0
+	for i := range sources {
+		rows, table, within := n[numbers*i], n[numbers*i+1], n[numbers*i+numbers-1]
+		if few(rows, table) || e.Listed && within > rows/share {
+			continue
+		}
+		if worth++; worth == 1 || within < n[numbers*best+numbers-1] {
+			best = i
+		}
+	}
+	switch worth {
+	case sources:
+		return nil
+	case 0:
+		return &e.Whole
+	}
+	return &e.Only[best]
 }
 
 // few reports whether the totals of a block's rows cost less than the look for candidates. For that the engine finds
@@ -69,12 +110,11 @@ func (r *Run) estimates(ctx context.Context, query *rewrite.Bound, args []driver
 	return r.conn.Dialect().(rewrite.EstimatingDialect).Estimated(b.columns, lines), nil
 }
 
-// queryWhole runs a read without candidates.
-func (r *Run) queryWhole(ctx context.Context) (driver.Rows, error) {
-	whole := &r.Plan.Read.Estimate.Whole
-	args, err := r.bind(whole.Args)
+// queryForm runs a read in another form.
+func (r *Run) queryForm(ctx context.Context, form *rewrite.Bound) (driver.Rows, error) {
+	args, err := r.bind(form.Args)
 	if err != nil {
 		return nil, err
 	}
-	return r.sender.queryBound(ctx, whole, r.sql(whole), link.JoinArgs(r.call.options, args))
+	return r.sender.queryBound(ctx, form, r.sql(form), link.JoinArgs(r.call.options, args))
 }

@@ -1,6 +1,10 @@
 package session
 
-import "context"
+import (
+	"context"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
 
 // runRead runs a statement that reads totals.
 func (r *Run) runRead(ctx context.Context) (a answer, err error) {
@@ -13,14 +17,14 @@ func (r *Run) runRead(ctx context.Context) (a answer, err error) {
 		return answer{}, err
 	}
 	var types []ColumnType
-	whole := false
+	var other *rewrite.Bound
 	if r.call.wantsRows {
 		if r.Plan.Read.Types != nil {
 			if types, err = r.queryShape(ctx); err != nil {
 				return answer{}, err
 			}
 		}
-		if whole, err = r.readsWhole(ctx); err != nil {
+		if other, err = r.otherForm(ctx); err != nil {
 			return answer{}, err
 		}
 	}
@@ -37,8 +41,8 @@ func (r *Run) runRead(ctx context.Context) (a answer, err error) {
 			return answer{rows: b}, nil
 		}
 	}
-	if whole {
-		a.rows, err = r.queryWhole(ctx)
+	if other != nil {
+		a.rows, err = r.queryForm(ctx, other)
 	} else {
 		a, err = r.send(ctx)
 	}
