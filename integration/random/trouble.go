@@ -147,12 +147,12 @@ func (g *generator) grants() {
 }
 
 // refusable writes a statement of that role: one that counts, or a read of a row.
-// Others may need further rights for their drain (docs/divergences.md).
+// Others, conditions on companions among them, may need further rights for their drain (docs/divergences.md).
 func (g *generator) refusable() string {
 	t := g.counterTable()
 	n := either(g, t.counters())
 	if g.one(4) {
-		return "SELECT " + g.quote(n.name) + " FROM " + g.tableName(t) + whereClause(g.keyed(t, ""))
+		return "SELECT " + g.quote(n.name) + " FROM " + g.tableName(t) + whereClause(g.fixed(t, ""))
 	}
 	if t.more && g.one(3) {
 		return g.upsertOf(t)
@@ -163,5 +163,5 @@ func (g *generator) refusable() string {
 			set += ", " + s
 		}
 	}
-	return "UPDATE " + g.tableName(t) + " SET " + set + whereClause(g.keyed(t, ""))
+	return "UPDATE " + g.tableName(t) + " SET " + set + whereClause(g.fixed(t, ""))
 }

@@ -16,8 +16,22 @@ func (g *generator) counterTable() *table {
 // keyed writes a predicate that fixes one row by its key, or by another
 // unique key, and sometimes asks for more.
 func (g *generator) keyed(t *table, qualifier string) string {
+	if t.key == nil && g.one(3) {
+		return qualifier + "label IS NOT NULL"
+	}
+	key := g.fixed(t, qualifier)
+	if o := t.ordinary(); t.key != nil && len(o) > 0 && g.one(6) {
+		c := either(g, o)
+		key += " AND " + g.pick(qualifier+g.quote(c.name)+" IS NOT NULL", qualifier+g.quote(c.name)+" IS NULL",
+			qualifier+g.quote(c.name)+" = "+g.value(either(g, c.values)))
+	}
+	return key
+}
+
+// fixed is keyed for the key alone.
+func (g *generator) fixed(t *table, qualifier string) string {
 	if t.key == nil {
-		return g.pick("", "1 = 1", qualifier+"label IS NOT NULL")
+		return g.pick("", "1 = 1")
 	}
 	var parts []string
 	keys := t.key
@@ -37,11 +51,6 @@ func (g *generator) keyed(t *table, qualifier string) string {
 			parts = append(parts, c+" = "+v)
 		}
 	}
-	if o := t.ordinary(); len(o) > 0 && g.one(6) {
-		c := either(g, o)
-		parts = append(parts, g.pick(qualifier+g.quote(c.name)+" IS NOT NULL", qualifier+g.quote(c.name)+" IS NULL",
-			qualifier+g.quote(c.name)+" = "+g.value(either(g, c.values))))
-	}
 	return strings.Join(parts, " AND ")
 }
 
@@ -53,15 +62,26 @@ func (g *generator) where(t *table, qualifier string) string {
 	case n < 6:
 		return ""
 	case n < 7 && len(t.counters()) > 0 && t.key != nil:
-		c := either(g, t.counters())
-		return qualifier + g.quote(c.name) + g.pick(" < ", " >= ", " > ", " = ", " <= ") + g.value(either(g, []any{int64(0), int64(3), int64(10), int64(40)})) +
-			g.pick("", "", " AND "+g.keyed(t, qualifier))
+		bounds := g.bounds(t, qualifier)
+		if g.one(3) {
+			bounds = "(" + bounds + g.pick(" AND ", " OR ") + g.bounds(t, qualifier) + ")"
+		}
+		return bounds + g.pick("", "", " AND "+g.keyed(t, qualifier))
 	case n < 8 && len(t.key) == 1:
 		c := t.column(t.key[0])
 		return qualifier + g.quote(c.name) + " IN (" + g.value(either(g, c.values)) + ", " + g.value(either(g, c.values)) + ")"
 	}
 	g.depth = 1
 	return g.condition(&from{sources: []source{{name: strings.TrimSuffix(qualifier, "."), columns: t.columns}}})
+}
+
+// bounds writes a comparison of a counter with a number or, now and then, with another counter.
+func (g *generator) bounds(t *table, qualifier string) string {
+	c := qualifier + g.quote(either(g, t.counters()).name) + g.pick(" < ", " >= ", " > ", " = ", " <= ")
+	if g.one(5) {
+		return c + qualifier + g.quote(either(g, t.counters()).name)
+	}
+	return c + g.value(either(g, []any{int64(0), int64(3), int64(10), int64(40)}))
 }
 
 func whereClause(s string) string {
