@@ -147,6 +147,9 @@ type TypesQuery struct {
 	// Checks reports whether the engine may refuse the original SQL although it accepts
 	// SQL. An error of the TypesQuery is then the statement's error.
 	Checks bool
+	// Named reports whether SQL with arguments in it may name a result column: where the parent writes arguments
+	// into the SQL, that name has their values.
+	Named bool
 	// InPlace reports whether SQL is the original statement with only counters replaced
 	// by expressions, over the same tables.
 	InPlace bool

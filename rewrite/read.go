@@ -121,7 +121,7 @@ func (p *planning) planSelect(st *Statement) *Plan {
 	if st.Kind == KindSelect && !st.Select.Into && p.d.Traits().TotalsChangeTypes {
 		if b := p.typesQuery(st.Select); b != nil {
 			// The reason is that of faster, or of what is derived.
-			plan.Read.Types = &TypesQuery{Bound: *b, Checks: r.reason != "" || p.tableWord, InPlace: plan.Reason == ""}
+			plan.Read.Types = &TypesQuery{Bound: *b, Checks: r.reason != "" || p.tableWord, InPlace: plan.Reason == "", Named: p.namedByArgument(st)}
 		}
 	}
 	return plan

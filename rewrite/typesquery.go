@@ -1,5 +1,7 @@
 package rewrite
 
+import "slices"
+
 // typesQuery writes the original query with LIMIT 0, which an engine answers from the types of its
 // expressions without reading a row; nil if it is not certain where its LIMIT has to be.
 func (p *planning) typesQuery(q *Select) *Bound {
@@ -34,6 +36,23 @@ func (p *planning) typesQuery(q *Select) *Bound {
 		return &b
 	}
 	return nil
+}
+
+// namedByArgument reports whether an item without a name has an argument in it.
+func (p *planning) namedByArgument(st *Statement) bool {
+	found := false
+	v := Visitor{Query: func(q *Select) {
+		for _, it := range q.Items {
+			if it.Alias != nil || it.Expr == nil || found {
+				continue
+			}
+			found = slices.ContainsFunc(p.src.params, func(t param) bool { return t.Start >= it.Expr.Start && t.End <= it.Expr.End })
+		}
+	}}
+	if len(p.src.params) > 0 {
+		v.Walk(st)
+	}
+	return found
 }
 
 // depthAt returns how many parentheses are open at a place of the statement.

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/slotsql/slotsql/internal/link"
 )
@@ -161,10 +162,24 @@ func (r *Run) queryShape(ctx context.Context) ([]ColumnType, error) {
 		return nil, nil
 	}
 	types := TypesOf(rows)
-	if rows.Close() == nil {
+	if rows.Close() == nil && !(r.Plan.Read.Types.Named && namesHold(args, types)) {
 		r.Plan.types.Store(&shapeTypes{types, ddl})
 	}
 	return types, nil
+}
+
+// namesHold reports whether names of result columns may hold values of arguments: a placeholder in one tells that they do not.
+func namesHold(args []driver.NamedValue, types []ColumnType) bool {
+	marked := func(s string) bool { return strings.Contains(s, "?") }
+	return slices.ContainsFunc(args, func(a driver.NamedValue) bool {
+		switch v := a.Value.(type) {
+		case string:
+			return marked(v)
+		case []byte:
+			return marked(string(v))
+		}
+		return false
+	}) || !slices.ContainsFunc(types, func(t ColumnType) bool { return marked(t.Column) })
 }
 
 // shapeTypes are the column types of a query's own SQL, and how many DDL statements the process
@@ -188,6 +203,9 @@ func (r *Run) withTypes(rows driver.Rows, types []ColumnType) driver.Rows {
 	for i, t := range types {
 		out.big[i] = t.Name == "UNSIGNED BIGINT" && typeOf(rows, i).Name == "DECIMAL"
 		out.columns[i], out.narrow[i], out.whole[i] = t.Column, narrowTypes[t.Name], narrowTypes[t.Name] || wholeTypes[t.Name]
+	}
+	if r.Plan.Read.Types.Named && !text {
+		copy(out.columns, rows.Columns()) // a prepared statement's names have placeholders, whatever the parent writes elsewhere
 	}
 	return out
 }
