@@ -46,3 +46,23 @@ func TestLookedUpInTotals(t *testing.T) {
 		})
 	}
 }
+
+// A name of ORDER BY that an item has and a column of a * over a query of totals: MySQL 8 refuses some of them as ambiguous
+// where the column is an expression, and takes another column for some.
+func TestOrderByNameOfSeveral(t *testing.T) {
+	p := twin.New(t, twin.Options{
+		Dialect: "mysql",
+		Schema: []string{
+			"CREATE TABLE posts (id INTEGER PRIMARY KEY, views INTEGER NOT NULL)",
+			"INSERT INTO posts VALUES (1, 1), (2, 0), (3, 1), (4, 0)",
+		},
+		Config: "version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}}, slots: 4, placement: connection}}\n",
+	})
+	for _, query := range []string{
+		"SELECT id AS likes, t.* FROM (SELECT 1 AS likes, views AS id FROM posts) t ORDER BY likes",
+		"SELECT t.*, 1 AS likes FROM (SELECT views XOR 1 AS likes FROM posts) t ORDER BY likes",
+	} {
+		p.Same(t, twin.Statement{SQL: "UPDATE posts SET views = views + 2 WHERE id = 1"})
+		p.Same(t, twin.Statement{SQL: query})
+	}
+}
