@@ -4,8 +4,9 @@ import "slices"
 
 // This file is about values that are looked up in a query whose source is a query of totals, v IN (SELECT d.id FROM (SELECT
 // id, views FROM posts) d WHERE d.views > 5). As a value, negated or under OR, MySQL runs it for each v, finds the rows of d
-// by what is compared, and loses the other conditions: NOT IN of it has no rows. As a condition of its own, IN of one value is a semijoin,
-// which is right. So is IN over a table, whose totals stand in the conditions.
+// by what is compared, and loses the other conditions: NOT IN of it has no rows. As a condition of its own, IN of one value is mostly
+// a semijoin, which is right; but not with STRAIGHT_JOIN, a hint NO_SEMIJOIN or optimizer_switch='semijoin=off'. So such a query may only
+// have no other conditions. IN over a table is right, whose totals stand in the conditions.
 
 // lookedUp returns an error for an expression whose second argument is such a subquery; edited reports whether
 // a total has been written into it.
@@ -18,7 +19,7 @@ func (b *blockReader) lookedUp(e *Expr, in clause, edited bool) error {
 		return opaque("a row is compared with a column that a query selects twice: MySQL may compare one of the two only")
 	case e.Kind != In && !(e.Kind == Opaque && len(e.Args) == 2):
 		return nil
-	case e.Kind == In && !e.Negated && !row && in == inPredicate && b.q != nil && conjunct(b.q.Where, e):
+	case e.Kind == In && !e.Negated && !row && in == inPredicate && b.q != nil && conjunct(b.q.Where, e) && unconditional(sub.Query):
 		return nil
 	case b.overTotals(sub.Query, edited):
 		return opaque("a value is looked up in a query over a query of totals: MySQL may lose the conditions of the first")
@@ -33,6 +34,11 @@ func conjunct(cond, e *Expr) bool {
 	}
 	return cond != nil && (cond.Kind == Paren || cond.Kind == Binary && cond.Op == "AND") &&
 		slices.ContainsFunc(cond.Args, func(a *Expr) bool { return conjunct(a, e) })
+}
+
+// unconditional reports whether a query has no conditions: it is a block of one source without WHERE and HAVING.
+func unconditional(q *Select) bool {
+	return len(q.Operands) == 0 && len(q.From) == 1 && q.From[0].Left == nil && q.Where == nil && q.Having == nil
 }
 
 // overTotals reports whether a query may have a source that is a query of totals: one written in its FROM, if

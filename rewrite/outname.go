@@ -1,5 +1,7 @@
 package rewrite
 
+import "slices"
+
 // This file tells names of result columns, which are totals already, from names
 // of base columns.
 
@@ -27,6 +29,9 @@ func (b *blockReader) outputName(e *Expr, in clause, wholeEntry bool) (bool, err
 	t, err := b.resolve(b.sc, e.Name)
 	if err != nil {
 		return false, err
+	}
+	if wholeEntry && b.severalHave(e.Name[0]) {
+		return false, opaque("ORDER BY names several result columns: MySQL may take another one of them, or none")
 	}
 	for _, it := range b.q.Items {
 		name, same, err := b.itemMeans(it, t)
@@ -56,6 +61,25 @@ func (b *blockReader) outputName(e *Expr, in clause, wholeEntry bool) (bool, err
 		return true, nil
 	}
 	return false, nil
+}
+
+// severalHave reports whether an item and a column of a * have the name, in a block over a query of totals. Of
+// result columns of one name MySQL 8 may take the one whose expression is no column for ORDER BY, or refuse the name as ambiguous, by
+// what the query in FROM has been merged to.
+func (b *blockReader) severalHave(label Ident) bool {
+	if !b.d.Traits().Defects.Has(RowOfOne) || len(b.edits) == 0 || !slices.ContainsFunc(b.q.From, hasQuerySource) {
+		return false
+	}
+	named := func(it Item) bool {
+		name, _, err := b.itemMeans(it, nil)
+		return err == nil && name != nil && b.sameLabel(label, *name)
+	}
+	return slices.ContainsFunc(b.q.Items, named) && b.starsHave(label, false) > 0
+}
+
+// hasQuerySource reports whether a source is a query, or a join of one.
+func hasQuerySource(s *Source) bool {
+	return s != nil && (s.Select != nil || hasQuerySource(s.Left) || hasQuerySource(s.Right))
 }
 
 // twice reports whether several items have the name, and that one of them is no

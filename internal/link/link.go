@@ -20,6 +20,7 @@ type Conn struct {
 	Cluster      bool // its server may be one of several nodes
 	Kept         Kept
 	PreparesArgs bool     // the parent takes arguments through prepared statements only
+	Unprepared   bool     // the parent took the last query unprepared, its arguments as well
 	Opening      []string // what each transaction of slotsql's own runs first
 
 	Tx     Tx

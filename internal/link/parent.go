@@ -53,6 +53,12 @@ func (c *Conn) ParentQuery(ctx context.Context, query string, args []driver.Name
 // QueryUnprepared runs one query on the parent. If the parent wants it prepared, which may depend
 // on the arguments, it returns driver.ErrSkip, and nothing has been sent.
 func (c *Conn) QueryUnprepared(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	rows, err := c.queryUnprepared(ctx, query, args)
+	c.Unprepared = err != driver.ErrSkip
+	return rows, err
+}
+
+func (c *Conn) queryUnprepared(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
 	if q, ok := c.Parent.(driver.QueryerContext); ok {
 		return q.QueryContext(ctx, query, args)
 	}

@@ -94,7 +94,7 @@ type typedRows struct {
 	narrow  []bool // columns whose plain type fits int64, though it is unsigned
 	whole   []bool // columns whose plain type is an integer
 	big     []bool // columns whose plain type is BIGINT UNSIGNED
-	text    bool   // the statement is sent as text, without arguments
+	text    bool   // the statement is sent as text, with any arguments written into it
 }
 
 // Unwrap returns the parent's rows.
@@ -130,10 +130,20 @@ func (r *typedRows) Next(dest []driver.Value) error {
 // column of a UNION of an unsigned total and a signed column, where the plain columns fit a
 // BIGINT.
 func integer(text []byte) driver.Value {
-	if n, err := strconv.ParseInt(string(text), 10, 64); err == nil {
+	if n, err := strconv.ParseInt(wholeDigits(text), 10, 64); err == nil {
 		return n
 	}
 	return text
+}
+
+// wholeDigits returns a DECIMAL without a fraction of zeros: the sum of one and an argument of a prepared statement
+// has as many digits behind the point as the argument, which is a DECIMAL(65,30) on MySQL 8.
+func wholeDigits(text []byte) string {
+	digits, fraction, _ := strings.Cut(string(text), ".")
+	if strings.Trim(fraction, "0") != "" {
+		return string(text)
+	}
+	return digits
 }
 
 // HasNextResultSet implements driver.RowsNextResultSet: the statement is one query.
@@ -198,8 +208,9 @@ func (r *Run) withTypes(rows driver.Rows, types []ColumnType) driver.Rows {
 		types = foundRows(types, rows)
 	}
 	_, text := r.sender.(direct)
+	text = text && (len(r.call.args) == 0 || r.conn.Unprepared)
 	flags := func() []bool { return make([]bool, len(types)) }
-	out := &typedRows{types, rows, make([]string, len(types)), flags(), flags(), flags(), text && len(r.call.args) == 0}
+	out := &typedRows{types, rows, make([]string, len(types)), flags(), flags(), flags(), text}
 	for i, t := range types {
 		out.big[i] = t.Name == "UNSIGNED BIGINT" && typeOf(rows, i).Name == "DECIMAL"
 		out.columns[i], out.narrow[i], out.whole[i] = t.Column, narrowTypes[t.Name], narrowTypes[t.Name] || wholeTypes[t.Name]

@@ -63,7 +63,7 @@ func unsigned(v driver.Value, text bool) driver.Value {
 // wholeUnsigned returns a DECIMAL as the BIGINT UNSIGNED that it is with the plain driver. MySQL 8 makes a
 // DECIMAL column of the sum of an unsigned total and a signed one in a query in FROM.
 func wholeUnsigned(digits []byte, text bool) driver.Value {
-	n, err := strconv.ParseUint(string(digits), 10, 64)
+	n, err := strconv.ParseUint(wholeDigits(digits), 10, 64)
 	if err != nil {
 		return digits
 	}
