@@ -60,6 +60,7 @@ func TestOrderByNameOfSeveral(t *testing.T) {
 	})
 	for _, query := range []string{
 		"SELECT id AS likes, t.* FROM (SELECT 1 AS likes, views AS id FROM posts) t ORDER BY likes",
+		"WITH t AS (SELECT 1 AS likes, views AS id FROM posts) SELECT id AS likes, t.* FROM t ORDER BY likes",
 		"SELECT t.*, 1 AS likes FROM (SELECT views XOR 1 AS likes FROM posts) t ORDER BY likes",
 	} {
 		p.Same(t, twin.Statement{SQL: "UPDATE posts SET views = views + 2 WHERE id = 1"})

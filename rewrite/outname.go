@@ -67,7 +67,7 @@ func (b *blockReader) outputName(e *Expr, in clause, wholeEntry bool) (bool, err
 // result columns of one name MySQL 8 may take the one whose expression is no column for ORDER BY, or refuse the name as ambiguous, by
 // what the query in FROM has been merged to.
 func (b *blockReader) severalHave(label Ident) bool {
-	if !b.d.Traits().Defects.Has(RowOfOne) || len(b.edits) == 0 || !slices.ContainsFunc(b.q.From, hasQuerySource) {
+	if !b.d.Traits().Defects.Has(RowOfOne) || len(b.edits) == 0 || !slices.ContainsFunc(b.q.From, b.hasQuerySource) {
 		return false
 	}
 	named := func(it Item) bool {
@@ -77,9 +77,9 @@ func (b *blockReader) severalHave(label Ident) bool {
 	return slices.ContainsFunc(b.q.Items, named) && b.starsHave(label, false) > 0
 }
 
-// hasQuerySource reports whether a source is a query, or a join of one.
-func hasQuerySource(s *Source) bool {
-	return s != nil && (s.Select != nil || hasQuerySource(s.Left) || hasQuerySource(s.Right))
+// hasQuerySource reports whether a source is a query, one of WITH included, or a join of one.
+func (b *blockReader) hasQuerySource(s *Source) bool {
+	return s != nil && (s.Select != nil || b.findCTE(b.sc, s.Name) != nil || b.hasQuerySource(s.Left) || b.hasQuerySource(s.Right))
 }
 
 // twice reports whether several items have the name, and that one of them is no
