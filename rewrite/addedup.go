@@ -90,6 +90,9 @@ func (r *reader) ifMany() *Estimate {
 		return nil
 	}
 	a := r.adding.perhaps[0]
+	if !slices.ContainsFunc(r.edits, a.of.holds) {
+		return nil // it stands in a WITH query now, see queryBound
+	}
 	ask := r.question(a.few, r.edits, false)
 	if ask != nil {
 		r.edits, r.reason = a.of.with(a.edits, r.edits), a.reason
