@@ -109,15 +109,15 @@ func TestReport(t *testing.T) {
 // needs nothing from elsewhere.
 func TestNothingLeaks(t *testing.T) {
 	db := open(t, "discreet")
-	exec(t, db, "UPDATE discreet SET views = views + 1, title = ? WHERE id = ?", "hidden argument", 4711)
-	exec(t, db, "UPDATE discreet SET views = 815 WHERE title = 'hidden literal'")
-	exec(t, db, "UPDATE discreet SET views = views * 815 WHERE title IN ('hidden literal', 'hidden </script>')")
+	exec(t, db, "UPDATE discreet SET views = views + 1, title = ? WHERE id = ?", "hidden argument", 47114711471147)
+	exec(t, db, "UPDATE discreet SET views = 815815815815 WHERE title = 'hidden literal'")
+	exec(t, db, "UPDATE discreet SET views = views * 815815815815 WHERE title IN ('hidden literal', 'hidden </script>')")
 	for _, target := range []string{"/debug/slotsql", "/debug/slotsql?format=json"} {
 		body := get(t, http.MethodGet, target).Body.String()
 		if !strings.Contains(body, "discreet") {
 			t.Errorf("%s does not show the table", target)
 		}
-		for _, secret := range []string{"hidden argument", "hidden literal", "4711", "815", "hidden <"} {
+		for _, secret := range []string{"hidden argument", "hidden literal", "47114711471147", "815815815815", "hidden <"} {
 			if strings.Contains(body, secret) {
 				t.Errorf("%s shows %q", target, secret)
 			}

@@ -207,16 +207,20 @@ func (r *Run) withTypes(rows driver.Rows, types []ColumnType) driver.Rows {
 	if r.Plan.Read.Types.InPlace {
 		types = foundRows(types, rows)
 	}
-	_, text := r.sender.(direct)
-	text = text && (len(r.call.args) == 0 || r.conn.Unprepared)
+	_, called := r.sender.(direct)
+	text := called && (len(r.call.args) == 0 || r.conn.Unprepared)
 	flags := func() []bool { return make([]bool, len(types)) }
 	out := &typedRows{types, rows, make([]string, len(types)), flags(), flags(), flags(), text}
 	for i, t := range types {
 		out.big[i] = t.Name == "UNSIGNED BIGINT" && typeOf(rows, i).Name == "DECIMAL"
 		out.columns[i], out.narrow[i], out.whole[i] = t.Column, narrowTypes[t.Name], narrowTypes[t.Name] || wholeTypes[t.Name]
 	}
-	if r.Plan.Read.Types.Named && !text {
-		copy(out.columns, rows.Columns()) // a prepared statement's names have placeholders, whatever the parent writes elsewhere
+	if r.Plan.Read.Types.Named && !called { // a prepared statement's names have placeholders, whatever the parent writes elsewhere
+		for i, name := range rows.Columns() {
+			if strings.Contains(name, "?") {
+				out.columns[i] = name
+			}
+		}
 	}
 	return out
 }
