@@ -31,6 +31,9 @@ func (c *candidates) leads(x *Expr) bool {
 // one each look for the first rows would sort all of them. Columns that a condition fixes may stand before. All of those
 // do where the engine does not estimate: of few rows that another index finds it might read all in this one's order.
 func (c *candidates) indexed(before []leading, counter *Column, down bool) bool {
+	if len(before) == 0 {
+		return true
+	}
 	var order []string
 	for _, l := range before {
 		if strings.HasPrefix(l.tail, " DESC") != down {
@@ -40,43 +43,42 @@ func (c *candidates) indexed(before []leading, counter *Column, down bool) bool 
 	}
 	order = append(order, counter.Name)
 	_, estimates := c.d.(EstimatingDialect)
-	return len(before) == 0 || slices.ContainsFunc(c.b.table.Storage.Orders, func(index []string) bool {
-		fixed := 0
-		for fixed < len(index) && c.fixedColumn(index[fixed]) {
-			fixed++
+	fixed := c.fixed()
+	return slices.ContainsFunc(c.b.table.Storage.Orders, func(index []string) bool {
+		for n := 0; len(index)-n >= len(order); n++ {
+			if slices.Equal(index[n:n+len(order)], order) {
+				return estimates || n >= len(fixed)
+			}
+			if _, ok := fixed[index[n]]; !ok {
+				return false
+			}
 		}
-		index = index[fixed:]
-		return len(index) >= len(order) && slices.Equal(index[:len(order)], order) && (estimates || fixed >= c.fixedColumns())
-	})
-}
-
-// fixedColumns counts the columns that conditions of the block fix.
-func (c *candidates) fixedColumns() int {
-	n := 0
-	for i := range c.b.table.Columns {
-		if c.fixedColumn(c.b.table.Columns[i].Name) {
-			n++
-		}
-	}
-	return n
-}
-
-// fixedColumn reports whether a condition of the block says that a column equals a constant.
-func (c *candidates) fixedColumn(name string) bool {
-	if c.q.Where == nil {
 		return false
-	}
-	return slices.ContainsFunc(conjuncts(c.q.Where, nil), func(e *Expr) bool {
-		e = unparen(e)
-		if e.Kind != Binary || e.Op != "=" || len(e.Args) != 2 {
-			return false
-		}
-		is := func(x, value *Expr) bool {
-			x = unparen(x)
-			return x.Kind == ColumnRef && c.targetColumn(c.sc, c.b, x.Name) == name && constant(value)
-		}
-		return is(e.Args[0], e.Args[1]) || is(e.Args[1], e.Args[0])
 	})
+}
+
+// fixedByBlock has the columns that conditions of a block fix to one constant each. True is for those of which all rows
+// have the same value then; of the others an engine may find more than one value equal to the constant, as MySQL does
+// when it compares text with a number.
+type fixedByBlock map[string]bool
+
+// fixed returns the columns that the block's conditions fix.
+func (c *candidates) fixed() fixedByBlock {
+	fixed := fixedByBlock{}
+	if c.q.Where == nil {
+		return fixed
+	}
+	for _, e := range equalities(c.q.Where) {
+		column, values := c.equated(c.sc, c.b, e)
+		if column == nil || column.Kind != ColumnRef || len(values) > 1 || !constant(values[0]) {
+			continue
+		}
+		if name := c.targetColumn(c.sc, c.b, column.Name); name != "" {
+			cast := unparen(values[0]).Kind == Opaque
+			fixed[name] = fixed[name] || !cast && c.comparesAlike(c.b.table.Column(name), values)
+		}
+	}
+	return fixed
 }
 
 // behind notes the columns before the counter of a window.

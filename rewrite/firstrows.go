@@ -176,10 +176,9 @@ func (c *candidates) ordered() {
 			if !c.leads(x) {
 				return
 			}
-			if c.fixedColumn(c.targetColumn(c.sc, c.b, x.Name)) {
-				continue // all rows have one value
+			if name := c.targetColumn(c.sc, c.b, x.Name); !c.fixed()[name] {
+				before = append(before, leading{name, sql, tail})
 			}
-			before = append(before, leading{c.targetColumn(c.sc, c.b, x.Name), sql, tail})
 		case col == nil:
 			if col = counter; col.Nullable && c.around != nil {
 				return
