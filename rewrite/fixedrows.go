@@ -110,10 +110,10 @@ func (p *planning) comparesExactly(c *Column, v *Expr) bool {
 	if !constant(v) || v.Kind == Null {
 		return false
 	}
-	if !numericColumn(c) && containsNumber(v) && p.d.Traits().LooseEquality {
-		return false // MySQL: a number matches many strings
-	}
 	x := unparen(v)
+	if !numericColumn(c) && x.Kind != String && x.Kind != Param && p.d.Traits().LooseEquality {
+		return false // MySQL: a number, which -'1' is as well, matches many strings
+	}
 	return x.Kind != String || p.fitsForm(p.keyForm(c), x.Text)
 }
 
