@@ -47,7 +47,9 @@ func (g *generator) keyed(t *table, qualifier string) string {
 
 // where writes any predicate over one table.
 func (g *generator) where(t *table, qualifier string) string {
-	switch n := g.IntN(10); {
+	switch n := g.IntN(12); {
+	case n >= 10 && len(t.counters()) > 0:
+		return g.withKey(t, qualifier)
 	case n < 5:
 		return g.keyed(t, qualifier)
 	case n < 6:
@@ -180,8 +182,11 @@ func (g *generator) increment() string {
 		}
 	}
 	where := g.keyed(t, qualifier)
-	if g.one(5) {
+	switch {
+	case g.one(5):
 		where = g.where(t, qualifier)
+	case t.key != nil && g.one(10): // a guard
+		where += " AND " + g.ofTwo(t, qualifier)
 	}
 	s := head + " SET " + strings.Join(set, ", ") + whereClause(where)
 	return s + g.tail(t)
@@ -237,6 +242,8 @@ func (g *generator) update() string {
 	switch {
 	case g.one(8):
 		return g.joined(t)
+	case len(t.counters()) > 0 && g.one(6):
+		set = g.setOfTwo(t, qualifier, target)
 	case g.one(4):
 		set += ", " + g.assignment(t, qualifier, target)
 	}
@@ -335,6 +342,7 @@ func (g *generator) joined(*table) string {
 		"u.id = p.author_id AND u.id < 4",
 		"u.id = p.id AND p.views > 2",
 		"u.id = p.author_id AND u.karma > 1",
+		"u.id = p.author_id AND "+g.ofTwo(g.tables[0], "u."),
 	)
 	if g.my() {
 		return "UPDATE posts p " + g.pick("JOIN", "INNER JOIN", "LEFT JOIN") + " users u ON " + on + " SET p." + set
