@@ -149,6 +149,8 @@ var lockStatements = []string{
 	"SELECT views FROM posts WHERE id = 2",
 	"DELETE FROM posts WHERE id = 3 AND views > 5",
 	"UPDATE posts SET views = 7 WHERE id = 2",
+	"UPDATE posts SET views = 7 WHERE id = 1",
+	"UPDATE posts SET views = 7 WHERE id = 1; ",
 }
 
 // A role that may lock rows, or delete them, and not update their counters, does so as

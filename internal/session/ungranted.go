@@ -117,9 +117,10 @@ func (r *Run) refusedError(ctx context.Context, d *rewrite.DrainTable) error {
 // with the plain driver, either. EXPLAIN needs the same rights.
 func (r *Run) engineRefusal(ctx context.Context) error {
 	query := r.Plan.SQL
-	for i, t := range lex.Tokens(r.conn.Dialect().LexRules(), query) {
+	tokens := lex.Tokens(r.conn.Dialect().LexRules(), query)
+	for i, t := range tokens {
 		switch word := strings.ToUpper(query[t.Start:t.End]); {
-		case word == ";": // what follows would run
+		case word == ";" && i < len(tokens)-1: // what follows would run
 			return nil
 		case i > 0:
 		case word != "UPDATE" && word != "INSERT" && word != "REPLACE" && word != "DELETE" && word != "SELECT" && word != "WITH":
