@@ -54,7 +54,7 @@ type SlotTable struct {
 // needs nothing.
 type SlotRights struct {
 	Lacks []Lack
-	// Blind reports whether a missing right is needed to read a total.
+	// Blind reports whether the user may not read the slot table, whether it needs to or not.
 	Blind bool
 	// Fold is what the user lacks to move slots into base rows; nil where it may.
 	Fold []Lack
@@ -108,7 +108,7 @@ func (h HeldRights) Lacking(n GrantNames) (out SlotRights) {
 	case h.Reads:
 		out.Lacks = grant(nil, "reading totals", read...)
 	}
-	out.Blind = (h.Counts || h.Reads) && !(h.Use && h.Select)
+	out.Blind = !h.Use || !h.Select
 	if !h.Folds {
 		out.Fold = []Lack{
 			{

@@ -103,6 +103,9 @@ func as(t *testing.T, dsn, role string) string {
 // change runs DDL as another client, and has the wrapped side notice.
 func (r *player) change(ctx context.Context, t *testing.T, query string) {
 	t.Helper()
+	if r.pair.Dialect == "sqlite" {
+		look(t, r.pair.Plain, r.pair.Under)
+	}
 	if _, err := r.pair.Plain.ExecContext(ctx, query); err != nil {
 		return // as much as the plain side takes
 	}
@@ -113,6 +116,17 @@ func (r *player) change(ctx context.Context, t *testing.T, query string) {
 		t.Fatal(err)
 	}
 	r.changed = true
+}
+
+// look has SQLite's connections look at the definitions, as reading a table does: otherwise one takes an index or a
+// trigger for there until it does, although another connection has dropped it.
+func look(t *testing.T, on ...twin.Session) {
+	t.Helper()
+	for _, s := range on {
+		if o := twin.Run(t.Context(), s, twin.Statement{SQL: "SELECT COUNT(*) FROM sqlite_master"}); o.Err != nil {
+			t.Fatal(o.Err)
+		}
+	}
 }
 
 // roleNotices has the role's process notice changes of definitions, which are another client's to it. It

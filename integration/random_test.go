@@ -63,7 +63,7 @@ func play(t *testing.T, app *random.Application, seed uint64) {
 	if len(ds) == 0 {
 		return
 	}
-	steps := shrink(t, app, app.Steps[:at+1])
+	steps := shrink(t, app, app.Steps[:at+1], sortOf(ds))
 	first := ds
 	if _, ds = runSteps(t, app, steps, nil); len(ds) == 0 {
 		t.Error("this has shown once, and not again when its steps were repeated:")
@@ -93,26 +93,6 @@ func play(t *testing.T, app *random.Application, seed uint64) {
 		b.WriteString("\n" + d.String())
 	}
 	t.Error(b.String())
-}
-
-// shrink looks for the fewest steps that still show a difference: it takes
-// out runs of steps, long ones first.
-func shrink(t *testing.T, app *random.Application, steps []random.Step) []random.Step {
-	end := time.Now().Add(*randomShrink)
-	for size := len(steps) / 2; size > 0; size /= 2 {
-		for from := 0; from < len(steps); {
-			if time.Now().After(end) {
-				return steps
-			}
-			try := slices.Concat(steps[:from], steps[min(from+size, len(steps)):])
-			if at, ds := runSteps(t, app, try, nil); len(ds) > 0 {
-				steps = try[:at+1]
-			} else {
-				from += size
-			}
-		}
-	}
-	return steps
 }
 
 // stepLimit is how long a step may take on both sides.
@@ -241,6 +221,9 @@ func (r *player) step(ctx context.Context, t *testing.T, s random.Step) []twin.D
 		return nil
 	}
 	r.share(ctx, t, s)
+	if r.pair.Dialect == "sqlite" && defines.MatchString(s.SQL) {
+		look(t, r.plain[s.Session].session(), r.wrapped[s.Session].session())
+	}
 	plain, wrapped := r.plain[s.Session].do(ctx, in(r.pair.PlainDSN, s)), r.wrapped[s.Session].do(ctx, in(r.pair.WrappedDSN, s))
 	r.changed = r.changed || defines.MatchString(s.SQL)
 	unname(r.pair, &plain, &wrapped)

@@ -78,7 +78,8 @@ func (c *Counter) SlotRow(quote func(string) string, counter string, key []strin
 	return append(out, quote(c.SlotTable.Column)+" = "+slot)
 }
 
-// OfCounters is the condition that a row holds slots of one of the counters.
+// OfCounters is the condition that a row holds slots of one of the counters: no row if there are none,
+// as in a table whose counter columns have been renamed.
 func (c *Counter) OfCounters(quote func(string) string, prefix string, counters ...string) string {
 	if c.Layout != LayoutShared {
 		return ""
@@ -93,7 +94,10 @@ func (c *Counter) OfCounters(quote func(string) string, prefix string, counters 
 	for i, n := range types {
 		list[i] = strconv.FormatInt(n, 10)
 	}
-	if len(list) == 1 {
+	switch len(list) {
+	case 0:
+		return "1 = 0"
+	case 1:
 		return prefix + quote(c.Shared.Type) + " = " + list[0]
 	}
 	return prefix + quote(c.Shared.Type) + " IN (" + strings.Join(list, ", ") + ")"

@@ -60,6 +60,15 @@ func (g *generator) listed(x string) string {
 	return g.pick("group_concat("+x+", ',' ORDER BY "+x+")", "json_group_array("+x+" ORDER BY "+x+")", "total("+x+")", "COUNT("+x+")")
 }
 
+// qualified is a column for a window. Where that is of a query, and has no qualifier, MariaDB 10.11 may take another
+// column that the query has renamed from this name: SUM(likes) OVER (ORDER BY size) of SELECT a.size AS likes, b.size.
+func (g *generator) qualified(f *from, column string) string {
+	if g.my() && f.queries() && len(f.sources) == 1 && f.sources[0].name != "" && !strings.Contains(column, ".") {
+		return f.sources[0].name + "." + column
+	}
+	return column
+}
+
 // window writes a window function. Where peers have to be told apart, a
 // column that does so is in its order.
 func (g *generator) window(f *from, b *block) string {
@@ -67,6 +76,7 @@ func (g *generator) window(f *from, b *block) string {
 	if x == "" || y == "" || z == "" || g.my() && (f.rows() > 5000 || f.queries() && lookups.MatchString(f.sql)) {
 		return "1" // for a window MariaDB takes time with the square of the rows; see also whereBeside
 	}
+	x, y, z = g.qualified(f, x), g.qualified(f, y), g.qualified(f, z)
 	key := g.keyOf(f)
 	if key != "" && g.one(3) {
 		over := " OVER (" + g.pick("", "PARTITION BY "+y+" ") + "ORDER BY " + x + g.pick("", " DESC") + ", " + key + ")"

@@ -129,7 +129,11 @@ func (g *generator) countedFirst() []Step {
 		}
 	}
 	g.reset()
-	s := g.finish(g.byCounterOf(t))
+	by := g.byCounterOf
+	if g.one(2) {
+		by = g.byTwoOf
+	}
+	s := g.finish(by(t))
 	s.Session = g.IntN(Sessions)
 	return append(steps, s)
 }

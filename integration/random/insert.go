@@ -130,6 +130,9 @@ func (g *generator) upsertOf(t *table) string {
 	if g.my() {
 		set := g.pick(n+" = "+n+" + 1", n+" = "+n+" + VALUES("+n+")", n+" = VALUES("+n+") + "+n, n+"="+n+"+"+g.delta(c),
 			n+" = VALUES("+n+")", n+" = COALESCE("+n+", 0) + 1", n+" = GREATEST("+n+", VALUES("+n+"))")
+		if g.one(6) {
+			set = g.setOfTwo(t, "", "")
+		}
 		if o := t.ordinary(); len(o) > 0 && g.one(3) {
 			oc := g.quote(either(g, o).name)
 			set += ", " + oc + " = VALUES(" + oc + ")"
@@ -149,10 +152,15 @@ func (g *generator) upsertOf(t *table) string {
 	if o := t.ordinary(); len(o) > 0 && g.one(4) {
 		oc := g.quote(either(g, o).name)
 		set += ", " + oc + " = excluded." + oc
+	} else if g.one(6) {
+		set = g.setOfTwo(t, g.tableBare(t)+".", "")
 	}
 	s += " ON CONFLICT (" + strings.Join(keys, ", ") + ") DO UPDATE SET " + set
-	if g.one(6) {
+	switch {
+	case g.one(6):
 		s += " WHERE " + q + " < 20"
+	case g.one(6):
+		s += " WHERE " + g.ofTwo(t, g.tableBare(t)+".")
 	}
 	return s + g.tail(t)
 }

@@ -36,6 +36,9 @@ func TestProduced(t *testing.T) {
 						found["volatile predicate"]++
 					}
 				}
+				if kind := byTwoKind(upper); kind != "" {
+					found[kind]++
+				}
 				if strings.Contains(s.SQL, "nope") {
 					found["malformed"]++
 				}
@@ -48,6 +51,7 @@ func TestProduced(t *testing.T) {
 			}
 		}
 		want := []string{"change by another client", "change through slotsql", "malformed", "new key", "new key in a transaction"}
+		want = append(want, "UPDATE by two", "DELETE by two", "INSERT SELECT by two", "upsert by two", "SELECT by two")
 		if dialect != "sqlite" {
 			want = append(want, "role", "volatile", "volatile predicate") // it has neither roles nor functions of this kind
 		}
@@ -74,4 +78,33 @@ func hasNewKey(s Step) bool {
 		}
 	}
 	return false
+}
+
+var (
+	wheres   = regexp.MustCompile(`\bWHERE (.*)`)
+	counters = regexp.MustCompile(`\b(VIEWS|LIKES|SCORE|KARMA|STRIKES|HITS|SIZE|USED|TINY|SPARE)\b`)
+)
+
+// byTwoKind says what kind of statement has two counters in its WHERE.
+func byTwoKind(upper string) string {
+	kind, _, _ := strings.Cut(strings.TrimPrefix(upper, "/* APP:WEB */ "), " ")
+	m := wheres.FindStringSubmatch(upper)
+	switch {
+	case m == nil:
+		return ""
+	case kind == "INSERT" && strings.Contains(upper, "DO UPDATE"), kind == "INSERT" && strings.Contains(upper, "ON DUPLICATE KEY"):
+		kind = "upsert"
+	case kind == "INSERT":
+		kind = "INSERT SELECT"
+	case kind == "SELECT" && (strings.Contains(m[1], "(SELECT") || strings.Contains(upper, "JOIN")):
+		return ""
+	}
+	names := map[string]bool{}
+	for _, c := range counters.FindAllString(m[1], -1) {
+		names[c] = true
+	}
+	if len(names) < 2 {
+		return ""
+	}
+	return kind + " by two"
 }

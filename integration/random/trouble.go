@@ -124,16 +124,18 @@ const Restricted = Sessions
 const Role = "restricted_role"
 
 // grants are rights of the role: it may look at all rows of all tables, and do to
-// each counter table some of what statements do.
+// each counter table some of what statements do. Who may change counters may change companions
+// with them, which a drain needs (docs/divergences.md).
 func (g *generator) grants() {
 	for _, t := range g.tables {
 		name := g.quoted(t.name)
 		var counters, others []string
 		for i := range t.columns {
 			c := &t.columns[i]
-			if c.counter {
+			if c.counter || c.merge != "" {
 				counters = append(counters, g.quoted(c.name))
-			} else {
+			}
+			if !c.counter {
 				others = append(others, g.quoted(c.name))
 			}
 		}

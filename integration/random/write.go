@@ -56,32 +56,19 @@ func (g *generator) fixed(t *table, qualifier string) string {
 
 // where writes any predicate over one table.
 func (g *generator) where(t *table, qualifier string) string {
-	switch n := g.IntN(10); {
+	switch n := g.IntN(12); {
 	case n < 5:
 		return g.keyed(t, qualifier)
 	case n < 6:
 		return ""
-	case n < 7 && len(t.counters()) > 0 && t.key != nil:
-		bounds := g.bounds(t, qualifier)
-		if g.one(3) {
-			bounds = "(" + bounds + g.pick(" AND ", " OR ") + g.bounds(t, qualifier) + ")"
-		}
-		return bounds + g.pick("", "", " AND "+g.keyed(t, qualifier))
-	case n < 8 && len(t.key) == 1:
+	case n < 9 && len(t.counters()) > 0:
+		return g.withKey(t, qualifier)
+	case n < 10 && len(t.key) == 1:
 		c := t.column(t.key[0])
 		return qualifier + g.quote(c.name) + " IN (" + g.value(either(g, c.values)) + ", " + g.value(either(g, c.values)) + ")"
 	}
 	g.depth = 1
 	return g.condition(&from{sources: []source{{name: strings.TrimSuffix(qualifier, "."), columns: t.columns}}})
-}
-
-// bounds writes a comparison of a counter with a number or, now and then, with another counter.
-func (g *generator) bounds(t *table, qualifier string) string {
-	c := qualifier + g.quote(either(g, t.counters()).name) + g.pick(" < ", " >= ", " > ", " = ", " <= ")
-	if g.one(5) {
-		return c + qualifier + g.quote(either(g, t.counters()).name)
-	}
-	return c + g.value(either(g, []any{int64(0), int64(3), int64(10), int64(40)}))
 }
 
 func whereClause(s string) string {
@@ -200,8 +187,11 @@ func (g *generator) increment() string {
 		}
 	}
 	where := g.keyed(t, qualifier)
-	if g.one(5) {
+	switch {
+	case g.one(5):
 		where = g.where(t, qualifier)
+	case t.key != nil && g.one(10): // a guard
+		where += " AND " + g.ofTwo(t, qualifier)
 	}
 	s := head + " SET " + strings.Join(set, ", ") + whereClause(where)
 	return s + g.tail(t)
@@ -257,6 +247,8 @@ func (g *generator) update() string {
 	switch {
 	case g.one(8):
 		return g.joined(t)
+	case len(t.counters()) > 0 && g.one(6):
+		set = g.setOfTwo(t, qualifier, target)
 	case g.one(4):
 		set += ", " + g.assignment(t, qualifier, target)
 	}
@@ -355,6 +347,7 @@ func (g *generator) joined(*table) string {
 		"u.id = p.author_id AND u.id < 4",
 		"u.id = p.id AND p.views > 2",
 		"u.id = p.author_id AND u.karma > 1",
+		"u.id = p.author_id AND "+g.ofTwo(g.tables[0], "u."),
 	)
 	if g.my() {
 		return "UPDATE posts p " + g.pick("JOIN", "INNER JOIN", "LEFT JOIN") + " users u ON " + on + " SET p." + set

@@ -172,6 +172,19 @@ func TestSlotRightsAtConnect(t *testing.T) {
 	})
 }
 
+// A role without rights on a table needs none on its slot table, though it is looked at for a counter that cannot be
+// slotted any longer.
+func TestSlotRightsOfUnslotted(t *testing.T) {
+	twoServers(t, func(t *testing.T, p *twin.Pair, a *accounts) {
+		p.Same(t, twin.Statement{SQL: "ALTER TABLE posts ADD CONSTRAINT few CHECK (views < 1000000)"})
+		a.run(t, "GRANT SELECT ON log TO app")
+		s := a.pair(t)
+		for _, query := range []string{"SELECT COUNT(*) FROM log", "SELECT views FROM posts", totals} {
+			s.same(t, twin.Statement{SQL: query})
+		}
+	})
+}
+
 // A program whose connections were refused goes on when the rights have been granted.
 func TestSlotRightsAfterGrant(t *testing.T) {
 	twoServers(t, func(t *testing.T, p *twin.Pair, a *accounts) {

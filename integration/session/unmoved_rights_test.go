@@ -149,6 +149,8 @@ var lockStatements = []string{
 	"SELECT views FROM posts WHERE id = 2",
 	"DELETE FROM posts WHERE id = 3 AND views > 5",
 	"UPDATE posts SET views = 7 WHERE id = 2",
+	"UPDATE posts SET views = 7 WHERE id = 1",
+	"UPDATE posts SET views = 7 WHERE id = 1; ",
 }
 
 // A role that may lock rows, or delete them, and not update their counters, does so as
@@ -194,6 +196,41 @@ func TestLocksOfRoleThatMayNotCount(t *testing.T) {
 			}
 			a.pair(t).same(t, twin.Statement{SQL: "SELECT views FROM posts WHERE id = 1 FOR UPDATE"})
 			p.Same(t, twin.Statement{SQL: totals})
+		}
+	})
+}
+
+// allStatements drain all rows, or those that two counters may select. The first is refused with the plain driver, too.
+var allStatements = []string{
+	"UPDATE posts SET views = 0 WHERE title <> 'nobody'",
+	"UPDATE posts SET title = 'x' WHERE views > 2 AND likes < 9",
+	"UPDATE posts SET title = CASE WHEN views > likes THEN 'a' ELSE 'b' END",
+}
+
+// A role that may set an ordinary column sets it by what counters are, if it may move slots; otherwise the error
+// names what to grant. One that may not change the row at all gets the engine's error.
+func TestOrdinaryColumnByCountersOfRole(t *testing.T) {
+	twoServers(t, func(t *testing.T, p *twin.Pair, a *accounts) {
+		a.run(t, "GRANT SELECT ON posts TO app", "GRANT UPDATE (title) ON posts TO app")
+		twin.ExecAll(t, p.Under, a.named("GRANT SELECT ON posts_slots TO app"))
+		s := a.pair(t)
+		for _, tx := range []bool{false, true} {
+			for i, query := range allStatements {
+				on, rollback := s, func() {}
+				if tx {
+					txs := both{twin.Conn(t, s.plain.(*sql.DB)), twin.Conn(t, s.wrapped.(*sql.DB))}.begin(t, nil)
+					on, rollback = txs.both, func() { _, _ = txs.plain.(*sql.Tx).Rollback(), txs.wrapped.(*sql.Tx).Rollback() }
+				}
+				p.Same(t, twin.Statement{SQL: "UPDATE posts SET views = views + 1 WHERE id = 1"})
+				_, plain := on.plain.ExecContext(t.Context(), query)
+				_, wrapped := on.wrapped.ExecContext(t.Context(), query)
+				rollback()
+				if denied := plain != nil; denied != (i == 0) || denied && twin.Class(plain) != twin.Class(wrapped) {
+					t.Errorf("%s: plain %v, wrapped %v", query, plain, wrapped)
+				} else if !denied {
+					granted(t, wrapped)
+				}
+			}
 		}
 	})
 }

@@ -245,3 +245,15 @@ func TestSlotted(t *testing.T) {
 		}
 	})
 }
+
+// A table none of whose counters there is at the time has no slots of its own in the shared table.
+func TestTruncateWithoutCounters(t *testing.T) {
+	twin.Servers(t, func(t *testing.T, dialect string) {
+		p := newPair(t, dialect)
+		same(t, p.Plain, p.Wrapped,
+			"UPDATE tags SET uses = uses + 1 WHERE name = 'go'", "UPDATE pages SET hits = hits + 1 WHERE slug = ''",
+			"ALTER TABLE tags RENAME COLUMN uses TO used", "TRUNCATE TABLE tags", "INSERT INTO tags (name, used) VALUES ('go', 4)",
+			"ALTER TABLE tags RENAME COLUMN used TO uses", "SELECT * FROM tags", "UPDATE tags SET uses = uses + 2 WHERE name = 'go'")
+		same(t, p.Plain, p.Wrapped, reads...)
+	})
+}

@@ -1,6 +1,7 @@
 package twin
 
 import (
+	"math/big"
 	"regexp"
 	"strings"
 	"time"
@@ -46,8 +47,17 @@ func HiddenOrder(sql string) bool {
 }
 
 // tied reports whether two orders of the same rows differ only among rows that the
-// text does not order: every column that it orders by is the same, row by row.
+// text does not order: every column that it orders by is the same, row by row, or, whatever it
+// orders by, the rows as a whole are.
 func tied(plain, wrapped ResultSet, by []string, now time.Time) bool {
+	all := make([]int, len(plain.Columns))
+	for i := range all {
+		all[i] = i
+	}
+	if alike(plain, wrapped, all, now) {
+		return true
+	}
+	var columns []int
 	for _, name := range by {
 		at := -1
 		for i, c := range plain.Columns {
@@ -61,11 +71,32 @@ func tied(plain, wrapped ResultSet, by []string, now time.Time) bool {
 		if at < 0 {
 			return false
 		}
-		for i := range plain.Rows {
-			if !equal(plain.Rows[i][at], wrapped.Rows[i][at], now) {
+		columns = append(columns, at)
+	}
+	return len(by) > 0 && alike(plain, wrapped, columns, now)
+}
+
+// alike reports whether the rows of two results compare as equal in these columns, one by one.
+func alike(plain, wrapped ResultSet, columns []int, now time.Time) bool {
+	for i := range plain.Rows {
+		for _, at := range columns {
+			p, w := plain.Rows[i][at], wrapped.Rows[i][at]
+			if !equal(p, w, now) && (plain.Columns[at].DatabaseType != "NUMERIC" || !sameNumber(p, w)) {
 				return false
 			}
 		}
 	}
-	return len(by) > 0
+	return true
+}
+
+// sameNumber reports whether two values of PostgreSQL's NUMERIC are one number: 1.0 and 1.00 tie in an order.
+func sameNumber(a, b any) bool {
+	x, isText := a.(string)
+	y, isTextToo := b.(string)
+	if !isText || !isTextToo {
+		return false
+	}
+	p, ok := new(big.Rat).SetString(x)
+	q, okToo := new(big.Rat).SetString(y)
+	return ok && okToo && p.Cmp(q) == 0
 }

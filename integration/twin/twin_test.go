@@ -14,6 +14,14 @@ func by(column string, list ...[]any) Outcome {
 	return o
 }
 
+// numeric makes the columns of PostgreSQL's NUMERIC.
+func numeric(o Outcome) Outcome {
+	for i := range o.Sets[0].Columns {
+		o.Sets[0].Columns[i].DatabaseType = "NUMERIC"
+	}
+	return o
+}
+
 func rows(columns []string, ordered bool, rows ...[]any) Outcome {
 	set := ResultSet{Rows: rows}
 	for _, c := range columns {
@@ -42,6 +50,23 @@ func TestCompare(t *testing.T) {
 		{"order among equals", by("A", []any{"x", "1"}, []any{"x", "2"}), by("A", []any{"x", "2"}, []any{"x", "1"}), nil},
 		{"order among others", by("a", []any{"x", "1"}, []any{"y", "1"}), by("a", []any{"y", "1"}, []any{"x", "1"}), []string{"order, from row 0"}},
 		{"order by what is not shown", by("c", []any{"x", "1"}, []any{"y", "1"}), by("c", []any{"y", "1"}, []any{"x", "1"}), []string{"order, from row 0"}},
+		{
+			"order among equal numbers",
+			numeric(rows(a, true, []any{"1.0"}, []any{"1.00"})), numeric(rows(a, true, []any{"1.00"}, []any{"1.0"})), nil,
+		},
+		{
+			"order by equal numbers",
+			numeric(by("a", []any{"1.0", "1"}, []any{"1.00", "2"})), numeric(by("a", []any{"1.00", "2"}, []any{"1.0", "1"})), nil,
+		},
+		{
+			"order among texts",
+			rows(a, true, []any{"1.0"}, []any{"1.00"}), rows(a, true, []any{"1.00"}, []any{"1.0"}), []string{"order, from row 0"},
+		},
+		{
+			"order among numbers",
+			numeric(rows(a, true, []any{"1.0"}, []any{"2"})), numeric(rows(a, true, []any{"2"}, []any{"1.0"})), []string{"order, from row 0"},
+		},
+		{"scale", numeric(rows(a, true, []any{"1.0"})), numeric(rows(a, true, []any{"1.00"})), []string{"row 0"}},
 		{"number of rows", rows(a, true, []any{"x"}), rows(a, true), []string{"number of rows"}},
 		{"column name", rows(a, true), rows([]string{"A"}, true), []string{"columns"}},
 		{"column type", rows(a, false), typed, []string{"type of column a"}},

@@ -193,6 +193,9 @@ func (r *Run) drain(ctx context.Context) (missed bool, err error) {
 		if r.isBare(&d) {
 			continue
 		}
+		if err := r.refusedFirst(ctx, &d); err != nil {
+			return false, err
+		}
 		open, err := r.drainTable(ctx, &d)
 		if err != nil {
 			return false, err

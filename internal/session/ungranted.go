@@ -113,31 +113,51 @@ func (r *Run) refusedError(ctx context.Context, d *rewrite.DrainTable) error {
 	return r.notGranted(d.Table, "")
 }
 
+// refusedFirst returns the engine's error for a statement whose drain locks all rows. A user who may
+// not move slots may lack rights for that lock which the statement does not need, so its denial says
+// nothing of the statement; and where an error ends the transaction, the engine cannot be asked then.
+func (r *Run) refusedFirst(ctx context.Context, d *rewrite.DrainTable) error {
+	if len(r.ungranted) == 0 || d.Keyed {
+		return nil
+	}
+	return r.engineRefusal(ctx)
+}
+
 // engineRefusal returns the engine's error for a statement that the session's user may not run
 // with the plain driver, either. EXPLAIN needs the same rights.
 func (r *Run) engineRefusal(ctx context.Context) error {
-	query := r.Plan.SQL
-	for i, t := range lex.Tokens(r.conn.Dialect().LexRules(), query) {
-		switch word := strings.ToUpper(query[t.Start:t.End]); {
-		case word == ";": // what follows would run
-			return nil
-		case i > 0:
-		case word != "UPDATE" && word != "INSERT" && word != "REPLACE" && word != "DELETE" && word != "SELECT" && word != "WITH":
-			return nil
-		}
+	if !r.explainable() {
+		return nil
 	}
 	c, err := r.sqlCall()
 	if err != nil {
 		return err
 	}
-	rows, err := r.conn.ParentQuery(ctx, "EXPLAIN "+query, link.JoinArgs(c.options, c.args))
+	rows, err := r.conn.ParentQuery(ctx, "EXPLAIN "+r.Plan.SQL, link.JoinArgs(c.options, c.args))
 	if err == nil {
 		_, err = link.Collect(rows)
 	}
-	if err == nil || !r.conn.Shared.Dialect.(dialect.RightsReader).DeniedRight(err) {
-		return nil
+	if err == nil || r.conn.Shared.Traits.ErrorAborts && !r.conn.InAutocommit() ||
+		r.conn.Shared.Dialect.(dialect.RightsReader).DeniedRight(err) {
+		return err
 	}
-	return err
+	return nil
+}
+
+// explainable reports whether the statement is one that EXPLAIN takes and does not run.
+func (r *Run) explainable() bool {
+	query := r.Plan.SQL
+	tokens := lex.Tokens(r.conn.Dialect().LexRules(), query)
+	for i, t := range tokens {
+		switch word := strings.ToUpper(query[t.Start:t.End]); {
+		case word == ";" && i < len(tokens)-1: // what follows would run
+			return false
+		case i > 0:
+		case word != "UPDATE" && word != "INSERT" && word != "REPLACE" && word != "DELETE" && word != "SELECT" && word != "WITH":
+			return false
+		}
+	}
+	return true
 }
 
 // notGranted is the error of a statement that would have to move slots. Or is an alternative to
@@ -149,14 +169,14 @@ func (r *Run) notGranted(t *rewrite.Table, or string) *link.NotMovedError {
 	}
 }
 
-// explainDenied explains why a drain's lock was denied. A user who may not change a counter is
-// denied an UPDATE or an upsert with the plain driver, too.
+// explainDenied explains why a drain's lock was denied. A user who may not lock a row that a key fixes is
+// denied an UPDATE or an upsert of it with the plain driver, too; of other rows the engine has been asked first.
 func (r *Run) explainDenied(d *rewrite.DrainTable, err error) error {
 	right, ok := r.conn.Shared.Dialect.(dialect.RightsReader)
 	if !ok || err == nil || len(r.ungranted) == 0 || !right.DeniedRight(err) {
 		return err
 	}
-	if first := lex.Tokens(r.conn.Dialect().LexRules(), r.Plan.SQL); len(first) > 0 {
+	if first := lex.Tokens(r.conn.Dialect().LexRules(), r.Plan.SQL); len(first) > 0 && (d.Keyed || !r.explainable()) {
 		switch strings.ToUpper(r.Plan.SQL[first[0].Start:first[0].End]) {
 		case "UPDATE", "INSERT":
 			return err
