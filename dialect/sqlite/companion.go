@@ -16,23 +16,15 @@ func whereKey(t *rewrite.Table, s, q string) string {
 	return " WHERE " + match(s, q, t.Counter.Key)
 }
 
-// merged writes the merged value of a companion: a compound subquery of which
-// exactly one branch gives a row, and the last is the plain column, for the
-// reasons that Total gives.
+// merged writes the merged value of a companion, as Total writes that of a counter. Of the last setting it is the value in
+// the row with the greatest stamp: SQLite takes columns beside a single MAX from its row
+// (https://www.sqlite.org/lang_select.html#bareagg).
 func merged(t *rewrite.Table, co *rewrite.Companion, qualifier string) string {
 	base, value := qualifier+"."+quote(co.Column), slotAlias+"."+quote(co.Column)
 	slots := slotsOf(t, qualifier)
 	if co.Merge != rewrite.Latest {
-		most := "(SELECT " + string(co.Merge) + "(" + value + ") " + slots + ")"
-		return "(SELECT " + string(co.Merge) + "(" + base + ", " + most + ") WHERE " + most + " IS NOT NULL UNION ALL SELECT " + base +
-			" WHERE " + most + " IS NULL)"
+		most := string(co.Merge) + "(" + value + ")"
+		return likeColumn(base, most+" IS NOT NULL", string(co.Merge)+"("+base+", "+most+")", slots)
 	}
-	stamp := quote(co.Stamp())
-	last := "(SELECT MAX(slotsql_v." + stamp + ") FROM " + slotTable(t) + " AS slotsql_v" + whereKey(t, "slotsql_v", qualifier) + ")"
-	and := " AND "
-	if len(t.Counter.Key) == 0 {
-		and = " WHERE "
-	}
-	return "(SELECT " + value + " " + slots + and + slotAlias + "." + stamp + " = " + last +
-		" UNION ALL SELECT " + base + " WHERE " + last + " IS NULL)"
+	return likeColumn(base, "MAX("+slotAlias+"."+quote(co.Stamp())+") IS NOT NULL", value, slots)
 }

@@ -2,12 +2,11 @@ package sqlite
 
 import "github.com/slotsql/slotsql/rewrite"
 
-// Total writes a scalar subquery with two branches of which exactly one gives
-// a row: base value plus slots where these sum to something, and the base
-// column itself where they do not. (Adding a zero would turn a TEXT into a
-// number, in a counter whose slots exist for the sake of another one.)
+// Total writes a scalar subquery: base value plus slots where these sum to something, and the base column where they do
+// not. (Adding a zero would turn a TEXT into a number, in a counter whose slots exist for the sake of another one.) It
+// looks once for the row's slots, whether there are any or not.
 //
-// The second branch is not only there for its value. SQLite takes the affinity
+// Its second branch gives no row. SQLite takes the affinity
 // and the declared type of a compound subquery from its last SELECT, which is
 // the plain column: `views > '5'`, IN lists, joins on text columns and
 // ColumnType.DatabaseTypeName come out as for the column, while a TEXT, REAL
@@ -21,9 +20,13 @@ func (*Dialect) Total(t *rewrite.Table, qualifier, column string, comparable boo
 	if co := t.Companion(column); co != nil {
 		return merged(t, co, qualifier)
 	}
-	value := qualifier + "." + quote(column)
-	sum := "SUM(" + slotAlias + "." + quote(t.Counter.Cell(column)) + ")"
-	slots := slotsOf(t, qualifier, column)
-	return "(SELECT " + value + " + " + sum + " " + slots + " HAVING " + sum + " <> 0" +
-		" UNION ALL SELECT " + value + " WHERE COALESCE((SELECT " + sum + " " + slots + "), 0) = 0)"
+	base, sum := qualifier+"."+quote(column), "SUM("+slotAlias+"."+quote(t.Counter.Cell(column))+")"
+	return likeColumn(base, sum+" <> 0", base+" + "+sum, slotsOf(t, qualifier, column))
+}
+
+// likeColumn writes a subquery that has value where the slots meet a condition, which no slots do not, and the base column
+// elsewhere, and that compares as this column. Its first branch is an aggregate without groups, which has one row always.
+func likeColumn(base, condition, value, slots string) string {
+	return "(SELECT CASE WHEN " + condition + " THEN " + value + " ELSE " + base + " END " + slots +
+		" UNION ALL SELECT " + base + " WHERE FALSE)"
 }
