@@ -22,6 +22,7 @@ var reads = []struct {
 		"SELECT id, views FROM posts WHERE author = $1 ORDER BY views DESC LIMIT 10",
 		millis(10, 60),
 	},
+	{"top10 computed", "SELECT id, views FROM posts ORDER BY views / (author + 1) DESC, id LIMIT 10", "", times(3)},
 	{"page", "SELECT id, views FROM posts ORDER BY views DESC, id LIMIT 20 OFFSET 80", "", millis(10, 60)},
 	{"keyset", "SELECT id, views FROM posts WHERE (views, id) < (900000, 5) ORDER BY views DESC, id DESC LIMIT 20", "", millis(10, 60)},
 	{"range", "SELECT id, views FROM posts WHERE views > 999000", "", millis(10, 60)},

@@ -30,6 +30,9 @@ func (c *candidates) condition(columns []string) string {
 			if !contains(some, "1 = 1") {
 				some, far = append(some, "1 = 1"), append(far, "1 = 1")
 			}
+			if w.first != nil {
+				arms = append(arms, c.coldComputed(w))
+			}
 			continue
 		}
 		rows, last, bound := c.write(w, i)
@@ -266,6 +269,9 @@ func (c *candidates) notNumbers() []string {
 	var out []string
 	for i := range c.windows {
 		w := &c.windows[i]
+		if w.first != nil && w.op == everySum {
+			continue // all rows are sorted by what they have
+		}
 		arm := c.from(c.keyList(), append(slices.Clone(w.before), c.base(w.column)+" >= ''"))
 		if !slices.Contains(out, arm) {
 			out = append(out, arm)

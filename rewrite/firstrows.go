@@ -31,6 +31,9 @@ func (c *candidates) firsts() {
 	}
 	if !c.aggregated() {
 		c.ordered()
+		if c.lone {
+			c.computedOrder()
+		}
 	} else if c.lone && len(q.OrderBy) == 0 && len(q.Limit) == 0 {
 		c.extremes()
 	}

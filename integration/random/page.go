@@ -40,6 +40,11 @@ func (g *generator) page() (string, []column) {
 		items += ", " + g.pick("RANK() OVER (ORDER BY "+c+desc+")", "ROW_NUMBER() OVER (ORDER BY "+c+desc+", "+k+")",
 			"DENSE_RANK() OVER (PARTITION BY "+k+" ORDER BY "+c+desc+")", "COUNT(*) OVER (ORDER BY "+c+desc+")") + " AS place"
 	}
+	scored := items != "*" && g.one(8)
+	if scored {
+		columns = append(columns, column{name: "score", kind: number, null: true, decimal: true})
+		items += ", " + g.fromTwo(t, qualifier) + " AS score"
+	}
 	var beside []string
 	if o := either(g, g.tables); qualifier != "" && items != "*" && len(o.key) == 1 && g.one(3) {
 		if key := o.column(o.key[0]); key.kind == columns[0].kind {
@@ -72,6 +77,12 @@ func (g *generator) page() (string, []column) {
 	}
 	if strings.HasSuffix(items, " AS v") && g.one(2) {
 		order = "v" + desc
+	}
+	switch {
+	case scored:
+		order = "score" + desc
+	case g.one(8):
+		order = g.fromTwo(t, qualifier) + desc
 	}
 	if !g.my() && g.one(8) {
 		order += g.pick(" NULLS LAST", " NULLS FIRST")

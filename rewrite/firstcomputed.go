@@ -1,0 +1,104 @@
+package rewrite
+
+import "strings"
+
+// The first rows by what is computed of counters.
+//
+//	SELECT id FROM posts ORDER BY ups - downs DESC LIMIT 20
+//	SELECT id, views * 2 + likes AS score FROM posts ORDER BY score DESC LIMIT 20
+//
+// No window tells how far slots move a row in such an order. But a row without slots has the same values by base values as
+// by totals, and few rows have slots. So candidates are all rows with slots and, of those without, the first n in the
+// block's order: of these a row behind n others is behind them in the result, too. All rows are computed once and sorted,
+// which plain does as well, but no slots are looked for beside the candidates'.
+
+// computedOrder adds the first rows in an order that is computed of counters, in a block that has no other candidates.
+func (c *candidates) computedOrder() {
+	q := c.q
+	if len(c.windows) > 0 || len(q.OrderBy) == 0 || len(q.Limit) == 0 || c.windowed() || c.src.hasWord("SQL_CALC_FOUND_ROWS") {
+		return
+	}
+	if _, estimates := c.d.(EstimatingDialect); !estimates && c.constants { // of few rows it would list all with slots
+		return
+	}
+	var order []string
+	var counter *Column
+	for _, e := range q.OrderBy {
+		x := c.computed(e)
+		tail, ok := c.direction(e)
+		if x == nil || !ok {
+			return
+		}
+		x.Walk(func(n *Expr) bool {
+			if col := c.counter(n); col != nil {
+				counter = col
+			}
+			return true
+		})
+		if tail != "" {
+			tail = " " + tail
+		}
+		order = append(order, c.byBase(x.Span)+tail)
+	}
+	if rows, ok := c.limit(q); ok && counter != nil {
+		c.windows = append(c.windows, window{column: counter, op: everySum, first: &firstRows{rows: rows, order: strings.Join(order, ", ")}})
+	}
+}
+
+// computed returns the expression that an ORDER BY entry certainly means, of the source's columns alone; nil if that is
+// not certain. In its text a name means a column wherever it stands.
+func (c *candidates) computed(e *Expr) *Expr {
+	x := e
+	switch {
+	case e.Kind == Number:
+		x = c.itemAt(c.q, e)
+	case e.Kind == ColumnRef && len(e.Name) == 1:
+		for _, it := range c.q.Items {
+			if it.Alias != nil && c.sameLabel(e.Name[0], *it.Alias) {
+				if x != e {
+					return nil
+				}
+				x = it.Expr
+			}
+		}
+	}
+	if x == nil || c.volatile(c.sc, x) != "" || !namesOnly(x, c.computes, nil) {
+		return nil
+	}
+	columns := false
+	x.Walk(func(n *Expr) bool {
+		columns = columns || n.Kind == ColumnRef
+		return !columns
+	})
+	if !columns { // a constant, which ORDER BY could take for a position
+		return nil
+	}
+	return x
+}
+
+// computes reports whether a name is the source's column, and not in an ORDER BY the name of an item.
+func (c *candidates) computes(name []Ident) bool {
+	if !c.ownColumn(name) {
+		return false
+	}
+	for _, it := range c.q.Items {
+		if len(name) == 1 && it.Alias != nil && c.sameLabel(name[0], *it.Alias) {
+			return false
+		}
+	}
+	return true
+}
+
+// coldComputed writes the first rows without slots. Where LIMIT takes an expression they are among the first of all rows,
+// of which no more than there are keys with slots can be others.
+func (c *candidates) coldComputed(w *window) string {
+	conds, rows, slots := []string(nil), c.tp.mark(w.first.rows), c.slots(c.b.table.Counter.Counters)
+	if q := c.q.Where; q != nil {
+		conds = append(conds, "("+c.byBase(q.Span)+")")
+	}
+	if c.d.Traits().LimitIf {
+		keys := strings.Join(asKeys(c.slotKeys(c.b.table)), ", ")
+		return c.inOrder(w, conds, rows+" + (SELECT COUNT(*) FROM (SELECT DISTINCT "+keys+" FROM "+slots+"))")
+	}
+	return c.inOrder(w, append(conds, "NOT EXISTS (SELECT 1 FROM "+slots+" WHERE "+c.sameKey()+")"), rows)
+}
