@@ -35,6 +35,10 @@ func (c *candidates) condition(columns []string) string {
 			}
 			continue
 		}
+		if w.op == negativeSum {
+			some, far = append(some, "1 = 1"), append(far, c.sumOf(w.column.Name)+" < 0")
+			continue
+		}
 		rows, last, bound := c.write(w, i)
 		for _, r := range rows {
 			arms = append(arms, "SELECT "+c.keyNames()+" FROM "+r+" AS slotsql_w")

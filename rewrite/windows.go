@@ -49,8 +49,11 @@ func (c *candidates) anySum(e *Expr) bool {
 	return true
 }
 
-// everySum stands for the comparison of a window that takes every row with slots.
-const everySum = "any"
+// These stand for the comparison of a window that takes every row with slots, or those of which the sum is below zero.
+const (
+	everySum    = "any"
+	negativeSum = "below zero"
+)
 
 // maxListed is how many values of a list have windows of their own.
 const maxListed = 3
@@ -177,13 +180,26 @@ func (c *candidates) comparison(counter *Expr, op string, constant *Expr) bool {
 		return false
 	case op == "=":
 		c.window(col, "<", ">=", bound)
-		c.window(col, ">", "<=", bound)
+		c.above(col, ">", "<=", bound, constant)
 	case turned[op] == "":
 		return false
+	case op[0] == '<':
+		c.above(col, negated[op], op, bound, constant)
 	default:
 		c.window(col, negated[op], op, bound)
 	}
 	return true
+}
+
+// above adds the window of base values above a bound. MySQL finds none in an index if the bound is a query that it runs with
+// the statement: from the least base value on it would read up to the bound, and all rows if none is above it. Rows that
+// slots move below the bound have sums below zero, which few have.
+func (c *candidates) above(col *Column, edge, op, bound string, e *Expr) {
+	if unparen(e).Kind == Subquery && !c.d.Traits().SharedWith {
+		c.windows = append(c.windows, window{column: col, op: negativeSum})
+		return
+	}
+	c.window(col, edge, op, bound)
 }
 
 // exchanged is a comparison with its operands exchanged.

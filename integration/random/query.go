@@ -253,7 +253,7 @@ func (g *generator) plain() *block {
 // compares finds comparisons by order, lookups what is looked up in a subquery.
 var (
 	compares = regexp.MustCompile(`(?i)[<>]|\bBETWEEN\b|\bIN\b|\bLIKE\b`)
-	lookups  = regexp.MustCompile(`(?i)\b(IN|ANY|ALL|SOME) \(SELECT`)
+	lookups  = regexp.MustCompile(`(?i)\b(IN|ANY|ALL|SOME|EXISTS) \(SELECT`)
 )
 
 // whereBeside is maybeWhere for a block with that list. Of a window over a
