@@ -12,7 +12,9 @@ import "strings"
 // block's order: of these a row behind n others is behind them in the result, too. All rows are computed once and sorted,
 // which plain does as well, but no slots are looked for beside the candidates'.
 
-// computedOrder adds the first rows in an order that is computed of counters, in a block that has no other candidates.
+// computedOrder adds the first rows in an order that is computed of counters, in a block that has no other candidates. By
+// what comes first in the order: where that reads no counter, the engine may have rows in its order from an index, and
+// compute counters for the few that are equal in it.
 func (c *candidates) computedOrder() {
 	q := c.q
 	if len(c.windows) > 0 || len(q.OrderBy) == 0 || len(q.Limit) == 0 || c.windowed() || c.src.hasWord("SQL_CALC_FOUND_ROWS") {
@@ -23,24 +25,23 @@ func (c *candidates) computedOrder() {
 	}
 	var order []string
 	var counter *Column
-	for _, e := range q.OrderBy {
+	for i, e := range q.OrderBy {
 		x := c.computed(e)
 		tail, ok := c.direction(e)
 		if x == nil || !ok {
 			return
 		}
-		x.Walk(func(n *Expr) bool {
-			if col := c.counter(n); col != nil {
-				counter = col
+		if i == 0 {
+			if counter = c.anyCounter(x); counter == nil {
+				return
 			}
-			return true
-		})
+		}
 		if tail != "" {
 			tail = " " + tail
 		}
 		order = append(order, c.byBase(x.Span)+tail)
 	}
-	if rows, ok := c.limit(q); ok && counter != nil {
+	if rows, ok := c.limit(q); ok {
 		c.windows = append(c.windows, window{column: counter, op: everySum, first: &firstRows{rows: rows, order: strings.Join(order, ", ")}})
 	}
 }
@@ -77,16 +78,17 @@ func (c *candidates) computed(e *Expr) *Expr {
 }
 
 // computes reports whether a name is the source's column, and not in an ORDER BY the name of an item.
-func (c *candidates) computes(name []Ident) bool {
-	if !c.ownColumn(name) {
-		return false
-	}
-	for _, it := range c.q.Items {
-		if len(name) == 1 && it.Alias != nil && c.sameLabel(name[0], *it.Alias) {
-			return false
+func (c *candidates) computes(name []Ident) bool { return c.ownColumn(name) && !c.isItem(name) }
+
+// anyCounter returns a counter of the source that an expression reads, or nil.
+func (c *candidates) anyCounter(e *Expr) (found *Column) {
+	e.Walk(func(x *Expr) bool {
+		if found == nil {
+			found = c.counter(x)
 		}
-	}
-	return true
+		return found == nil
+	})
+	return found
 }
 
 // coldComputed writes the first rows without slots. Where LIMIT takes an expression they are among the first of all rows,
