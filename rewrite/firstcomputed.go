@@ -1,6 +1,9 @@
 package rewrite
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // The first rows by what is computed of counters.
 //
@@ -63,7 +66,7 @@ func (c *candidates) computed(e *Expr) *Expr {
 			}
 		}
 	}
-	if x == nil || c.volatile(c.sc, x) != "" || !namesOnly(x, c.computes, nil) {
+	if x == nil || !c.whole(x, x != e) || c.volatile(c.sc, x) != "" || !namesOnly(x, c.computes, nil) {
 		return nil
 	}
 	columns := false
@@ -75,6 +78,19 @@ func (c *candidates) computed(e *Expr) *Expr {
 		return nil
 	}
 	return x
+}
+
+// whole reports whether the text of an ORDER BY entry or an item is that of its expression. (PostgreSQL's parser tells no
+// place of a sign or a parenthesis before it.) What follows an entry is looked at by direction.
+func (c *candidates) whole(x *Expr, item bool) bool {
+	i, j := c.src.tokenAt(x.Start)-1, c.src.tokenAt(x.End)
+	is := func(i int, words ...string) bool {
+		return slices.ContainsFunc(words, func(w string) bool { return c.src.is(i, w) })
+	}
+	if !item {
+		return is(i, "BY", ",")
+	}
+	return is(i, "SELECT", "DISTINCT", "ALL", ",") && is(j, "AS", ",", "FROM")
 }
 
 // computes reports whether a name is the source's column, and not in an ORDER BY the name of an item.

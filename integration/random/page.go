@@ -82,7 +82,11 @@ func (g *generator) page() (string, []column) {
 	case scored:
 		order = "score" + desc
 	case g.one(8):
-		order = g.fromTwo(t, qualifier) + desc
+		order = g.fromTwo(t, qualifier)
+		if g.one(3) {
+			order = "-(" + order + ")"
+		}
+		order += desc
 	}
 	if !g.my() && g.one(8) {
 		order += g.pick(" NULLS LAST", " NULLS FIRST")
