@@ -115,8 +115,12 @@ func (c *candidates) coldComputed(w *window) string {
 		conds = append(conds, "("+c.byBase(q.Span)+")")
 	}
 	if c.d.Traits().LimitIf {
-		keys := strings.Join(asKeys(c.slotKeys(c.b.table)), ", ")
-		return c.inOrder(w, conds, rows+" + (SELECT COUNT(*) FROM (SELECT DISTINCT "+keys+" FROM "+slots+"))")
+		all := " + (SELECT COUNT(*) FROM (SELECT DISTINCT " + strings.Join(asKeys(c.slotKeys(c.b.table)), ", ") + " FROM " + slots + "))"
+		if len(w.first.rows.args) == 0 {
+			return c.inOrder(w, conds, rows+all)
+		}
+		// An argument below zero is no limit, and one that is very large stays in the range of integers.
+		return c.inOrder(w, conds, "CASE WHEN "+rows+" + 0 < 0 THEN -1 ELSE min("+rows+", 1000000000000000000)"+all+" END")
 	}
 	return c.inOrder(w, append(conds, "NOT EXISTS (SELECT 1 FROM "+slots+" WHERE "+c.sameKey()+")"), rows)
 }
