@@ -8,7 +8,7 @@ import (
 	"github.com/slotsql/slotsql/integration/twin"
 )
 
-// A limit of less than zero is none on SQLite, and NULL is none on PostgreSQL. So is the largest integer.
+// A negative LIMIT means no limit on SQLite, and LIMIT NULL means none on PostgreSQL. The largest integer is as good as none on both.
 func TestLimitArgumentThatIsNone(t *testing.T) {
 	for dialect, none := range map[string]any{"sqlite": int64(-1), "postgres": nil} {
 		t.Run(dialect, func(t *testing.T) {
@@ -18,7 +18,8 @@ func TestLimitArgumentThatIsNone(t *testing.T) {
 					"CREATE TABLE posts (id INT PRIMARY KEY, author INT NOT NULL, views INT NOT NULL)",
 					"CREATE INDEX posts_views ON posts (views)",
 					"CREATE INDEX posts_author ON posts (author, views)",
-					"INSERT INTO posts WITH RECURSIVE n AS (SELECT 1 AS id UNION ALL SELECT id + 1 FROM n WHERE id < 300) SELECT id, id % 2, id * 7 % 300 FROM n",
+					"INSERT INTO posts WITH RECURSIVE n AS (SELECT 1 AS id UNION ALL SELECT id + 1 FROM n WHERE id < 300) " +
+						"SELECT id, id % 2, id * 7 % 300 FROM n",
 				},
 				Config: "version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}}, slots: 4, placement: connection}}\n",
 			})

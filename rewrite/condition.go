@@ -26,17 +26,13 @@ func (c *candidates) condition(columns []string) string {
 	var far, some []string
 	for i := range c.windows {
 		w := &c.windows[i]
-		if w.op == everySum {
-			if !contains(some, "1 = 1") {
-				some, far = append(some, "1 = 1"), append(far, "1 = 1")
+		if cond := c.bySumAlone(w); cond != "" {
+			if !contains(far, cond) {
+				some, far = append(some, "1 = 1"), append(far, cond)
 			}
 			if w.first != nil {
 				arms = append(arms, c.coldComputed(w))
 			}
-			continue
-		}
-		if w.op == negativeSum {
-			some, far = append(some, "1 = 1"), append(far, c.sumOf(w.column.Name)+" < 0")
 			continue
 		}
 		rows, last, bound := c.write(w, i)
@@ -69,6 +65,17 @@ func (c *candidates) condition(columns []string) string {
 		return "(" + cond + " OR " + c.keys[0] + " IS NULL)"
 	}
 	return cond
+}
+
+// bySumAlone writes the condition on the slots of a window that has no rows of its own; "" for one that has.
+func (c *candidates) bySumAlone(w *window) string {
+	switch w.op {
+	case everySum:
+		return "1 = 1"
+	case negativeSum:
+		return c.sumOf(w.column.Name) + " < 0"
+	}
+	return ""
 }
 
 // coldArms writes the queries of rows that no window has, of a block that wants the first ones.

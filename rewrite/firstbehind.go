@@ -30,7 +30,7 @@ func (c *candidates) leads(x *Expr) bool {
 // indexed reports whether an index has the rows in the order of the columns before a counter, and of the counter: without
 // one each look for the first rows would sort all of them. Columns that a condition fixes may stand before. All of those
 // do where the engine does not estimate: of few rows that another index finds it might read all in this one's order.
-func (c *candidates) indexed(before []leading, counter *Column, down bool) bool {
+func (c *candidates) indexed(before []leading, counter *Column, down bool, fixed fixedByBlock) bool {
 	if len(before) == 0 {
 		return true
 	}
@@ -43,7 +43,6 @@ func (c *candidates) indexed(before []leading, counter *Column, down bool) bool 
 	}
 	order = append(order, counter.Name)
 	_, estimates := c.d.(EstimatingDialect)
-	fixed := c.fixed()
 	return slices.ContainsFunc(c.b.table.Storage.Orders, func(index []string) bool {
 		for n := 0; len(index)-n >= len(order); n++ {
 			if slices.Equal(index[n:n+len(order)], order) {

@@ -84,8 +84,8 @@ func (c *candidates) computed(e *Expr) *Expr {
 // place of a sign or a parenthesis before it.) What follows an entry is looked at by direction.
 func (c *candidates) whole(x *Expr, item bool) bool {
 	i, j := c.src.tokenAt(x.Start)-1, c.src.tokenAt(x.End)
-	is := func(i int, words ...string) bool {
-		return slices.ContainsFunc(words, func(w string) bool { return c.src.is(i, w) })
+	is := func(token int, words ...string) bool {
+		return slices.ContainsFunc(words, func(w string) bool { return c.src.is(token, w) })
 	}
 	if !item {
 		return is(i, "BY", ",")

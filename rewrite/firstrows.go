@@ -155,6 +155,7 @@ func (c *candidates) ordered() {
 	var down bool
 	var order []string
 	var before []leading
+	fixed := c.fixed()
 	for _, e := range q.OrderBy {
 		x := c.meaning(q, e)
 		tail, ok := c.direction(e)
@@ -179,7 +180,7 @@ func (c *candidates) ordered() {
 			if !c.leads(x) {
 				return
 			}
-			if name := c.targetColumn(c.sc, c.b, x.Name); !c.fixed()[name] {
+			if name := c.targetColumn(c.sc, c.b, x.Name); !fixed[name] {
 				before = append(before, leading{name, sql, tail})
 			}
 		case col == nil:
@@ -193,7 +194,7 @@ func (c *candidates) ordered() {
 			}
 		}
 	}
-	if rows, ok := c.limit(q); ok && col != nil && c.indexed(before, col, down) {
+	if rows, ok := c.limit(q); ok && col != nil && c.indexed(before, col, down, fixed) {
 		w := c.firstWindow(col, down, rows, strings.Join(order, ", "))
 		c.behind(&w, before)
 		c.windows = append(c.windows, w)

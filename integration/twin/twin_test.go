@@ -59,7 +59,7 @@ func TestCompare(t *testing.T) {
 			numeric(by("a", []any{"1.0", "1"}, []any{"1.00", "2"})), numeric(by("a", []any{"1.00", "2"}, []any{"1.0", "1"})), nil,
 		},
 		{
-			"order among texts",
+			"order among strings",
 			rows(a, true, []any{"1.0"}, []any{"1.00"}), rows(a, true, []any{"1.00"}, []any{"1.0"}), []string{"order, from row 0"},
 		},
 		{
