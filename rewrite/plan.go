@@ -128,8 +128,10 @@ type ReadPlan struct {
 
 	// Probe is a form of the original for a row without slots, or "", see probe.go. Held is the one for
 	// a transaction that has changed the row, and HeldKey the row's key.
+	// KeptProbe is Probe for a statement that recurs with other numbers; nil where there is none.
 	Probe, Held string
 	HeldKey     []KeyValue
+	KeptProbe   *KeptProbe
 
 	// Estimate decides whether SQL names candidates in vain, or is nil.
 	Estimate *Estimate

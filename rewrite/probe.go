@@ -64,9 +64,65 @@ func (r *reader) probe(st *Statement, plan *ReadPlan) {
 			return
 		}
 	}
-	with := func(column string) string {
-		return r.src.apply([]edit{{Span{last.End, last.End}, ", " + column + " AS slotsql_slots"}})
+	with := func(column string, more ...edit) string {
+		return r.src.apply(append(more, edit{Span{last.End, last.End}, ", " + column + " AS slotsql_slots"}))
 	}
-	plan.Probe, plan.Held = with(d.HasSlots(b.table, r.qualifier(b))), with(d.Bare(b.table, r.qualifier(b)))
+	slots := d.HasSlots(b.table, r.qualifier(b))
+	plan.Probe, plan.Held = with(slots), with(d.Bare(b.table, r.qualifier(b)))
 	plan.HeldKey = rows.slotKey(b.table)
+	if numbers, marks := r.numbersEqual(sc, b, q.Where); numbers != nil && r.d.Traits().ProbesText && r.sameAsText(sc, b, q.Items) {
+		plan.KeptProbe = &KeptProbe{SQL: Whole(with(slots, marks...)), Numbers: numbers}
+	}
+}
+
+// A KeptProbe is the Probe of a statement without arguments, to be kept prepared: it has placeholders for whole numbers.
+type KeptProbe struct {
+	SQL     SQL
+	Numbers []Literal // its arguments
+}
+
+// numbersEqual returns the whole numbers that integer columns equal in a condition, and placeholders in
+// their place; nil if there are other numbers or strings in it.
+func (r *reader) numbersEqual(sc *scope, b *binding, where *Expr) (numbers []Literal, marks []edit) {
+	for _, e := range equalities(where) {
+		column, values := r.equated(sc, b, e)
+		if len(values) != 1 || values[0].Kind != Number || column.Kind != ColumnRef {
+			continue
+		}
+		n, whole := keyNumber(r.src.cut(values[0].Span))
+		if c := b.table.Column(r.targetColumn(sc, b, column.Name)); !whole || c == nil || c.Numeric != Integer || c.Bits == 0 {
+			return nil, nil
+		}
+		numbers, marks = append(numbers, n.Literal), append(marks, edit{values[0].Span, "?"})
+	}
+	others := -len(numbers)
+	where.Walk(func(e *Expr) bool {
+		if e.Kind == Number || e.Kind == String || e.Kind == Param {
+			others++
+		}
+		return true
+	})
+	if others > 0 {
+		return nil, nil
+	}
+	return numbers, marks
+}
+
+// sameAsText reports whether the values of a list are the same from a prepared statement as from
+// one sent as text. Floating-point numbers have fewer digits as text.
+func (r *reader) sameAsText(sc *scope, b *binding, list []Item) bool {
+	same := func(c *Column) bool { return c != nil && !c.Padded && c.Numeric != Float }
+	for _, it := range list {
+		switch {
+		case it.Expr.Kind == Star:
+			for i := range b.table.Columns {
+				if !same(&b.table.Columns[i]) {
+					return false
+				}
+			}
+		case it.Expr.Kind != ColumnRef || !same(b.table.Column(r.targetColumn(sc, b, it.Expr.Name))):
+			return false
+		}
+	}
+	return true
 }

@@ -73,6 +73,13 @@ func (b *printer) plan(indent, sql string, p *rewrite.Plan, allSteps bool) {
 	if p.Read.Probe != "" {
 		b.line(indent, "probe", strings.TrimRight(p.Read.Probe, "\n"))
 	}
+	if k := p.Read.KeptProbe; k != nil {
+		numbers := make([]string, len(k.Numbers))
+		for i, n := range k.Numbers {
+			numbers[i] = strconv.FormatInt(n.Of(p.Values), 10)
+		}
+		b.line(indent, "probe, prepared", strings.TrimRight(k.SQL.Of(p.Values), "\n")+" -- "+strings.Join(numbers, ", "))
+	}
 	if p.Read.Held != p.Read.Probe {
 		b.line(indent, "row held", strings.TrimRight(p.Read.Held, "\n"))
 	}

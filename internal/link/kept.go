@@ -3,14 +3,22 @@ package link
 import (
 	"context"
 	"database/sql/driver"
+	"strconv"
 )
 
 // Kept keeps slotsql's own statements prepared on one connection, for a parent that would
 // otherwise parse a statement each time it runs.
 type Kept struct {
-	stmts map[any]driver.Stmt // by the part of a plan that the statement belongs to
-	busy  map[any]bool        // rows of it are open
-	stale bool                // the session may have changed since they were prepared
+	stmts    map[any]*keptStmt // by the part of a plan that the statement belongs to
+	prepared int               // how many of them are prepared
+	open     int               // how many have rows open
+	stale    bool              // the session may have changed since they were prepared
+}
+
+type keptStmt struct {
+	driver.Stmt      // nil while it is not prepared
+	busy        bool // rows of it are open
+	runs        int  // so often it has been sent as it is, see Recurs
 }
 
 // Expire makes them be prepared again. They are not closed yet: rows of the statement that has
@@ -18,66 +26,118 @@ type Kept struct {
 // no other command.
 func (p *Kept) Expire() { p.stale = true }
 
-// maxPrepared bounds their number; beyond it they are all closed.
-const maxPrepared = 64
+// maxPrepared bounds how many are prepared; beyond it they are all closed. maxKept bounds for how many others
+// executions are counted.
+const maxPrepared, maxKept = 64, 256
 
 // Get returns the prepared statement of a key, which it prepares if there is none.
 func (p *Kept) Get(ctx context.Context, c *Conn, key any, sql string) (driver.Stmt, error) {
+	k, err := p.get(ctx, c, key, sql)
+	if err != nil {
+		return nil, err
+	}
+	return k.Stmt, nil
+}
+
+func (p *Kept) get(ctx context.Context, c *Conn, key any, sql string) (*keptStmt, error) {
 	if p.stale {
 		p.Close()
 	}
-	if st := p.stmts[key]; st != nil {
-		return st, nil
+	if k := p.stmts[key]; k != nil && k.Stmt != nil {
+		return k, nil
 	}
 	st, err := c.prepareGuarded(ctx, sql)
 	if err != nil {
 		return nil, err
 	}
-	if len(p.stmts) >= maxPrepared && len(p.busy) == 0 {
+	if p.prepared >= maxPrepared && p.open == 0 {
 		p.Close()
 	}
-	if p.stmts == nil {
-		p.stmts = map[any]driver.Stmt{}
+	k := p.entry(key)
+	k.Stmt = st
+	p.prepared++
+	return k, nil
+}
+
+// entry returns what is known of a statement.
+func (p *Kept) entry(key any) *keptStmt {
+	k := p.stmts[key]
+	if k == nil {
+		if p.stmts == nil {
+			p.stmts = map[any]*keptStmt{}
+		}
+		if len(p.stmts)-p.prepared >= maxKept {
+			p.forget()
+		}
+		k = &keptStmt{}
+		p.stmts[key] = k
 	}
-	p.stmts[key] = st
-	return st, nil
+	return k
+}
+
+// forget removes the statements that are not prepared.
+func (p *Kept) forget() {
+	for key, k := range p.stmts {
+		if k.Stmt == nil && !k.busy {
+			delete(p.stmts, key)
+		}
+	}
 }
 
 // Close closes all of them.
 func (p *Kept) Close() {
-	for _, st := range p.stmts {
-		_ = st.Close()
+	for _, k := range p.stmts {
+		if k.Stmt != nil {
+			_ = k.Close()
+			k.Stmt = nil
+		}
 	}
-	clear(p.stmts)
-	p.stale = false
+	p.prepared, p.stale = 0, false
+	p.forget()
+}
+
+// manyRuns is how often a statement that need not be prepared runs before it is. A test binary linked with
+// "-X github.com/slotsql/slotsql/internal/link.manyRuns=0" prepares each at once.
+var manyRuns = "32"
+
+// Recurs counts an execution of a statement that need not be prepared, and reports whether it is, or should be: an
+// execution is then cheaper, but preparing it is a round trip. So what is lost on statements that do not
+// recur is little beside what they have cost until then.
+func (p *Kept) Recurs(key any) bool {
+	k := p.entry(key)
+	if k.Stmt != nil && !p.stale {
+		return true
+	}
+	k.runs++
+	many, err := strconv.Atoi(manyRuns)
+	return err == nil && k.runs > many
 }
 
 // Query runs a query of slotsql's own on a kept statement. It returns nil if rows of another
 // execution are still open, or the number of arguments is wrong.
 func (p *Kept) Query(ctx context.Context, c *Conn, key any, sql string, args []driver.NamedValue) (driver.Rows, error) {
-	if p.busy[key] {
+	if k := p.stmts[key]; k != nil && k.busy {
 		return nil, nil
 	}
-	st, err := p.Get(ctx, c, key, sql)
+	k, err := p.get(ctx, c, key, sql)
 	if err != nil {
 		return nil, err
 	}
-	if CheckArgCount(st, args) != nil {
+	if CheckArgCount(k.Stmt, args) != nil {
 		return nil, nil
 	}
-	if args, err = ConvertArgs(st, args); err != nil {
+	if args, err = ConvertArgs(k.Stmt, args); err != nil {
 		return nil, err
 	}
-	rows, err := StmtQuery(ctx, st, args)
+	rows, err := StmtQuery(ctx, k.Stmt, args)
 	if err != nil {
 		return nil, err
 	}
-	if p.busy == nil {
-		p.busy = map[any]bool{}
-	}
-	p.busy[key] = true
+	k.busy = true
+	p.open++
 	return &FinishingRows{RowsBase: RowsBase{rows}, Finish: func(bool) error {
-		delete(p.busy, key)
+		k.busy = false
+		p.open--
 		return nil
 	}}, nil
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"io"
 	"slices"
+	"strings"
 
 	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/internal/slots"
@@ -12,26 +14,89 @@ import (
 
 // probed runs a read in a form for rows without slots, whose last column tells whether a row has some. It returns
 // nil unless that says of each row that it is bare: the statement then has to run with totals.
-func (r *Run) probed(ctx context.Context, sql string, bare func(driver.Value) bool) (*bufferedRows, error) {
-	rows, err := r.queryAsCalled(ctx, sql)
+func (r *Run) probed(ctx context.Context, sql string, bare func(driver.Value) bool) (*bareRows, error) {
+	rows, err := r.queryKeptProbe(ctx, sql)
+	kept := rows != nil
+	if !kept && err == nil {
+		rows, err = r.queryAsCalled(ctx, sql)
+	}
 	if rows == nil || err != nil {
 		return nil, err
 	}
-	b, err := readBuffered(rows)
-	if err != nil {
+	b := &bareRows{RowsBase: link.RowsBase{Rows: rows}}
+	if b.rows, err = link.ReadAll(rows); err != nil {
+		_ = rows.Close()
 		return nil, err
 	}
-	last := len(b.columns) - 1
+	last := len(rows.Columns()) - 1
 	for i, row := range b.rows {
 		if !bare(row[last]) {
 			r.Plan.proofs.note(false)
-			return nil, nil
+			return nil, rows.Close()
 		}
 		b.rows[i] = row[:last]
 	}
 	r.Plan.proofs.note(true)
-	b.columns, b.columnTypes = b.columns[:last], b.columnTypes[:last]
+	if kept {
+		b.asText()
+	}
 	return b, nil
+}
+
+// bareRows are the rows that a probe has returned, without its last column. The parent's stay open for
+// the types of the others.
+type bareRows struct {
+	link.RowsBase
+	rows [][]driver.Value
+}
+
+// Columns implements driver.Rows.
+func (b *bareRows) Columns() []string {
+	columns := b.Rows.Columns()
+	return columns[:len(columns)-1]
+}
+
+// Next implements driver.Rows.
+func (b *bareRows) Next(dest []driver.Value) error {
+	if len(b.rows) == 0 {
+		return io.EOF
+	}
+	copy(dest, b.rows[0])
+	b.rows = b.rows[1:]
+	return nil
+}
+
+// asText gives values of BIGINT UNSIGNED the type that they have where a statement is sent as text.
+func (b *bareRows) asText() {
+	for _, row := range b.rows {
+		for i, v := range row {
+			if b.ColumnTypeDatabaseTypeName(i) == "UNSIGNED BIGINT" {
+				row[i] = unsigned(v, true)
+			}
+		}
+	}
+}
+
+// queryKeptProbe runs the probe prepared if such reads recur on the connection, which spares the server most of what the
+// text costs it. It returns nil otherwise. A statement with comments is sent as it is: they differ from one
+// execution to the next, and are there for the server to see.
+func (r *Run) queryKeptProbe(ctx context.Context, sql string) (driver.Rows, error) {
+	c, kept := r.conn, r.Plan.Read.KeptProbe
+	if kept == nil || sql != r.Plan.Read.Probe || len(r.call.args) > 0 || !c.PreparesArgs || c.Cluster {
+		return nil, nil
+	}
+	query := kept.SQL.Of(r.Plan.Values)
+	if strings.Contains(query, "/*") || strings.Contains(query, "--") || strings.Contains(query, "#") || !c.Kept.Recurs(query) {
+		return nil, nil
+	}
+	if _, err := c.Kept.Get(ctx, &c.Conn, query, query); err != nil {
+		return nil, nil //nolint:nilerr // as text it needs no room for a prepared statement, and meets any other error itself
+	}
+	args := make([]driver.NamedValue, len(kept.Numbers))
+	for i, n := range kept.Numbers {
+		args[i] = driver.NamedValue{Ordinal: i + 1, Value: n.Of(r.Plan.Values)}
+	}
+	return c.Kept.Query(ctx, &c.Conn, query, query, args)
 }
 
 // hasNone reads what rewrite.ProbingDialect.HasSlots has written.
@@ -75,10 +140,11 @@ func (r *Run) queryHeld(ctx context.Context) (driver.Rows, error) {
 	}
 	b, err := r.probed(ctx, query, bare)
 	r.conn.Tx.Read()
-	if b == nil || err != nil || len(b.rows) != 1 {
+	if b == nil || err != nil {
 		return nil, err
 	}
-	if asked != nil && !asked.hasNone(ctx, server) {
+	if len(b.rows) != 1 || asked != nil && !asked.hasNone(ctx, server) {
+		_ = b.Close()
 		return nil, ctx.Err()
 	}
 	r.noteRead()
