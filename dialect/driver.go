@@ -46,7 +46,7 @@ type FoldErrorClassifier interface {
 	Unmoved(err error) (reason string, ok bool)
 }
 
-// A ProofErrorClassifier is a Dialect whose rewrite.Proof fails with an error if a row
+// A ProofErrorClassifier is a Dialect whose rewrite.Proof, or the form of one that is confirmed, fails with an error if a row
 // has slots.
 type ProofErrorClassifier interface {
 	// Refuted reports whether err may be that failure. The statement itself may fail in

@@ -18,6 +18,13 @@ type Proof struct {
 	// Lock runs before it, and Refuted between the two, in one transaction, and their
 	// arguments are those of the original; nil where the statement does without.
 	Lock, Refuted *Bound
+	// Confirm is a query that fails unless the original statement, which ran before it in the same transaction,
+	// has changed the row, and the row has no slots. The two are another form of the statement, which needs neither Lock nor
+	// Refuted; nil where there is none. Its arguments are those of the original. An error of either leaves everything as it was.
+	Confirm *Bound
+	// Bare is for a locking read what Confirm is for an UPDATE: a query that returns a row if the one that the original statement
+	// has returned has no slots. It does not fail, since there is nothing to undo.
+	Bare *Bound
 	// ByTotals reports whether the condition of the statement uses totals and folds nothing
 	// (bytotals.go).
 	ByTotals bool
@@ -37,6 +44,7 @@ type ProofSQL struct {
 	Holds string
 	// "" where Holds raises an error
 	Lock, Refuted string
+	Confirm, Bare string // "" for none
 }
 
 // proof returns the form of a statement that drains the row that its WHERE fixes; nil
@@ -69,10 +77,16 @@ func (p *planning) proof(st *Statement, sc *scope, where *Expr, rows *rowset) *P
 	} else {
 		out.Bound = p.proving(&tp, where, rows, sql.Holds)
 	}
+	if !p.undone(st, sc, rows) {
+		sql.Confirm = ""
+	}
+	if !p.rereads(st, sc, rows) {
+		sql.Bare = ""
+	}
 	for _, b := range []struct {
 		sql string
 		to  **Bound
-	}{{sql.Lock, &out.Lock}, {sql.Refuted, &out.Refuted}} {
+	}{{sql.Lock, &out.Lock}, {sql.Refuted, &out.Refuted}, {sql.Confirm, &out.Confirm}, {sql.Bare, &out.Bare}} {
 		if b.sql != "" {
 			bound := tp.expand(p.d, b.sql)
 			*b.to = &bound
@@ -104,6 +118,38 @@ func (p *planning) proving(tp *template, where *Expr, rows *rowset, holds string
 		asked = tp.mark(rows.where) + " AND CASE WHEN " + holds + " THEN (" + tp.mark(p.src.cut(where.Span)) + ") END"
 	}
 	return tp.expand(p.d, tp.mark(before)+asked+tp.mark(after))
+}
+
+// undone reports whether a statement is an UPDATE that a rollback undoes entirely, and that leaves its row where the
+// key finds it.
+func (p *planning) undone(st *Statement, sc *scope, rows *rowset) bool {
+	if st.Kind != KindUpdate {
+		return false
+	}
+	t := rows.binding.table
+	for _, a := range st.Set {
+		column := p.targetColumn(sc, rows.binding, a.Column)
+		if a.Value == nil || p.volatile(sc, a.Value) != "" || slices.Contains(rows.key.Columns, column) || slices.Contains(t.Counter.Key, column) {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(st.Returning, func(it Item) bool { return it.Expr == nil || p.volatile(sc, it.Expr) != "" })
+}
+
+// rereads reports whether a statement is a query that locks its row as a drain does, and that neither fails for base values
+// nor does anything but return them.
+func (p *planning) rereads(st *Statement, sc *scope, rows *rowset) bool {
+	if st.Kind != KindSelect || p.src.hasWord("SHARE") {
+		return false
+	}
+	list := conjuncts(st.Select.Where, nil)
+	for _, it := range st.Select.Items {
+		if it.Expr == nil || p.volatile(sc, it.Expr) != "" {
+			return false
+		}
+		list = append(list, it.Expr)
+	}
+	return !slices.ContainsFunc(list, func(e *Expr) bool { return e.Kind != Star && p.namesSlotted(sc, rows.binding, e) && !cannotFail(e) })
 }
 
 // resultItems returns the items that a statement's result has.

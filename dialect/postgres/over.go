@@ -12,6 +12,7 @@ var (
 	_ dialect.ErrorClassifier       = Over{}
 	_ dialect.FoldErrorClassifier   = Over{}
 	_ dialect.CancelErrorClassifier = Over{}
+	_ dialect.ProofErrorClassifier  = Over{}
 	_ dialect.ReadOnlyReader        = Over{}
 	_ dialect.ReadOnlyWatcher       = Over{}
 )
@@ -82,6 +83,18 @@ func (o Over) Unmoved(err error) (reason string, ok bool) {
 		return NotUpdated, true
 	}
 	return "", false
+}
+
+// Refuted recognises what a statement that ran before it was known whether its row has slots may have made of a base value
+// that is no total: an error of data, of a constraint or of a policy. The conversion to a number by which rewrite.Proof.Confirm
+// fails is one of data.
+func (o Over) Refuted(err error) bool {
+	f, _ := o.Fault(err)
+	switch f.Code[:min(2, len(f.Code))] {
+	case "22", "23", "44":
+		return true
+	}
+	return f.Code == "42501"
 }
 
 // NotApplied recognises the server's answers. One that ends the session may

@@ -24,13 +24,31 @@ var _ rewrite.ProvingDialect = (*Dialect)(nil)
 // meanwhile, but none comes, and the lock stays recorded in the row beside others that PostgreSQL
 // may grant (rowlock.go). The other way round a statement may find the predicate true of which
 // the question found it false. Then it has run, and it was right to.
+//
+// Confirm is for an UPDATE that has run as the application wrote it. What it has changed it has locked as the drain does,
+// so the same is true of the snapshot behind it: if that shows no slots, there were none when the
+// row was locked, and its base values were totals when they were compared and added to. That the row was changed is seen by
+// its xmin. If it was not, because a guard on the base value failed, or because a rule that somebody has just created did something
+// else, nothing is known, and the error undoes all.
+//
+// Bare is for a query whose own lock is that of a drain: if it has returned the row, that is locked, and the same is true. Otherwise it
+// runs again.
 func (d *Dialect) Proof(t *rewrite.Table, s rewrite.Scope) rewrite.ProofSQL {
 	holds := "(" + newSnapshot + " AND " + lockedByOwn(s.Qualifier) + " AND NOT " + d.HasSlots(t, s.Qualifier) + ")"
-	return rewrite.ProofSQL{
+	sql := rewrite.ProofSQL{
 		Lock:    d.Lock(t, s)[0],
 		Refuted: "SELECT 1 FROM " + s.Ref + " WHERE (" + s.Where + ") AND NOT " + holds,
 		Holds:   holds,
 	}
+	if !s.Removes && t.Counter.Layout != rewrite.LayoutJournal { // else the drain's lock is stronger than the UPDATE's
+		sql.Confirm = "SELECT CAST(COALESCE((SELECT CASE WHEN " + newSnapshot + " AND " + s.Qualifier + ".xmin = " + ownXID +
+			" AND NOT " + d.HasSlots(t, s.Qualifier) + " THEN '1' END FROM " + s.Ref + " WHERE " + s.Where +
+			"), 'slotsql: undone, and run in another way: the row may have slots') AS integer)"
+	}
+	if s.Removes || t.Counter.Layout != rewrite.LayoutJournal {
+		sql.Bare = "SELECT 1 FROM " + s.Ref + " WHERE (" + s.Where + ") AND " + newSnapshot + " AND NOT " + d.HasSlots(t, s.Qualifier)
+	}
+	return sql
 }
 
 var _ rewrite.ProbingDialect = (*Dialect)(nil)

@@ -32,15 +32,6 @@ var certain = regexp.MustCompile(`\(SELECT CASE WHEN slotsql_b\.xmax = .*? AND s
 // locked is the condition that a row is the one that the transaction has locked.
 var locked = regexp.MustCompile(`CASE WHEN \S+\.xmax = .*? AS slotsql_m\) ELSE FALSE END`)
 
-// proof writes a drain's statement for a row without slots.
-func (b *printer) proof(x rewrite.Bound) string {
-	sql := strings.TrimRight(x.SQL.Of(nil), "\n")
-	if !b.allSteps {
-		sql = locked.ReplaceAllLiteralString(sql, "(the row is locked)")
-	}
-	return sql + arrow(x.Args)
-}
-
 // upsert writes an increment's statement.
 func (b *printer) upsert(x rewrite.Bound) string {
 	sql := x.SQL.Of(nil)
@@ -70,38 +61,7 @@ func (b *printer) plan(indent, sql string, p *rewrite.Plan, allSteps bool) {
 	if p.SQL != sql {
 		b.line(indent, "text", strings.TrimRight(p.SQL, "\n")+arrow(p.Read.Args))
 	}
-	if p.Read.Probe != "" {
-		b.line(indent, "probe", strings.TrimRight(p.Read.Probe, "\n"))
-	}
-	if k := p.Read.KeptProbe; k != nil {
-		numbers := make([]string, len(k.Numbers))
-		for i, n := range k.Numbers {
-			numbers[i] = strconv.FormatInt(n.Of(p.Values), 10)
-		}
-		b.line(indent, "probe, prepared", strings.TrimRight(k.SQL.Of(p.Values), "\n")+" -- "+strings.Join(numbers, ", "))
-	}
-	if p.Read.Held != p.Read.Probe {
-		b.line(indent, "row held", strings.TrimRight(p.Read.Held, "\n"))
-	}
-	if x := p.Read.Estimate; x != nil {
-		b.line(indent, "estimate", bound(x.Query))
-		for _, only := range x.Only {
-			b.line(indent, "only one", bound(only))
-		}
-		b.line(indent, "whole", bound(x.Whole))
-	}
-	if p.Read.Reprepare {
-		b.line(indent, "prepared", "anew each time")
-	}
-	if p.Read.Types != nil {
-		shape := p.Read.Types.SQL.Of(nil)
-		if shape == sql+"\nLIMIT 0" {
-			shape = "asked of the original with LIMIT 0"
-		} else {
-			shape += arrow(p.Read.Types.Args)
-		}
-		b.line(indent, "types", shape)
-	}
+	b.read(indent, sql, p)
 	if inc := p.Increment; inc != nil {
 		b.line(indent, "increment", b.upsert(inc.Bound))
 		if inc.Add != nil {
@@ -153,13 +113,7 @@ func (b *printer) plan(indent, sql string, p *rewrite.Plan, allSteps bool) {
 	for _, c := range p.Base.Cover {
 		b.line(indent, "runs as it is if", args([]rewrite.Arg{c.Arg})+" is one of "+args(c.In))
 	}
-	if proof := p.Drain.Proof; proof != nil {
-		if proof.ByTotals {
-			b.line(indent, "by totals", bound(proof.Bound))
-		} else {
-			b.line(indent, "without slots", b.proof(proof.Bound))
-		}
-	}
+	b.proofs(indent, p.Drain.Proof)
 	if read := p.Drain.LockingRead; read != nil {
 		b.line(indent, "in a transaction", strings.TrimRight(read.SQL.Of(nil), "\n"))
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"slices"
+	"strconv"
 	"sync/atomic"
 
 	"github.com/slotsql/slotsql/dialect"
@@ -25,6 +26,10 @@ type proofs struct {
 	// refuted is how many have failed in a row, and skip how many executions are to drain at once
 	// because of that.
 	refuted, skip atomic.Int32
+	// confirms reports whether the last form with a lock has changed its row, and unconfirmed is how many executions are to run
+	// in that form because a statement that ran first was not confirmed.
+	confirms    atomic.Bool
+	unconfirmed atomic.Int32
 	// types are those of the columns that the statement returns; nil until they are known.
 	types atomic.Pointer[columnTypes]
 }
@@ -42,6 +47,22 @@ func (p *proofs) note(held bool) {
 		return
 	}
 	p.skip.Store(min(int32(1)<<min(p.refuted.Add(1)-1, 30), maxSkipped))
+}
+
+// manyUnconfirmed is how many executions pass until a statement runs first again that was not confirmed: each time, PostgreSQL's
+// log has an error. A test binary linked with "-X github.com/slotsql/slotsql/internal/session.manyUnconfirmed=0" has each run first.
+var manyUnconfirmed = "1000"
+
+// confirm reports whether the statement should run first, and be confirmed afterwards.
+func (p *proofs) confirm() bool {
+	return manyUnconfirmed == "0" || p.confirms.Load() && (p.unconfirmed.Load() <= 0 || p.unconfirmed.Add(-1) < 0)
+}
+
+// noteUnconfirmed notes that it was not confirmed.
+func (p *proofs) noteUnconfirmed() {
+	n, _ := strconv.ParseInt(manyUnconfirmed, 10, 32)
+	p.confirms.Store(false)
+	p.unconfirmed.Store(int32(n))
 }
 
 // mayProve reports whether the statement may run in the form that proves that there is nothing to
@@ -75,10 +96,14 @@ func (r *Run) runProven(ctx context.Context) (a answer, done bool, err error) {
 		return answer{}, false, nil
 	}
 	ran := false
+	var o *dialect.Outcome
 	switch proof := r.Plan.Drain.Proof; {
 	case proof.Lock != nil:
-		var o *dialect.Outcome
-		if o, err = r.pipelineInTx(ctx, proof); o != nil {
+		o, err = r.confirmed(ctx, proof)
+		if o == nil && err == nil {
+			o, err = r.pipelineInTx(ctx, proof)
+		}
+		if o != nil {
 			a, ran = r.answerOf(o), true
 		}
 	case r.call.wantsRows:
@@ -133,13 +158,50 @@ func (r *Run) judgeProof(ran bool, err error) (done bool, _ error) {
 		r.Plan.tally.drained()
 		r.Plan.proofs.note(true)
 		return true, nil
-	case err == nil, r.conn.Engine.Refuted(err):
+	case err == nil, r.Plan.Drain.Proof.Lock == nil && r.conn.Engine.Refuted(err):
 		r.Plan.proofs.note(false)
 		return false, nil
 	case err == driver.ErrSkip, r.conn.InAutocommit() && r.conn.Engine.Conflict(err):
 		return false, nil
 	}
 	return true, err
+}
+
+// confirmed runs the statement as it is, and the query that confirms it, in one round trip. It returns nil if it is not
+// confirmed: an UPDATE has then been undone, and a query is to run again.
+func (r *Run) confirmed(ctx context.Context, proof *rewrite.Proof) (*dialect.Outcome, error) {
+	query := proof.Confirm
+	if query == nil || !r.conn.InAutocommit() {
+		query = proof.Bare
+	}
+	if query == nil || !r.Plan.proofs.confirm() {
+		return nil, nil
+	}
+	c, err := r.sqlCall()
+	if err != nil {
+		return nil, err
+	}
+	args, err := r.bind(query.Args)
+	if err != nil {
+		return nil, err
+	}
+	out, err := r.conn.Engine.Pipeliner.Pipeline(ctx, r.conn.Parent, []dialect.Statement{
+		{SQL: r.Plan.SQL, Args: c.args},
+		{SQL: r.sql(query), Args: args},
+	})
+	switch {
+	case query == proof.Confirm && r.conn.Engine.Refuted(err):
+		r.Plan.proofs.noteUnconfirmed()
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case query == proof.Bare && (len(out[0].Rows) != 1 || len(out[1].Rows) != 1):
+		r.Plan.proofs.confirms.Store(false)
+		return nil, nil
+	case !r.conn.InAutocommit():
+		r.noteProvenInTx(true)
+	}
+	return &out[0], nil
 }
 
 // pipelineInTx is pipelineProof, in a transaction if PostgreSQL needs one to lock a table.
@@ -188,6 +250,7 @@ func (r *Run) pipelineProof(ctx context.Context, proof *rewrite.Proof) (*dialect
 	if err != nil || len(out[1].Rows) > 0 && out[2].Affected == 0 {
 		return nil, err
 	}
+	r.Plan.proofs.confirms.Store(out[2].Affected == 1)
 	if !proof.ByTotals && !c.InAutocommit() {
 		r.noteProvenInTx(len(out[0].Rows) > 0)
 	}
