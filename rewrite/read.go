@@ -20,6 +20,7 @@ type reader struct {
 	nullTested *Expr // the column that the IS NULL which is being read asks about
 	// aggregates counts those whose argument is a query that is being read.
 	aggregates int
+	withNames
 
 	outward   int             // counters of a block around the one that names them
 	replaced  map[Span]*scope // of which the totals are that an edit writes
@@ -28,6 +29,12 @@ type reader struct {
 	surroundings
 
 	reason string // what stands for counters beside their totals, and why
+}
+
+// withNames are what has been read of WITH queries.
+type withNames struct {
+	withQueries int          // how many stand around what is being read
+	withNamed   map[*CTE]int // how often each has been named
 }
 
 // surroundings are what is known of blocks from those around them.

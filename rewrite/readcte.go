@@ -28,24 +28,38 @@ func (r *reader) cteQuery(sc *scope, c *CTE) error {
 	if r.inAggregate[c] {
 		r.aggregates = 1
 	}
+	r.withQueries++
 	r.part(c.Select)
 	err := r.query(r.cteScope(sc, c), c.Select)
 	r.aggregates = outer
+	r.withQueries--
 	return err
 }
 
 // nameInside notes a WITH query that is named inside an aggregate, and has the
 // statement be read again.
 func (r *reader) nameInside(sc *scope, s *Source) error {
-	c := r.findCTE(sc, s.Name)
-	if c == nil || r.aggregates == 0 || !r.d.Traits().StrictGroups || r.inAggregate[c.cte] {
+	found := r.findCTE(sc, s.Name)
+	if found == nil || !r.d.Traits().StrictGroups {
 		return nil
 	}
-	if r.inAggregate == nil {
-		r.inAggregate = map[*CTE]bool{}
+	c := found.cte
+	if r.withNamed == nil {
+		r.withNamed = map[*CTE]int{}
 	}
-	r.inAggregate[c.cte] = true
-	return &errDerive{reason: "a WITH query is named in a subquery inside an aggregate"}
+	r.withNamed[c]++
+	switch {
+	case r.aggregates > 0 && !r.inAggregate[c]:
+		if r.inAggregate == nil {
+			r.inAggregate = map[*CTE]bool{}
+		}
+		r.inAggregate[c] = true
+		return &errDerive{reason: "a WITH query is named in a subquery inside an aggregate"}
+	case r.inAggregate[c] && r.withNamed[c] > 1 && r.withQueries > 0 && len(r.derived) > 0:
+		// MariaDB reads it again where it is named again, and takes the sums in it for aggregates there.
+		return opaque("a WITH query with totals is named twice, and inside an aggregate of another")
+	}
+	return nil
 }
 
 // cteStatement looks into a data-modifying CTE. One that only increments runs
