@@ -23,7 +23,7 @@ import (
 // joinRow joins the slots to the row of a bound that is the counter of one.
 func (c *candidates) joinRow(q *Select) {
 	d, ok := c.d.(JoiningDialect)
-	if !ok {
+	if !ok || c.d.Traits().LooksUpSums {
 		return
 	}
 	item := unparen(q.Items[0].Expr)

@@ -114,7 +114,7 @@ func (d *differ) conditions() bool {
 
 // joinTotals writes the totals of the block as those of rows that have slots, where the engine joins these.
 func (d *differ) joinTotals() {
-	if j, ok := d.d.(JoiningDialect); ok {
+	if j, ok := d.d.(JoiningDialect); ok && (len(d.free) == 0 || !d.d.Traits().LooksUpSums) {
 		totals, counters := d.joinedTotals(j)
 		d.counters = counters
 		d.rewriteTotals(d.q.Span, totals)

@@ -38,7 +38,8 @@ const sumsName = "slotsql_h"
 // joinSums joins the sums to the source, and writes the block's totals by them.
 func (c *candidates) joinSums() {
 	d, ok := c.d.(JoiningDialect)
-	if !ok || !c.lone || c.listed() || c.ofFirst() || c.besides || c.b.source.Ref.End == 0 || c.q.Table || !c.readWhole() || c.systemNamed() {
+	if !ok || c.d.Traits().LooksUpSums || !c.lone || c.listed() || c.ofFirst() || c.besides ||
+		c.b.source.Ref.End == 0 || c.q.Table || !c.readWhole() || c.systemNamed() {
 		return
 	}
 	totals, counters := c.joinedTotals(d)

@@ -144,6 +144,8 @@ type ReadRules struct {
 	// NullsEqual is an operator by which NULL equals NULL, and by which the engine joins as
 	// fast as by =. Empty: rows that are columns (ROW(a) AS r) compare so (PostgreSQL).
 	NullsEqual string
+	// LooksUpSums: sums of slots are joined only where those of all rows are needed, and looked up elsewhere (SQLite).
+	LooksUpSums bool
 	// SharedWith: WITH name AS MATERIALIZED (...), computed once however often
 	// it is named.
 	SharedWith bool

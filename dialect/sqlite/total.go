@@ -24,9 +24,17 @@ func (*Dialect) Total(t *rewrite.Table, qualifier, column string, comparable boo
 	return likeColumn(base, sum+" <> 0", base+" + "+sum, slotsOf(t, qualifier, column))
 }
 
-// likeColumn writes a subquery that has value where the slots meet a condition, which no slots do not, and the base column
-// elsewhere, and that compares as this column. Its first branch is an aggregate without groups, which has one row always.
+// JoinedTotal implements [rewrite.JoiningDialect].
+func (*Dialect) JoinedTotal(_ *rewrite.Table, _, base, sum string) string {
+	return likeColumn(base, sum+" <> 0", base+" + "+sum, "")
+}
+
+// likeColumn writes a subquery that has value where a condition is met, and the base column elsewhere, and that compares as
+// this column. Of slots the first branch is an aggregate without groups, which has one row always; no slots do not meet the condition.
 func likeColumn(base, condition, value, slots string) string {
-	return "(SELECT CASE WHEN " + condition + " THEN " + value + " ELSE " + base + " END " + slots +
+	if slots != "" {
+		slots = " " + slots
+	}
+	return "(SELECT CASE WHEN " + condition + " THEN " + value + " ELSE " + base + " END" + slots +
 		" UNION ALL SELECT " + base + " WHERE FALSE)"
 }
