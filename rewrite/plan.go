@@ -128,7 +128,7 @@ type ReadPlan struct {
 
 	// Probe is a form of the original for a row without slots, or "", see probe.go. Held is the one for
 	// a transaction that has changed the row, and HeldKey the row's key.
-	// KeptProbe is Probe for a statement that recurs with other numbers; nil where there is none.
+	// KeptProbe is Probe for a statement that recurs with other numbers, or nil.
 	Probe, Held string
 	HeldKey     []KeyValue
 	KeptProbe   *KeptProbe

@@ -95,14 +95,14 @@ func (r *reader) numbersEqual(sc *scope, b *binding, where *Expr) (numbers []Lit
 		}
 		numbers, marks = append(numbers, n.Literal), append(marks, edit{values[0].Span, "?"})
 	}
-	others := -len(numbers)
+	literals := 0
 	where.Walk(func(e *Expr) bool {
 		if e.Kind == Number || e.Kind == String || e.Kind == Param {
-			others++
+			literals++
 		}
 		return true
 	})
-	if others > 0 {
+	if literals > len(numbers) {
 		return nil, nil
 	}
 	return numbers, marks

@@ -20,7 +20,7 @@ type Proof struct {
 	Lock, Refuted *Bound
 	// Confirm is a query that fails unless the original statement, which ran before it in the same transaction,
 	// has changed the row, and the row has no slots. The two are another form of the statement, which needs neither Lock nor
-	// Refuted; nil where there is none. Its arguments are those of the original. An error of either leaves everything as it was.
+	// Refuted. Confirm is nil if the statement has no such form. Its arguments are those of the original. If either fails, both are rolled back.
 	Confirm *Bound
 	// Bare is for a locking read what Confirm is for an UPDATE: a query that returns a row if the one that the original statement
 	// has returned has no slots. It does not fail, since there is nothing to undo.
@@ -77,10 +77,10 @@ func (p *planning) proof(st *Statement, sc *scope, where *Expr, rows *rowset) *P
 	} else {
 		out.Bound = p.proving(&tp, where, rows, sql.Holds)
 	}
-	if !p.undone(st, sc, rows) {
+	if sql.Confirm != "" && !p.undone(st, sc, rows) {
 		sql.Confirm = ""
 	}
-	if !p.rereads(st, sc, rows) {
+	if sql.Bare != "" && !p.rereads(st, sc, rows) {
 		sql.Bare = ""
 	}
 	for _, b := range []struct {
@@ -129,7 +129,8 @@ func (p *planning) undone(st *Statement, sc *scope, rows *rowset) bool {
 	t := rows.binding.table
 	for _, a := range st.Set {
 		column := p.targetColumn(sc, rows.binding, a.Column)
-		if a.Value == nil || p.volatile(sc, a.Value) != "" || slices.Contains(rows.key.Columns, column) || slices.Contains(t.Counter.Key, column) {
+		keyed := slices.Contains(rows.key.Columns, column) || slices.Contains(t.Counter.Key, column)
+		if keyed || a.Value == nil || p.volatile(sc, a.Value) != "" {
 			return false
 		}
 	}

@@ -19,7 +19,7 @@ func (c onlyTable) Lookup(name []rewrite.Ident) (*rewrite.Table, bool) {
 	return nil, true
 }
 
-// confirmOf returns the query that confirms a statement, "" if there is none.
+// confirmOf returns the query that confirms a statement, or "".
 func confirmOf(t *testing.T, table *rewrite.Table, query string) string {
 	t.Helper()
 	plan, err := (&rewrite.Planner{Dialect: New(), Catalog: onlyTable{table}}).Plan(query)

@@ -28,8 +28,8 @@ var _ rewrite.ProvingDialect = (*Dialect)(nil)
 // Confirm is for an UPDATE that has run as the application wrote it. What it has changed it has locked as the drain does,
 // so the same is true of the snapshot behind it: if that shows no slots, there were none when the
 // row was locked, and its base values were totals when they were compared and added to. That the row was changed is seen by
-// its xmin. If it was not, because a guard on the base value failed, or because a rule that somebody has just created did something
-// else, nothing is known, and the error undoes all.
+// its xmin. If it was not, because its base value did not meet a guard, or because a new rewrite rule ran something else, nothing
+// is known, and the error rolls everything back.
 //
 // Bare is for a query whose own lock is that of a drain: if it has returned the row, that is locked, and the same is true. Otherwise it
 // runs again.

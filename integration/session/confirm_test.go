@@ -46,7 +46,8 @@ func TestConfirmAfterWaiting(t *testing.T) {
 			run := func() (string, error) {
 				var n string
 				if !c.inTx {
-					return n, adaptive.QueryRowContext(t.Context(), c.query, 1, 100).Scan(&n)
+					err := adaptive.QueryRowContext(t.Context(), c.query, 1, 100).Scan(&n)
+					return n, err
 				}
 				tx, err := adaptive.BeginTx(t.Context(), nil)
 				if err != nil {

@@ -4,8 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -66,15 +64,7 @@ func provable(t *testing.T, dialect, level string) (p *twin.Pair, slotted *sql.D
 			t.Fatal(err)
 		}
 	}
-	config := filepath.Join(t.TempDir(), "slotsql.yaml")
-	if err := os.WriteFile(config, []byte(strings.Replace(o.Config, "adaptive", "connection", 1)), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	slotted, err := twin.OpenWrapped(twin.Plain[dialect], p.WrappedDSN, config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = slotted.Close() })
+	slotted = anotherProgram(t, p, strings.Replace(o.Config, "adaptive", "connection", 1))
 	for _, db := range []*sql.DB{p.Wrapped, slotted} {
 		db.SetMaxOpenConns(8)
 		db.SetMaxIdleConns(8)

@@ -18,7 +18,7 @@ type Kept struct {
 type keptStmt struct {
 	driver.Stmt      // nil while it is not prepared
 	busy        bool // rows of it are open
-	runs        int  // so often it has been sent as it is, see Recurs
+	runs        int  // so often it has been sent as it is, see QueryRecurring
 }
 
 // Expire makes them be prepared again. They are not closed yet: rows of the statement that has
@@ -100,11 +100,23 @@ func (p *Kept) Close() {
 // "-X github.com/slotsql/slotsql/internal/link.manyRuns=0" prepares each at once.
 var manyRuns = "32"
 
-// Recurs counts an execution of a statement that need not be prepared, and reports whether it is, or should be: an
-// execution is then cheaper, but preparing it is a round trip. So what is lost on statements that do not
-// recur is little beside what they have cost until then.
-func (p *Kept) Recurs(key any) bool {
-	k := p.entry(key)
+// QueryRecurring is Query for a statement that need not be prepared. It returns nil unless the statement has run so often that
+// it is prepared: an execution is then cheaper, but preparing it is a round trip, so what is lost on statements that do not recur is
+// little beside what they have cost until then. It also returns nil if the statement cannot be prepared: as text it
+// needs no room for that, and meets any other error itself.
+func (p *Kept) QueryRecurring(ctx context.Context, c *Conn, sql string, args []driver.NamedValue) (driver.Rows, error) {
+	if k := p.entry(sql); k.busy || !p.recurs(k) {
+		return nil, nil
+	}
+	k, err := p.get(ctx, c, sql, sql)
+	if err != nil {
+		return nil, nil //nolint:nilerr // see above
+	}
+	return p.query(ctx, k, args)
+}
+
+// recurs counts an execution of such a statement, and reports whether it is prepared, or should be.
+func (p *Kept) recurs(k *keptStmt) bool {
 	if k.Stmt != nil && !p.stale {
 		return true
 	}
@@ -123,10 +135,15 @@ func (p *Kept) Query(ctx context.Context, c *Conn, key any, sql string, args []d
 	if err != nil {
 		return nil, err
 	}
+	return p.query(ctx, k, args)
+}
+
+func (p *Kept) query(ctx context.Context, k *keptStmt, args []driver.NamedValue) (driver.Rows, error) {
 	if CheckArgCount(k.Stmt, args) != nil {
 		return nil, nil
 	}
-	if args, err = ConvertArgs(k.Stmt, args); err != nil {
+	args, err := ConvertArgs(k.Stmt, args)
+	if err != nil {
 		return nil, err
 	}
 	rows, err := StmtQuery(ctx, k.Stmt, args)

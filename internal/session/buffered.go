@@ -7,11 +7,24 @@ import (
 	"github.com/slotsql/slotsql/internal/link"
 )
 
+// heldRows are values that have been read.
+type heldRows struct{ rows [][]driver.Value }
+
+// Next implements driver.Rows.
+func (r *heldRows) Next(dest []driver.Value) error {
+	if len(r.rows) == 0 {
+		return io.EOF
+	}
+	copy(dest, r.rows[0])
+	r.rows = r.rows[1:]
+	return nil
+}
+
 // bufferedRows are rows that have been read to the end.
 type bufferedRows struct {
 	columnTypes
+	heldRows
 	columns []string
-	rows    [][]driver.Value
 }
 
 // readBuffered reads all rows and closes them. The error of a statement may come with its rows.
@@ -40,13 +53,3 @@ func (b *bufferedRows) Columns() []string { return b.columns }
 
 // Close implements driver.Rows.
 func (b *bufferedRows) Close() error { return nil }
-
-// Next implements driver.Rows.
-func (b *bufferedRows) Next(dest []driver.Value) error {
-	if len(b.rows) == 0 {
-		return io.EOF
-	}
-	copy(dest, b.rows[0])
-	b.rows = b.rows[1:]
-	return nil
-}

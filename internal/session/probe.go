@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
-	"io"
 	"slices"
 	"strings"
 
@@ -38,7 +37,7 @@ func (r *Run) probed(ctx context.Context, sql string, bare func(driver.Value) bo
 	}
 	r.Plan.proofs.note(true)
 	if kept {
-		b.asText()
+		unsignedIn(b.rows, b, true)
 	}
 	return b, nil
 }
@@ -47,34 +46,13 @@ func (r *Run) probed(ctx context.Context, sql string, bare func(driver.Value) bo
 // the types of the others.
 type bareRows struct {
 	link.RowsBase
-	rows [][]driver.Value
+	heldRows
 }
 
 // Columns implements driver.Rows.
 func (b *bareRows) Columns() []string {
 	columns := b.Rows.Columns()
 	return columns[:len(columns)-1]
-}
-
-// Next implements driver.Rows.
-func (b *bareRows) Next(dest []driver.Value) error {
-	if len(b.rows) == 0 {
-		return io.EOF
-	}
-	copy(dest, b.rows[0])
-	b.rows = b.rows[1:]
-	return nil
-}
-
-// asText gives values of BIGINT UNSIGNED the type that they have where a statement is sent as text.
-func (b *bareRows) asText() {
-	for _, row := range b.rows {
-		for i, v := range row {
-			if b.ColumnTypeDatabaseTypeName(i) == "UNSIGNED BIGINT" {
-				row[i] = unsigned(v, true)
-			}
-		}
-	}
 }
 
 // queryKeptProbe runs the probe prepared if such reads recur on the connection, which spares the server most of what the
@@ -86,17 +64,14 @@ func (r *Run) queryKeptProbe(ctx context.Context, sql string) (driver.Rows, erro
 		return nil, nil
 	}
 	query := kept.SQL.Of(r.Plan.Values)
-	if strings.Contains(query, "/*") || strings.Contains(query, "--") || strings.Contains(query, "#") || !c.Kept.Recurs(query) {
+	if strings.Contains(query, "/*") || strings.Contains(query, "--") || strings.Contains(query, "#") {
 		return nil, nil
-	}
-	if _, err := c.Kept.Get(ctx, &c.Conn, query, query); err != nil {
-		return nil, nil //nolint:nilerr // as text it needs no room for a prepared statement, and meets any other error itself
 	}
 	args := make([]driver.NamedValue, len(kept.Numbers))
 	for i, n := range kept.Numbers {
 		args[i] = driver.NamedValue{Ordinal: i + 1, Value: n.Of(r.Plan.Values)}
 	}
-	return c.Kept.Query(ctx, &c.Conn, query, query, args)
+	return c.Kept.QueryRecurring(ctx, &c.Conn, query, args)
 }
 
 // hasNone reads what rewrite.ProbingDialect.HasSlots has written.

@@ -132,7 +132,7 @@ func (r *Run) answerOf(o *dialect.Outcome) answer {
 	if !r.call.wantsRows {
 		return answer{result: driver.RowsAffected(o.Affected)}
 	}
-	return answer{rows: r.asCalled(&bufferedRows{columns: o.Columns, columnTypes: *r.Plan.proofs.types.Load(), rows: o.Rows})}
+	return answer{rows: r.asCalled(&bufferedRows{columns: o.Columns, columnTypes: *r.Plan.proofs.types.Load(), heldRows: heldRows{o.Rows}})}
 }
 
 // provenRows reads the rows of the statement in the form of a proof.

@@ -296,5 +296,5 @@ func (r *Run) ticketAnswer(n slots.Ticket) answer {
 	for i, v := range row {
 		row[i] = less(v, n.Behind, 0)
 	}
-	return answer{rows: r.asCalled(&bufferedRows{columns: b.columns, columnTypes: b.types, rows: [][]driver.Value{row}})}
+	return answer{rows: r.asCalled(&bufferedRows{columns: b.columns, columnTypes: b.types, heldRows: heldRows{[][]driver.Value{row}}})}
 }

@@ -24,15 +24,19 @@ func (r *Run) asCalled(b *bufferedRows) *bufferedRows {
 	if text && len(r.call.args) > 0 {
 		return b // both have arguments, which the parent has prepared, or written into the text
 	}
-	for i, t := range b.columnTypes {
-		if t.Name != "UNSIGNED BIGINT" {
-			continue
-		}
-		for _, row := range b.rows {
-			row[i] = unsigned(row[i], text)
+	unsignedIn(b.rows, b, text)
+	return b
+}
+
+// unsignedIn does so in rows.
+func unsignedIn(rows [][]driver.Value, types driver.RowsColumnTypeDatabaseTypeName, text bool) {
+	for _, row := range rows {
+		for i, v := range row {
+			if types.ColumnTypeDatabaseTypeName(i) == "UNSIGNED BIGINT" {
+				row[i] = unsigned(v, text)
+			}
 		}
 	}
-	return b
 }
 
 // unsigned returns the value as the text protocol does, or else as a prepared statement does.
