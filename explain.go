@@ -28,6 +28,8 @@ import (
 //   - Rewritten is the SQL that is sent for the statement. Probe is sent first: it gives
 //     the result if none of its rows has slots. Whole runs instead of Rewritten if Estimate
 //     expects that many rows match, and one of Only if many do of all sources but one.
+//   - Proof runs in one round trip instead of a drain if the row has no slots. Confirm runs
+//     behind the statement as written, and shows that Proof is not needed.
 //   - Drains are the tables that are locked and folded before the statement; Before and
 //     After are DDL of slot tables around it.
 //   - Shadow is the explanation with mode on for tables that have mode shadow.

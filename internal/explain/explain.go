@@ -71,6 +71,10 @@ type Explanation struct {
 	// Fallback tells what runs when the increment affects no row, or Requires
 	// does not hold.
 	Fallback string `json:"fallback,omitempty"`
+	// Proof runs in one round trip instead of a drain if the row has no slots, and touches nothing if it has some. Confirm is
+	// a query that runs behind the statement as written: if it confirms that the row has no slots, Proof is not needed.
+	Proof   []ExplainedStatement `json:"proof,omitempty"`
+	Confirm *ExplainedStatement  `json:"confirm,omitempty"`
 	// Drains are what is locked and folded before the statement of a drain, or of
 	// a fallback that drains; Before and After is slot-table DDL around it.
 	Drains []ExplainedDrain     `json:"drains,omitempty"`
@@ -226,6 +230,7 @@ func explanation(p *rewrite.Plan, query string) *Explanation {
 		e.Group = &t
 	}
 	e.NotGrouped = p.GroupReason
+	e.proof(p)
 	e.tickets(p)
 	require := p.Base.Require
 	if in := p.Increment; in != nil {
@@ -295,6 +300,25 @@ func explanation(p *rewrite.Plan, query string) *Explanation {
 		e.Parts = append(e.Parts, explanation(part.Plan, part.SQL))
 	}
 	return e
+}
+
+// proof says how a drain is avoided where the row has no slots.
+func (e *Explanation) proof(p *rewrite.Plan) {
+	proof := p.Drain.Proof
+	if proof == nil || p.Class != rewrite.Drain {
+		return
+	}
+	for _, b := range []*rewrite.Bound{proof.Lock, proof.Refuted, &proof.Bound} {
+		if b != nil {
+			e.Proof = append(e.Proof, explainStatement(*b))
+		}
+	}
+	for _, b := range []*rewrite.Bound{proof.Confirm, proof.Bare} {
+		if b != nil {
+			confirm := explainStatement(*b)
+			e.Confirm = &confirm
+		}
+	}
 }
 
 func explainStatement(b rewrite.Bound) ExplainedStatement {

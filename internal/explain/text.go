@@ -57,6 +57,8 @@ func (e *Explanation) write(b *strings.Builder, indent string) {
 	one("whole", e.Whole)
 	line("requires", strings.Join(e.Requires, "; "))
 	line("fallback", e.Fallback)
+	one("confirm", e.Confirm)
+	statements("proof", e.Proof)
 	for _, d := range e.Drains {
 		line("drain", d.Table+", "+d.Scope)
 		line("  unless", d.Unless)
