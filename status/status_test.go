@@ -3,6 +3,7 @@ package status_test
 import (
 	"database/sql"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/slotsql/slotsql"
 	"github.com/slotsql/slotsql/sqlite"
@@ -77,30 +79,31 @@ func tables(r status.Report, name string) (out []status.Table) {
 
 // The report has the statements of each kind, and the tables of connectors that are open.
 func TestReport(t *testing.T) {
-	db := open(t, "reported")
+	table := fmt.Sprintf("reported_%d", time.Now().UnixNano()) // for -count
+	db := open(t, table)
 	for range 3 {
-		exec(t, db, "UPDATE reported SET views = views + 1 WHERE id = ?", 4711)
+		exec(t, db, "UPDATE "+table+" SET views = views + 1 WHERE id = ?", 4711)
 	}
-	exec(t, db, "UPDATE reported SET views = 0 WHERE title = 'hidden literal'")
+	exec(t, db, "UPDATE "+table+" SET views = 0 WHERE title = 'hidden literal'")
 	r := report(t)
 	i := slices.IndexFunc(r.Statements, func(s slotsql.StatementStats) bool {
-		return s.Class == "additive" && slices.Equal(s.Tables, []string{"reported"})
+		return s.Class == "additive" && slices.Equal(s.Tables, []string{table})
 	})
 	if i < 0 {
 		t.Fatalf("no increment in %+v", r.Statements)
 	}
 	s := r.Statements[i]
-	if s.Statements != 3 || s.Slotted != 3 || !slices.Equal(s.Examples, []string{"UPDATE reported SET views = views + ? WHERE id = ?"}) {
+	if s.Statements != 3 || s.Slotted != 3 || !slices.Equal(s.Examples, []string{"UPDATE " + table + " SET views = views + ? WHERE id = ?"}) {
 		t.Errorf("increments: %+v", s)
 	}
-	found := tables(r, "reported")
+	found := tables(r, table)
 	if len(found) != 1 || found[0].Slots != 4 || found[0].Mode != "on" || !slices.Equal(found[0].Counters, []string{"views"}) {
 		t.Errorf("tables: %+v", found)
 	}
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if found := tables(report(t), "reported"); len(found) > 0 {
+	if found := tables(report(t), table); len(found) > 0 {
 		t.Errorf("after Close: %+v", found)
 	}
 }
