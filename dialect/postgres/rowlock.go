@@ -116,4 +116,4 @@ func lockedByOwn(row string) string {
 }
 
 // ownXID is the transaction, as the system columns of rows name it.
-const ownXID = "CAST(CAST(pg_catalog.txid_current() % 4294967296 AS text) AS pg_catalog.xid)"
+const ownXID = "CAST(pg_catalog.pg_current_xact_id() AS pg_catalog.xid)"
