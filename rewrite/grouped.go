@@ -55,7 +55,7 @@ type Group struct {
 	// TryLock locks the row of a lease beside a transaction, for as long as the statement runs, and fails at
 	// once where another transaction has it; nil where the lease itself does not wait for it.
 	TryLock *Bound
-	// Given are the Free arguments, and what their columns take for certain. An execution
+	// Inserted are the Free arguments, and what their columns take for certain. An execution
 	// with another value runs alone: the engine might refuse it.
 	Inserted []InsertedArg
 }

@@ -96,7 +96,8 @@ func (r *Run) baseQuestion(p *rewrite.Portion) (*question, bool) {
 			return nil, false
 		}
 		b.WriteString(r.conn.Dialect().Placeholder(len(q.args) + 1))
-		q.args = append(q.args, kept(v))
+		v, _ = kept(v)
+		q.args = append(q.args, v)
 	}
 	q.sql = b.String()
 	return q, true

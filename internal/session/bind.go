@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"reflect"
 	"strconv"
 	"strings"
 	"time"
@@ -149,9 +148,6 @@ func (r *Run) among(v any, c rewrite.Cover) bool {
 
 // sameConstant reports whether two arguments are certainly the same to the engine.
 func sameConstant(a, b any, number bool) bool {
-	if _, custom := a.(driver.Valuer); custom {
-		return false
-	}
 	if number {
 		n, ok := integerOf(a)
 		m, also := integerOf(b)
@@ -160,16 +156,6 @@ func sameConstant(a, b any, number bool) bool {
 	s, ok := a.(string)
 	t, also := b.(string)
 	return ok && also && s == t
-}
-
-func integerOf(v any) (int64, bool) {
-	switch rv := reflect.ValueOf(v); rv.Kind() {
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		return rv.Int(), true
-	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		return int64(rv.Uint()), rv.Uint() <= math.MaxInt64
-	}
-	return 0, false
 }
 
 // fits reports whether deltas, with their arguments, meet the demands of the plan. Engines differ
@@ -197,12 +183,8 @@ func (r *Run) fits(deltas []rewrite.DeltaArg, nonZero bool) bool {
 }
 
 func checkDelta(d rewrite.DeltaArg, v any) (zero, ok bool) {
-	if _, custom := v.(driver.Valuer); custom || v == nil {
-		return false, false
-	}
-	switch rv := reflect.ValueOf(v); rv.Kind() {
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		n := rv.Int()
+	switch kind, n, text := readArgument(v); kind {
+	case signedArgument:
 		if n < -d.Max || n > d.Max {
 			return false, false
 		}
@@ -210,14 +192,10 @@ func checkDelta(d rewrite.DeltaArg, v any) (zero, ok bool) {
 			n = -n
 		}
 		return n == 0, n >= 0 || !d.NonNegative
-	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		n := rv.Uint()
-		return n == 0, n <= uint64(d.Max) && (n == 0 || !d.NonNegative || !d.Arg.Negate)
-	case reflect.String:
-		return checkDecimal(d, rv.String())
-	}
-	if b, isBytes := v.([]byte); isBytes {
-		return checkDecimal(d, string(b))
+	case unsignedArgument:
+		return n == 0, uint64(n) <= uint64(d.Max) && (n == 0 || !d.NonNegative || !d.Arg.Negate)
+	case textArgument:
+		return checkDecimal(d, text)
 	}
 	return false, false
 }
@@ -246,7 +224,7 @@ func checkDecimal(d rewrite.DeltaArg, s string) (zero, ok bool) {
 // noNumbers reports whether none of the arguments is a number.
 func (r *Run) noNumbers(list []rewrite.Arg) bool {
 	for _, a := range list {
-		if v, ok := r.value(a); !ok || isNumber(v.Value) {
+		if v, ok := r.value(a); !ok || mayBeNumber(v.Value) {
 			return false
 		}
 	}
@@ -268,52 +246,31 @@ func columnAccepts(g rewrite.InsertedArg, v any) bool {
 	switch v := v.(type) {
 	case nil:
 		return g.Nullable
-	case driver.Valuer:
-		return false
 	case time.Time:
 		return g.Time && v.Year() > 1970 && v.Year() < 2038 // MySQL's TIMESTAMP
 	case []byte:
-		return v != nil && g.Takes(string(v)) || v == nil && g.Nullable
+		if v == nil {
+			return g.Nullable
+		}
 	}
-	switch rv := reflect.ValueOf(v); rv.Kind() {
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		n := rv.Int()
+	switch kind, n, text := readArgument(v); kind {
+	case signedArgument:
 		return g.Integer && n >= g.Low && (n < 0 || uint64(n) <= g.High)
-	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		return g.Integer && rv.Uint() <= g.High
-	case reflect.String:
-		return g.Takes(rv.String())
-	}
-	return false
-}
-
-func isInteger(v any) bool {
-	_, ok := integerOf(v)
-	return ok
-}
-
-func isNumber(v any) bool {
-	switch reflect.ValueOf(v).Kind() {
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
-		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64,
-		reflect.Float32, reflect.Float64, reflect.Bool:
-		return true
+	case unsignedArgument:
+		return g.Integer && uint64(n) <= g.High
+	case textArgument:
+		return g.Takes(text)
 	}
 	return false
 }
 
 // negated returns -v for a value that checkDelta has passed.
 func negated(v any) any {
-	switch rv := reflect.ValueOf(v); rv.Kind() {
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		return -rv.Int()
-	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		return -int64(rv.Uint())
-	case reflect.String:
-		return negatedText(rv.String())
+	kind, n, text := readArgument(v)
+	if kind == textArgument {
+		return negatedText(text)
 	}
-	b, _ := v.([]byte)
-	return negatedText(string(b))
+	return -n
 }
 
 func negatedText(s string) string {

@@ -3,9 +3,6 @@ package session
 import (
 	"cmp"
 	"context"
-	"database/sql/driver"
-	"reflect"
-	"slices"
 
 	"github.com/slotsql/slotsql/internal/slots"
 	"github.com/slotsql/slotsql/rewrite"
@@ -186,7 +183,11 @@ func (r *Run) member(ctx context.Context, args []byte) (*slots.Member, []byte, b
 		if !ok {
 			return nil, nil, false
 		}
-		m.Free = append(m.Free, kept(v.Value))
+		free, ok := kept(v.Value)
+		if !ok {
+			return nil, nil, false
+		}
+		m.Free = append(m.Free, free)
 	}
 	return m, args, true
 }
@@ -199,7 +200,7 @@ func (r *Run) keyGiven() bool {
 	}
 	for _, k := range r.Plan.Group.Upsert.Keys {
 		v, ok := r.value(k.Arg)
-		if !ok || isNull(v.Value) {
+		if !ok || mayBeNull(v.Value) {
 			return false
 		}
 		if n, whole := integerOf(v.Value); k.Numbered && (!whole || n == 0) {
@@ -209,28 +210,8 @@ func (r *Run) keyGiven() bool {
 	return true
 }
 
-// isNull reports whether an argument is, or may be, NULL.
-func isNull(v any) bool {
-	switch v := v.(type) {
-	case nil, driver.Valuer:
-		return true
-	case []byte:
-		return v == nil
-	}
-	rv := reflect.ValueOf(v)
-	return rv.Kind() == reflect.Pointer && rv.IsNil()
-}
-
 // sign returns - or + for a number, and 0 for zero.
 func sign(n int64) byte { return "-0+"[1+cmp.Compare(n, 0)] }
-
-// kept returns an argument that its caller cannot change any more, even after it has given up.
-func kept(v any) any {
-	if b, ok := v.([]byte); ok {
-		return slices.Clone(b)
-	}
-	return v
-}
 
 // addsNumber is adds, but for numbers only: an engine may read a string as another number.
 func (r *Run) addsNumber(s rewrite.Share) (int64, bool) {
@@ -265,14 +246,14 @@ func (r *Run) leadGroup(ctx context.Context, m *slots.Member, b *slots.Batch) sl
 	r.conn.led++
 	g := &group{run: r, members: b.Members}
 	if len(b.Rows) > 1 {
-		return r.leadShared(ctx, m, b, func(ctx context.Context) { g.leadMany(ctx, b) })
+		return r.leadShared(ctx, m, b, func(ctx context.Context, r *Run) { g.run = r; g.leadMany(ctx, b) })
 	}
 	if r.Plan.Class == rewrite.Drain && !g.plan(ctx) {
 		g.tell(slots.Verdict{Outcome: slots.OutcomeAlone}, b.Members...)
 		m.Group.Next()
 		return g.verdict
 	}
-	return r.leadShared(ctx, m, b, g.lead)
+	return r.leadShared(ctx, m, b, func(ctx context.Context, r *Run) { g.run = r; g.lead(ctx) })
 }
 
 // plan has the group's statements planned: they drain as its members would.

@@ -72,9 +72,6 @@ func (r *Run) term(t rewrite.Term) (int64, bool) {
 	if !ok {
 		return 0, false
 	}
-	if _, custom := v.Value.(driver.Valuer); custom {
-		return 0, false
-	}
 	n, ok := integerOf(v.Value)
 	if t.Arg.Negate {
 		n = -n

@@ -29,7 +29,7 @@ func (r *Run) clone() *Run {
 	cp := *r
 	cp.call.args = slices.Clone(r.call.args)
 	for i := range cp.call.args {
-		cp.call.args[i].Value = kept(cp.call.args[i].Value)
+		cp.call.args[i].Value, _ = kept(cp.call.args[i].Value)
 	}
 	return &cp
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"reflect"
 	"strconv"
 	"strings"
 	"time"
@@ -134,18 +133,19 @@ func (r *Run) leadBatch(ctx context.Context, m *slots.Member, b *slots.Batch) sl
 	if len(b.Rows) == 1 {
 		p = r.placeOf(b)
 	}
-	return r.leadShared(ctx, m, b, func(ctx context.Context) { r.runShared(ctx, m, b, p) })
+	return r.leadShared(ctx, m, b, func(ctx context.Context, r *Run) { r.runShared(ctx, m, b, p) })
 }
 
-// leadShared runs what a batch's members share, and returns the leader's own verdict.
-func (r *Run) leadShared(ctx context.Context, m *slots.Member, b *slots.Batch, run func(context.Context)) slots.Verdict {
+// leadShared runs what a batch's members share, by the execution that it is given, and returns the leader's own verdict.
+func (r *Run) leadShared(ctx context.Context, m *slots.Member, b *slots.Batch, run func(context.Context, *Run)) slots.Verdict {
 	run = r.conn.Shared.traceGroup(m, b, run)
 	if ctx.Done() == nil {
-		run(ctx)
+		run(ctx, r)
 		return m.Receive().ForLeader()
 	}
 	// The statement is also the other members', so it outlives this caller's context. It runs in a
-	// goroutine of its own, from which the caller may walk away: see detached.
+	// goroutine of its own, from which the caller may walk away (see detached), and may then change its arguments.
+	cp := r.clone()
 	shared, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	b.Mu.Lock()
 	b.Cancel = cancel
@@ -154,7 +154,7 @@ func (r *Run) leadShared(ctx context.Context, m *slots.Member, b *slots.Batch, r
 	go func() {
 		defer cancel()
 		defer close(done)
-		run(shared)
+		run(shared, cp)
 	}()
 	v := m.Wait(ctx)
 	if v.Outcome == slots.OutcomeAbandoned {
@@ -310,19 +310,16 @@ func (r *Run) adds(s rewrite.Share) (int64, bool) {
 // units returns a number in units of the last of scale digits after the decimal point; false if it
 // is no number, or has more digits.
 func units(v any, scale int) (int64, bool) {
-	factor := int64(math.Pow10(scale))
-	switch rv := reflect.ValueOf(v); rv.Kind() {
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		n := rv.Int()
-		return n * factor, n >= -maxUnits && n <= maxUnits
-	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		n := rv.Uint()
-		return int64(n) * factor, n <= maxUnits
-	case reflect.String:
-		return decimalUnits(rv.String(), scale)
-	}
-	if b, ok := v.([]byte); ok {
-		return decimalUnits(string(b), scale)
+	kind, n, text := readArgument(v)
+	switch kind {
+	case signedArgument, unsignedArgument:
+		least := int64(0)
+		if kind == signedArgument {
+			least = -maxUnits
+		}
+		return n * int64(math.Pow10(scale)), n >= least && n <= maxUnits
+	case textArgument:
+		return decimalUnits(text, scale)
 	}
 	return 0, false
 }

@@ -21,7 +21,7 @@ func (s *Shared) traced(ctx context.Context) context.Context {
 }
 
 // traceGroup has the tracer called around what a batch's members share.
-func (s *Shared) traceGroup(m *slots.Member, b *slots.Batch, run func(context.Context)) func(context.Context) {
+func (s *Shared) traceGroup(m *slots.Member, b *slots.Batch, run func(context.Context, *Run)) func(context.Context, *Run) {
 	if s.TraceGroup == nil || len(b.Members) < 2 {
 		return run
 	}
@@ -31,7 +31,7 @@ func (s *Shared) traceGroup(m *slots.Member, b *slots.Batch, run func(context.Co
 			others = append(others, other.Context)
 		}
 	}
-	return func(ctx context.Context) {
+	return func(ctx context.Context, r *Run) {
 		traced, end := s.TraceGroup(ctx, others)
 		if end != nil {
 			defer end()
@@ -39,6 +39,6 @@ func (s *Shared) traceGroup(m *slots.Member, b *slots.Batch, run func(context.Co
 		if traced == nil {
 			traced = ctx
 		}
-		run(traced)
+		run(traced, r)
 	}
 }

@@ -3,7 +3,6 @@ package session
 import (
 	"database/sql/driver"
 	"math"
-	"reflect"
 	"strconv"
 
 	"github.com/slotsql/slotsql/rewrite"
@@ -80,11 +79,8 @@ func (r *Run) isUnsigned(v any) bool {
 	if !r.conn.Shared.Traits.UnsignedByProtocol {
 		return false
 	}
-	switch reflect.ValueOf(v).Kind() {
-	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		return true
-	}
-	return false
+	kind, _, _ := readArgument(v)
+	return kind == unsignedArgument
 }
 
 // unsignedShares reports for each of a group's shares whether what is added is such an argument; nil if none is.
