@@ -268,11 +268,14 @@ func (r *Run) onColdRow() bool {
 	return !r.holdsHot(row)
 }
 
+// maxCounting is how many rows a transaction holds; further ones are cold for it.
+const maxCounting = 4096
+
 // holdsHot notes that the transaction counts a row, and reports whether the row is hot.
 func (r *Run) holdsHot(row slots.RowKey) bool {
 	c := r.conn
 	hot, counted := c.counting[row]
-	if !counted {
+	if !counted && len(c.counting) < maxCounting {
 		var became bool
 		hot, became = c.Shared.heat.Hold(row)
 		r.Plan.tally.heatedRow(became)

@@ -132,13 +132,23 @@ func (h *history) end(give func(slots.RowKey, int), release func(slots.RowKey)) 
 	for k := range h.counting {
 		release(k)
 	}
-	clear(h.counting)
+	h.counting = emptied(h.counting)
 	for k, i := range h.held {
 		give(k, i)
 	}
-	clear(h.held)
+	h.held = emptied(h.held)
 	journaled = h.made == madeJournalRows
 	h.begun, h.access, h.bareTables, h.made = 0, readWrite, nil, noJournalRows
 	h.forget()
 	return journaled
+}
+
+// emptied returns the map without its entries, for the next transaction, or none if it has grown large: emptying takes time
+// for all that it has ever held.
+func emptied[K comparable, V any](m map[K]V) map[K]V {
+	if len(m) > 256 {
+		return nil
+	}
+	clear(m)
+	return m
 }

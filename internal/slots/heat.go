@@ -30,14 +30,15 @@ type Heat struct {
 
 const (
 	heatShards = 32
-	// maxWarmRows bounds the rows that a shard remembers while no transaction holds them.
+	// maxWarmRows bounds the rows that a shard remembers while no transaction holds them, but for those that are hot.
 	maxWarmRows = 1024
 )
 
 type heatShard struct {
 	mu   sync.Mutex
 	rows map[RowKey]*warmth
-	_    [40]byte // a cache line of its own
+	most int      // rows that it may have before it is swept
+	_    [32]byte // a cache line of its own
 }
 
 // warmth is what is known about one row.
@@ -181,13 +182,14 @@ func (h *Heat) of(s *heatShard, row RowKey, now time.Time) *warmth {
 	if s.rows == nil {
 		s.rows = map[RowKey]*warmth{}
 	}
-	if len(s.rows) >= maxWarmRows {
+	if len(s.rows) >= max(s.most, maxWarmRows) {
 		for k, w := range s.rows {
 			if w.holders == 0 && now.After(w.until) {
 				delete(s.rows, k)
 				h.known.Add(-1)
 			}
 		}
+		s.most = 2 * len(s.rows) // so that sweeping in vain costs each new row little
 	}
 	w = &warmth{}
 	s.rows[row] = w

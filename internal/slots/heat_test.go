@@ -121,3 +121,28 @@ func TestHeatCrowd(t *testing.T) {
 		}
 	})
 }
+
+// Rows that transactions hold stay known. A shard that is full of them is not swept for each further one.
+func TestHeatHeld(t *testing.T) {
+	t.Parallel()
+	h := NewHeat()
+	rows := make([]RowKey, 4*heatShards*maxWarmRows)
+	for i := range rows {
+		rows[i] = RowKey{Table: "posts", Values: fmt.Sprint(i)}
+		h.Hold(rows[i])
+	}
+	for i := range h.shards {
+		if s := &h.shards[i]; s.most < 2*maxWarmRows || s.most > 4*len(s.rows) {
+			t.Errorf("shard %d with %d rows is swept at %d", i, len(s.rows), s.most)
+		}
+	}
+	if n := h.known.Load(); n != int64(len(rows)) {
+		t.Errorf("%d rows are known of %d", n, len(rows))
+	}
+	for _, row := range rows {
+		h.Release(row)
+	}
+	if n := h.known.Load(); n != 0 {
+		t.Errorf("%d rows are known of none", n)
+	}
+}
