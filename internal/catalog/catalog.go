@@ -75,7 +75,7 @@ type tableNotes struct {
 // known yet.
 func NewCatalog(d dialect.Dialect, cfg *config.Config, tables []config.TableConfig) *Catalog {
 	s := &Catalog{
-		Database: link.Database{Dialect: d, Traits: d.Traits(), Patience: link.EndPatience, Sharing: true},
+		Database: link.NewDatabase(d),
 		Config:   cfg,
 		Tables:   slices.Clone(tables),
 		schemas:  map[string]*Schema{},

@@ -3,7 +3,6 @@ package link
 import (
 	"context"
 	"database/sql/driver"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -24,15 +23,24 @@ type Database struct {
 	single     atomic.Bool  // the server is not part of a cluster
 	abandoned  atomic.Int32 // calls that have not returned in time: see WithContext
 
-	meeting sync.Mutex // held while the first connection meets its server
-	known   bool
+	meeting chan struct{} // has an element while a connection meets the server
+	known   bool          // one has
+}
+
+// NewDatabase returns what is known of a database before the first connection.
+func NewDatabase(d dialect.Dialect) Database {
+	return Database{Dialect: d, Traits: d.Traits(), Patience: EndPatience, Sharing: true, meeting: make(chan struct{}, 1)}
 }
 
 // LearnServer lets the dialect learn what depends on the server, once, before any connection is
 // used.
 func (db *Database) LearnServer(ctx context.Context, parent driver.Conn) error {
-	db.meeting.Lock()
-	defer db.meeting.Unlock()
+	select {
+	case db.meeting <- struct{}{}:
+		defer func() { <-db.meeting }()
+	case <-ctx.Done(): // the first connection may hang
+		return ctx.Err()
+	}
 	if db.known {
 		return nil
 	}

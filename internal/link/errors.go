@@ -76,7 +76,7 @@ func Settled(err error) error {
 	if err == nil || !errors.Is(err, driver.ErrBadConn) && !errors.Is(err, driver.ErrSkip) {
 		return err
 	}
-	return &LostError{err.Error()}
+	return &UnknownOutcomeError{err.Error()}
 }
 
 // unappliedError is the loss of a connection before anything of the statement has been applied:
@@ -95,10 +95,10 @@ func stillConnected(err error) error {
 	return err
 }
 
-// LostError is the loss of a connection in the middle of a statement. It deliberately does not
-// wrap the parent's error: see Settled.
-type LostError struct{ Cause string }
+// UnknownOutcomeError is an error after which it is not known whether the statement has been applied, such as the loss of a
+// connection in the middle of it. It deliberately does not wrap the parent's error: see Settled.
+type UnknownOutcomeError struct{ Cause string }
 
-func (e *LostError) Error() string {
-	return "slotsql: connection lost in the middle of a statement, which may or may not have been applied: " + e.Cause
+func (e *UnknownOutcomeError) Error() string {
+	return "slotsql: the statement may or may not have been applied: " + e.Cause
 }

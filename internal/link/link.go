@@ -32,8 +32,11 @@ type Conn struct {
 }
 
 // ErrBroken is returned by every statement after the one in which the connection was lost, or in
-// whose transaction half a fold is left.
-var ErrBroken error = &LostError{"the connection is out of use"}
+// whose transaction half a fold is left. ErrRolledBack is returned instead of committing that transaction.
+var (
+	ErrBroken     = errors.New("slotsql: the statement was not sent, because the connection cannot be used any more after an earlier error")
+	ErrRolledBack = errors.New("slotsql: the transaction was rolled back, because its connection cannot be used any more after an earlier error")
+)
 
 // New wraps a parent's connection without querying the database.
 func New(db *Database, parent driver.Conn) Conn {

@@ -116,7 +116,7 @@ func TestCoalesceRowsFaults(t *testing.T) {
 			defer c.run()()
 			for i := 1; i <= 4; i++ {
 				if tt.each == errSomeRows {
-					if err := <-c.results[i]; !errors.As(err, new(*link.LostError)) {
+					if err := <-c.results[i]; !errors.As(err, new(*link.UnknownOutcomeError)) {
 						t.Errorf("increment %d: %v", i, err)
 					}
 					continue

@@ -234,7 +234,7 @@ func (r *Run) addMany(ctx context.Context) (driver.Result, int64, error) {
 }
 
 // errLeaderGone is the error of members whose leader has panicked.
-var errLeaderGone = &link.LostError{Cause: "the goroutine running the coalesced statement panicked"}
+var errLeaderGone = &link.UnknownOutcomeError{Cause: "the goroutine running the coalesced statement panicked"}
 
 // judge returns what the result of a shared statement means for each member.
 func (r *Run) judge(n int64, err error) (slots.Outcome, error) {
@@ -260,7 +260,7 @@ func (r *Run) judgeMany(n int64, err error, rows int) (slots.Outcome, error) {
 	case err == nil && n == int64(rows):
 		return slots.OutcomeCounted, nil
 	case err == nil && n != 0:
-		return slots.OutcomeFailed, &link.LostError{Cause: fmt.Sprintf("of %d rows only %d were counted", rows, n)}
+		return slots.OutcomeFailed, &link.UnknownOutcomeError{Cause: fmt.Sprintf("of %d rows only %d were counted", rows, n)}
 	case err != nil && r.conn.Engine.LockTimeout(err):
 		return slots.OutcomeAlone, nil // it does not wait at all
 	}

@@ -50,7 +50,7 @@ type tx struct {
 func (t *tx) Commit() error {
 	if t.conn.Broken {
 		_ = t.Rollback()
-		return link.ErrBroken
+		return link.ErrRolledBack
 	}
 	err := t.parent.Commit()
 	if err == nil {
