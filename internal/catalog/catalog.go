@@ -31,7 +31,8 @@ type Catalog struct {
 
 	mu      sync.Mutex
 	Home    home
-	schemas map[string]*Schema               // by namespace
+	schemas map[string]*Schema               // by namespace: what load has read, and has not dropped
+	loads   atomic.Int64                     // of facts by sessions
 	far     map[dialect.WrittenName][]string // views over tables from other databases; nil: not known
 }
 
@@ -109,15 +110,39 @@ func (c *Catalog) load(ctx context.Context, v *View, how loading) (*Schema, erro
 	sc := c.schemas[namespace]
 	c.mu.Unlock()
 	if how.purpose != forSession && sc != nil && !sc.Stale() {
+		sc.loaded.Store(c.loads.Add(1))
 		return sc, nil
 	}
 	if sc, err = c.read(ctx, v, how, namespace); err != nil || how.purpose == forSession || sc.fresh.partial {
 		return sc, err
 	}
+	return c.keep(sc), nil
+}
+
+// maxNamespaces is how many namespaces facts are kept of: an application may have one for each of its tenants.
+const maxNamespaces = 256
+
+// keep keeps the facts of a namespace, and returns those that all its sessions are to use. Of too many namespaces the one
+// that no session has loaded for the longest time is dropped: sessions that still use its facts load them again.
+func (c *Catalog) keep(sc *Schema) *Schema {
 	c.mu.Lock()
-	c.schemas[namespace] = sc
-	c.mu.Unlock()
-	return sc, nil
+	defer c.mu.Unlock()
+	if old := c.schemas[sc.namespace]; old != nil && !old.Stale() {
+		return old // read at the same time; names that are looked up are to be found in one place, see inUse
+	}
+	sc.loaded.Store(c.loads.Add(1))
+	c.schemas[sc.namespace] = sc
+	if len(c.schemas) > maxNamespaces {
+		oldest := sc
+		for _, other := range c.schemas {
+			if other != c.Home.Facts && other.loaded.Load() < oldest.loaded.Load() {
+				oldest = other
+			}
+		}
+		delete(c.schemas, oldest.namespace)
+		oldest.dropped.Store(true)
+	}
+	return sc
 }
 
 // read reads the facts of a namespace.

@@ -27,6 +27,8 @@ type Schema struct {
 	Lacking   bool // tables were left out which nothing is demanded for: see withSlots
 	fresh     freshness
 	awaited   awaited
+	loaded    atomic.Int64 // Catalog.loads when a session last loaded it
+	dropped   atomic.Bool  // to make room for those of other namespaces
 
 	mu    sync.RWMutex
 	Known map[string]*rewrite.Table // by name as written, folded
@@ -57,9 +59,11 @@ func newSchema(s *Catalog) *Schema {
 	return sc
 }
 
-// Stale reports whether the facts are older than a change of the schema, or are due to be looked
-// at again.
-func (sc *Schema) Stale() bool { return sc.fresh.over(sc.Catalog.Noticed.Changes.Load()) }
+// Stale reports whether the facts are older than a change of the schema, are due to be looked
+// at again, or are no longer kept.
+func (sc *Schema) Stale() bool {
+	return sc.fresh.over(sc.Catalog.Noticed.Changes.Load()) || sc.dropped.Load()
+}
 
 // over reports whether the facts no longer hold, given the number of changes that have been
 // noticed.
