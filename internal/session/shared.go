@@ -34,6 +34,7 @@ type Shared struct {
 	portions  *slots.Portions
 	sides     sideConns
 	warned    warnings
+	aside     asideWarnings
 	habits    habits
 	repeats   repeats
 	numbers   slots.Numbers

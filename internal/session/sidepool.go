@@ -32,7 +32,7 @@ const (
 )
 
 // errNoSide is returned if there is no side connection and none can be opened.
-var errNoSide = errors.New("slotsql: no side connection available")
+var errNoSide = errors.New("slotsql: could not open another connection in time: the server needs one to spare")
 
 func newSidePool(most int, rest time.Duration) *sidePool {
 	return &sidePool{places: make(chan struct{}, most), rest: rest}
@@ -142,6 +142,7 @@ func (c *Conn) closeSide() {
 func (s *Shared) openSide(ctx context.Context, prepare ...[]string) (*Conn, error) {
 	raw, err := s.Dial(ctx)
 	if err != nil {
+		s.warnAside(ctx, nil, "another connection could not be opened, so some statements take a slower way", err)
 		return nil, err
 	}
 	if d, ok := s.Dialect.(dialect.OwnSettings); ok {

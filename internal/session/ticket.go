@@ -196,6 +196,9 @@ func (r *Run) leaseOnSide(ctx context.Context, d dialect.TicketLeaser, l *slots.
 		return nil
 	}
 	b, err := r.leaseOn(ctx, c, l)
+	if err != nil {
+		s.warnAside(ctx, c, "a block of numbers could not be leased, so they are drawn from the row itself", err)
+	}
 	if err == nil || c.Engine.NotApplied(err) || c.Engine.LockTimeout(err) {
 		side.keep(c)
 	} else {

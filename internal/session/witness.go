@@ -42,7 +42,7 @@ const (
 )
 
 // errUnheard is returned if the witness could not be asked in time, or not be reached.
-var errUnheard = errors.New("slotsql: no side connection available")
+var errUnheard = errors.New("slotsql: could not ask another connection in time: the server needs one to spare")
 
 func newWitness() *witness {
 	w := &witness{turn: make(chan struct{}, 1)}
