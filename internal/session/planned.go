@@ -44,7 +44,12 @@ func (c *Conn) Plan(ctx context.Context, query string) (*plan, error) {
 	if p != nil { // a name may have become that of a counter table meanwhile
 		p = cached(&c.Shared.Untouched, query)
 	}
-	if p == nil && !c.Shared.Mentions(query) {
+	sc := c.Schema
+	var known *plan // of a statement that concerns a configured table, so it need not be asked for one
+	if p == nil && sc != nil {
+		known = cached(&sc.Plans, query)
+	}
+	if p == nil && known == nil && !c.Shared.Mentions(query) {
 		p = c.Shared.untouchedPlan(query)
 		p.dynamic = rewrite.DynamicOf(c.Dialect(), query)
 		if c.Shared.repeats.seenBefore(query) {
@@ -57,8 +62,11 @@ func (c *Conn) Plan(ctx context.Context, query string) (*plan, error) {
 	if err := c.RefreshFor(ctx, query); err != nil {
 		return nil, err
 	}
-	if p := cached(&c.Schema.Plans, query); p != nil {
-		return p, nil
+	if known == nil || c.Schema != sc {
+		known = cached(&c.Schema.Plans, query)
+	}
+	if known != nil {
+		return known, nil
 	}
 	return c.planShaped(ctx, query)
 }
