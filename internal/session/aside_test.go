@@ -97,6 +97,37 @@ func TestSidePool(t *testing.T) {
 		}
 	})
 
+	t.Run("not used", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			p := newSidePool(3, time.Minute)
+			a, _ := take(p)
+			b, _ := take(p)
+			p.keep(a)
+			p.keep(b)
+			for range 3 { // of which each uses b
+				time.Sleep(sideIdle / 2)
+				if c, _ := take(p); c != b {
+					t.Fatal("not the connection that was used last")
+				}
+				p.keep(b)
+			}
+			if times(a) != 0 {
+				t.Error("closed before it has not been used for long enough")
+			}
+			time.Sleep(sideIdle)
+			if times(a) != 1 || times(b) != 0 {
+				t.Errorf("the spare one was closed %d times, the other %d", times(a), times(b))
+			}
+			time.Sleep(2 * sideIdle)
+			if times(b) != 1 || p.trim != nil {
+				t.Errorf("the last one was closed %d times", times(b))
+			}
+			if c, fresh := take(p); c == a || c == b || !fresh {
+				t.Error("a closed connection is used again")
+			}
+		})
+	})
+
 	t.Run("resting", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			p := newSidePool(2, 10*time.Second)

@@ -11,8 +11,8 @@ import (
 )
 
 // sidePool keeps side connections: connections of slotsql's own beside the application's. They are
-// opened when they are needed. A session that needs one holds locks, so after one could not be opened the
-// pool does not try again for a while.
+// opened when they are needed, and closed when they have not been for a while. A session that needs one holds locks, so after
+// one could not be opened the pool does not try again for a while.
 type sidePool struct {
 	places chan struct{} // one element for each connection in use
 	rest   time.Duration // no connection is opened for so long after one could not be
@@ -20,8 +20,13 @@ type sidePool struct {
 	mu    sync.Mutex
 	state sideState
 	until time.Time // of sideResting
-	idle  []*Conn
+	idle  []*Conn     // of which the last one is used first
+	spare int         // of the first ones: those that have not been used since the timer was set
+	trim  *time.Timer // which closes them; nil while none is idle
 }
+
+// sideIdle is after how long a connection is closed that is not used.
+const sideIdle = time.Minute
 
 type sideState byte
 
@@ -83,6 +88,7 @@ func (p *sidePool) find(now time.Time) (c *Conn, may bool) {
 	defer p.mu.Unlock()
 	if i := len(p.idle); i > 0 {
 		c, p.idle = p.idle[i-1], p.idle[:i-1]
+		p.spare = min(p.spare, i-1)
 		return c, false
 	}
 	if p.state == sideResting && !now.Before(p.until) {
@@ -106,12 +112,30 @@ func (p *sidePool) keep(c *Conn) {
 	ended := p.state == sideClosed
 	if !ended {
 		p.idle = append(p.idle, c)
+		if p.trim == nil {
+			p.trim = time.AfterFunc(sideIdle, p.closeSpare)
+		}
 	}
 	p.mu.Unlock()
 	if ended {
 		c.closeSide()
 	}
 	<-p.places
+}
+
+// closeSpare closes the connections that have not been used since it was last called.
+func (p *sidePool) closeSpare() {
+	p.mu.Lock()
+	spare := slices.Clone(p.idle[:p.spare])
+	p.idle = slices.Delete(p.idle, 0, p.spare)
+	p.spare = len(p.idle)
+	if p.trim = nil; p.spare > 0 {
+		p.trim = time.AfterFunc(sideIdle, p.closeSpare)
+	}
+	p.mu.Unlock()
+	for _, c := range spare {
+		c.closeSide()
+	}
 }
 
 // drop gives back a connection on which something went wrong, and closes it, so that the server
@@ -126,10 +150,13 @@ func (p *sidePool) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.state = sideClosed
+	if p.trim != nil {
+		p.trim.Stop()
+	}
 	for _, c := range p.idle {
 		c.closeSide()
 	}
-	p.idle = nil
+	p.idle, p.spare = nil, 0
 }
 
 // closeSide closes a side connection and the statements that are kept prepared on it.
