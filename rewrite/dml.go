@@ -142,8 +142,8 @@ func (m *dml) returning(b *blockReader) error {
 
 func (m *dml) reader() *reader { return &reader{planning: m.planning, values: totals} }
 
-// storer is a reader for what is stored in a table without counters. Where reading locks rows, it locks those of the slots
-// that belong to them, and none else.
+// storer is a reader for what is stored in a table without counters. A locking read then
+// locks only the slots of the rows that it locks.
 func (m *dml) storer() *reader {
 	r := m.reader()
 	r.adding.blocks = !m.d.Traits().LocksReads

@@ -79,7 +79,7 @@ func (m *dml) drainCandidates(all *DrainTable, except map[*Expr]bool) *DrainTabl
 }
 
 // candidate writes what makes a row with slots a candidate. Each counter is compared with constants alone: a
-// base value that is no total may so give a wrong answer, and never an error.
+// base value in place of a total may give the wrong answer, but never an error.
 func (m *dml) candidate(d CandidateDialect, r *reader, tp *template) (string, bool) {
 	c := candidates{reader: r, sc: m.sc, q: &Select{Where: m.st.Where}, b: m.target, lone: true}
 	both := []string{"1 = 1"}
@@ -89,7 +89,7 @@ func (m *dml) candidate(d CandidateDialect, r *reader, tp *template) (string, bo
 		if counts && !c.bounded(e, false) {
 			return "", false
 		}
-		if !m.lasts(e) {
+		if !m.stable(e) {
 			continue
 		}
 		own := "(" + tp.mark(m.src.cut(e.Span)) + ")"
@@ -125,9 +125,9 @@ func (m *dml) summed(d CandidateDialect, r *reader, sp Span) (out []edit, ok boo
 	return out, true
 }
 
-// lasts reports whether a condition says the same of a row before the statement and after it, and at another time:
-// it compares columns that the statement leaves as they are.
-func (m *dml) lasts(e *Expr) bool {
+// stable reports whether a condition has the same value for a row before, during and after the statement: it compares
+// columns that the statement leaves as they are.
+func (m *dml) stable(e *Expr) bool {
 	ok := !m.src.large // of which not all tokens are known
 	for i := m.src.tokenAt(e.Start); ok && i < len(m.src.tokens) && m.src.tokens[i].Start < e.End; i++ {
 		t := m.src.tokens[i]

@@ -5,8 +5,8 @@ import "slices"
 // This file is about values that are looked up in a query whose source is a query of totals, v IN (SELECT d.id FROM (SELECT
 // id, views FROM posts) d WHERE d.views > 5). As a value, negated or under OR, MySQL runs it for each v, finds the rows of d
 // by what is compared, and loses the other conditions: NOT IN of it has no rows. As a condition of its own, IN of one value is mostly
-// a semijoin, which is right; but not with STRAIGHT_JOIN, a hint NO_SEMIJOIN or optimizer_switch='semijoin=off'. So such a query may only
-// have no other conditions. IN over a table is right, whose totals stand in the conditions.
+// a semijoin, which is right; but not with STRAIGHT_JOIN, a hint NO_SEMIJOIN or optimizer_switch='semijoin=off'. So such a query must not
+// have conditions of its own. IN over a table is right, whose totals stand in the conditions.
 
 // lookedUp returns an error for an expression whose second argument is such a subquery; edited reports whether
 // a total has been written into it.

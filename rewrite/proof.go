@@ -96,8 +96,8 @@ func (p *planning) proof(st *Statement, sc *scope, where *Expr, rows *rowset) *P
 	return out
 }
 
-// proved adds the condition to a statement's predicate. The engine may ask for it last, so where counters are
-// asked for, what may fail waits for it.
+// proved adds the condition to a statement's predicate. The engine may evaluate it last. So if the predicate names
+// counters, anything in it that may fail for a base value is made to depend on the condition.
 func (p *planning) proved(sc *scope, where *Expr, b *binding, holds string) []edit {
 	edits := []edit{{Span{where.Start, where.Start}, "("}}
 	asked := p.namesSlotted(sc, b, where)

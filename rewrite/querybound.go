@@ -19,8 +19,8 @@ import (
 //     means the same in a query of slotsql's;
 //   - is stable, of numbers whose sums do not depend on the order of rows, and has its first row by the value itself if it
 //     has several: it has the same value each time, for one statement reads one state of the tables;
-//   - gives one row at most, and cannot fail otherwise: windows ask for it where plain may not, having no row to
-//     compare with it.
+//   - gives one row at most, and cannot fail otherwise: windows evaluate it even where the plain query
+//     has no row to compare with it.
 //
 // It is written again as it is read, with totals for the counters that it names. So are the conditions that hold it, which
 // are repeated with base values in all other places.

@@ -7,11 +7,10 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// Add writes the update of one slot row. A drain moves the slot rows of the
-// keys it covers out of the way and deletes them: one that this update holds
-// it waits for, and one that it has moved this update does not find. So nothing
-// slips past a drain, though no lock is taken on the base row. The slot table's
-// CHECK constraints keep the slot in its range.
+// Add writes the update of one slot row. A drain moves the slot rows of the keys it covers out of the way and
+// deletes them. It waits for one that this update has locked, and this update does not find one that it has moved.
+// So nothing slips past a drain, though no lock is taken on the base row. The slot table's CHECK constraints keep
+// the slot in its range.
 //
 // The base values cannot be looked at here: an UPDATE that reads the base row
 // locks it, even where that is what is wanted: Increment does so, and takes no gap lock.

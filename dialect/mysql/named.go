@@ -14,11 +14,10 @@ var (
 	_ rewrite.RangeDialect = (*Dialect)(nil)
 )
 
-// At REPEATABLE READ InnoDB locks the gap where rows would be that a locking read
-// or a change does not find, and the gaps around those of a key that it finds by a
-// part of the primary key. A row without slots would so keep the slots of its
-// neighbours from coming to be. Statements that name each slot row by all columns of the
-// primary key lock these rows alone (locks_rec_but_not_gap).
+// At REPEATABLE READ a locking read or a change that finds no row locks the gap where it would be, and one that
+// finds rows by a part of the primary key locks the gaps around them. A drain of a row without slots would so block
+// inserts of its neighbours' slots. Statements that name each slot row by all columns of the primary key lock these
+// rows alone (locks_rec_but_not_gap).
 
 // here tells servers apart.
 const here = "CONCAT_WS('/', @@hostname, @@port, @@server_id, @@datadir)"
@@ -43,8 +42,7 @@ func (d *Dialect) OpensSnapshot(level string) bool {
 	return level == "REPEATABLE-READ" && !d.SnapshotIsolation
 }
 
-// Observer implements dialect.SlotNamer. A transaction that may write is not led to a
-// replica by what stands between here and the server.
+// Observer implements dialect.SlotNamer. READ WRITE keeps a proxy from routing the transaction to a replica.
 func (*Dialect) Observer() (connected, begin, end []string) {
 	return []string{"SET SESSION lock_wait_timeout = 1", "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"},
 		[]string{"START TRANSACTION READ WRITE"}, []string{"ROLLBACK"}

@@ -13,10 +13,9 @@ import (
 
 var _ dialect.Observer = (*Dialect)(nil)
 
-// waitsQuery finds who waits. Who waits for a row waits for the transaction that
-// has it locked, and holds the row's own lock meanwhile, or waits for that, in a
-// queue: so a lock of kind tuple names the row either way. A wait for a table's
-// lock names the table.
+// waitsQuery finds the sessions that wait. One that waits for a row waits for the ID of the transaction that has
+// locked it, and holds the row's tuple lock meanwhile, or queues for that: so a lock of kind tuple names the row
+// either way. A wait for a table's lock names the table.
 const waitsQuery = `
 SELECT a.pid::text, COALESCE(b.pid::text, ''), COALESCE(a.query, ''), COALESCE(b.query, ''), COALESCE(b.state, ''), COALESCE(l.locktype, w.locktype),
   COALESCE(n.nspname::text, ''), COALESCE(c.relname::text, ''), COALESCE('(' || l.page || ',' || l.tuple || ')', ''),

@@ -74,10 +74,9 @@ func (d *Dialect) CreateSlots(t *rewrite.Table) []string {
 	}
 }
 
-// Briefly sets lock_timeout for the transaction, such that two waits end before
-// deadlock_timeout: who reads the base table and waits for the slot table, while the
-// transaction has the slot table and waits for the base table, is not to be chosen
-// as the deadlock's victim.
+// Briefly sets lock_timeout for the transaction, such that two waits end before deadlock_timeout. A session that
+// has read the base table may wait for the slot table, while this transaction has locked the slot table and waits
+// for the base table: then this one gives up, before the server chooses the application's session as the victim.
 func (*Dialect) Briefly(ddl []string, wait time.Duration) []string {
 	return append(
 		[]string{

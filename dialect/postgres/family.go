@@ -48,8 +48,8 @@ func (t *described) family(r []any) error {
 }
 
 // relate adds t to the parts of the tables that it is a partition of, and the tables that it
-// is a partition of or inherits from to those above it. Each row of t is where it is by what they are
-// partitioned by, and theirs by what t is itself.
+// is a partition of or inherits from to those above it. Their partition keys
+// also decide where the rows of t are, and t's own decides where theirs are.
 func (t *schemaTable) relate() {
 	t.Partition(t.parted...)
 	for whole := t.partOf; whole != nil; whole = whole.partOf {

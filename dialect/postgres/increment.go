@@ -105,7 +105,7 @@ func oneRow(t *rewrite.Table) string {
 // 40001.
 const newSnapshot = "pg_catalog.current_setting('transaction_isolation') IN ('read committed', 'read uncommitted')"
 
-// slotChoice is the slot that an increment takes: with SkipLocked one that no session
+// slotChoice is the slot that an increment takes: with PlacementSkipLocked one that no session
 // has locked, and the given one only when there is none.
 func slotChoice(t *rewrite.Table, in rewrite.IncrementSQL) string {
 	if t.Counter.Options.Placement != rewrite.PlacementSkipLocked {

@@ -11,9 +11,9 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// The catalog queries name everything by its schema, pass and return text
-// only, and take one parameter: the tables, by their names in the first one and by
-// their numbers in the others, of which each returns the table's first.
+// The catalog queries name everything by its schema, pass and return text only, and take one parameter: the
+// tables. The first query takes their names, the others their OIDs; the first column of each result of these is
+// the table's OID.
 const (
 	tableQuery = `
 SELECT a.ord::text, c.oid::text, n.nspname::text, c.relname::text, c.relkind::text, c.relpersistence::text,

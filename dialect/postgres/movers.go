@@ -9,10 +9,9 @@ import (
 
 var _ dialect.NamespaceMover = (*Dialect)(nil)
 
-// A function may set the search path by whatever its body does, so that each one whose body
-// has the word counts, and each that names such a one. A body of SQL that is not kept as text
-// is written out. Of functions in C the body is not known. (DO and CALL may do anything, and
-// are known as that.)
+// A function may set the search path in whatever way its body likes. So each one whose body mentions search_path
+// counts, and each that names one of those. A body of SQL that is not kept as text is written out; that of a
+// function in C is not known. (DO and CALL are taken to do anything.)
 const moverQuery = `
 WITH RECURSIVE body(name, sql) AS (
   SELECT p.proname::text, pg_catalog.lower(CASE WHEN p.prosrc <> '' THEN p.prosrc ELSE pg_catalog.pg_get_functiondef(p.oid) END)

@@ -69,9 +69,8 @@ func (o Over) SchemaChanged(err error) bool {
 // SlotFull is always false: the upsert affects no row instead.
 func (Over) SlotFull(error) bool { return false }
 
-// Unmoved recognises the failure that a statement brings about by itself which moves
-// slots, that of row security where it is not to hide rows silently, and that of
-// rewrite rules for UPDATE.
+// Unmoved recognises the errors that a fold raises on purpose (conserve.go), and those of row security
+// and of rewrite rules for UPDATE.
 func (o Over) Unmoved(err error) (reason string, ok bool) {
 	f, _ := o.Fault(err)
 	switch {
@@ -85,9 +84,8 @@ func (o Over) Unmoved(err error) (reason string, ok bool) {
 	return "", false
 }
 
-// Refuted recognises what a statement that ran before it was known whether its row has slots may have made of a base value
-// that is no total: an error of data, of a constraint or of a policy. The conversion to a number by which rewrite.Proof.Confirm
-// fails is one of data.
+// Refuted recognises the errors that a statement may raise because it found a base value in place of the total: of data, of a
+// constraint or of a policy. The conversion to a number by which rewrite.Proof.Confirm fails is one of data.
 func (o Over) Refuted(err error) bool {
 	f, _ := o.Fault(err)
 	switch f.Code[:min(2, len(f.Code))] {
@@ -131,12 +129,10 @@ func (f Fault) mayEnd() bool {
 	return false
 }
 
-// Conflict recognises a deadlock's victim (40P01). The plain statement that
-// changes one row waits for that row only, and so is none: it is the slot row,
-// beside the base row, that makes it possible. What a plain statement of many
-// rows meets is one that may have come later. A serialization failure (40001)
-// is not among them: at the levels that have it the plain statement gets it
-// too, and the application is ready for it.
+// Conflict recognises a deadlock's victim (40P01). A plain statement that changes one row waits for that row
+// only, and cannot deadlock by itself; locking the slot row as well makes it possible. A plain statement of
+// many rows can, and runs again as if it had come later. A serialization failure (40001) is not among them:
+// at the levels that have it the plain statement gets it too, and the application is ready for it.
 //
 // An internal error (XX000) counts too, which a server (15.18) gives to an UPDATE that waits while
 // another UPDATE of its row is rolled back and a third transaction keeps a key lock of the row, as

@@ -34,7 +34,7 @@ const (
 	running
 )
 
-// CheckTableAs is CheckTable for a severity.
+// checkTableAs is CheckTable for a severity.
 func checkTableAs(
 	cfg *config.TableConfig,
 	t *rewrite.Table,

@@ -55,8 +55,8 @@ func (r *Run) otherForm(ctx context.Context) (*rewrite.Bound, error) {
 	return chosen(e, n, share), nil
 }
 
-// chosen returns the form of a read for which estimates speak. Of several sources whose candidates are worth while beside
-// others', the one that leaves the fewest rows has some.
+// chosen returns the form of a read that the estimates favour. If candidates pay for one source only, the source that leaves
+// the fewest rows gets them.
 func chosen(e *rewrite.Estimate, n []int64, share int64) *rewrite.Bound {
 	numbers, sources := 2, max(len(e.Only), 1)
 	if e.Listed {

@@ -47,7 +47,7 @@ func (e *examples) done(known func(example) bool) bool {
 	return len(kept) >= maxExamples || slices.ContainsFunc(kept, known)
 }
 
-// kept returns a copy of what has been noted so far.
+// kept returns what has been noted so far, in a slice that may be appended to.
 func (e *examples) kept() []example {
 	if list := e.list.Load(); list != nil {
 		return slices.Clip(*list)

@@ -101,8 +101,8 @@ func (r *Run) runAlone(ctx context.Context) (answer, error) {
 	return a, err
 }
 
-// runWithRetries runs f, which is undone as a whole if it fails, again after a retryable error, unless
-// other statements are undone with it, or stay: what a procedure has committed stays.
+// runWithRetries runs f, which is undone as a whole if it fails, and runs it again after a retryable error: not if the
+// failure has undone earlier statements as well, or left something committed, as a procedure may.
 func (r *Run) runWithRetries(ctx context.Context, f func(context.Context) (answer, error)) (answer, error) {
 	const calls = rewrite.TxControl | rewrite.SessionChange
 	auto := r.conn.InAutocommit() && !r.partsStay && !r.Plan.Base.Several && r.Plan.Effects&(calls|rewrite.SchemaChange) != calls

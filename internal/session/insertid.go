@@ -14,8 +14,8 @@ import (
 // one of an earlier statement. So the number is remembered, and set in the session before a
 // statement that may ask for it, or that may leave it unchanged. A statement that draws the next
 // number does not ask for it and sets its own: if it affects a row there is nothing left to set,
-// and if it affects none the number is still to be set. The next user of a pooled connection does
-// not ask for it, unless a statement says so.
+// and if it affects none the number is still to be set. After the connection has been returned to
+// the pool, it is set only for a statement that reads LAST_INSERT_ID().
 
 // owedInsertID is a number that still has to be set in the session.
 type owedInsertID struct {

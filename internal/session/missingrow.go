@@ -19,8 +19,8 @@ import (
 //
 // The same goes for all rows of a table whose drain locks each of them (DrainTable.Open).
 //
-// For some statements the number of rows touched says nothing: one that inserts rows touches
-// those, which have no slots; one with a list or a range of keys touches rows that the drain has
+// For some statements the number of rows touched says nothing: an INSERT touches its own new
+// rows, which have no slots; one with a list or a range of keys touches rows that the drain has
 // locked; a query may return rows that stand for none, and so may a statement that changes its
 // rows in a WITH query. For these, and for an upsert increment, only the second look counts. For a
 // DELETE that look cannot find the rows that are gone, so rows are counted: those that it has

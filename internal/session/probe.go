@@ -92,7 +92,7 @@ func (r *Run) probes() bool {
 // not been able to make slots of it since, and a snapshot that is newer than the change shows those that it
 // had. So if the read, which asks for them, finds none, there are none until the transaction ends: base values
 // are totals, and the row counts as drained. Where the snapshot may be older, another session is asked as well while
-// the read runs; in neither's eyes may the row have slots. It returns no rows if it has some, and is to be drained.
+// the read runs, and both must find the row without slots. It returns no rows if it has some, and is to be drained.
 func (r *Run) queryHeld(ctx context.Context) (driver.Rows, error) {
 	keys := r.heldRow()
 	if keys == nil || !r.conn.readsHeld() || !r.Plan.proofs.due() {

@@ -15,7 +15,7 @@ import (
 //
 // In autocommit the look and the statement share a transaction of slotsql's own. If there are
 // slots, and the session is read-only only by its own setting, they are folded in a transaction
-// that may write, and may no longer when the statement runs.
+// that is read-write for the fold, and read-only again for the statement.
 //
 // In a READ ONLY transaction of the application (PostgreSQL) nothing can be folded. That is done
 // on another connection, which then holds the lock of a drain while it sees no slots: no increment

@@ -332,8 +332,8 @@ func (r *Run) locksFirst(ctx context.Context, rows *rewrite.DrainTable) (bool, e
 	return !held && err == nil, err
 }
 
-// drainsFirst is locksFirst for an increment that would go to a slot. To lock first because of a later read is to be
-// spared a deadlock. Who may not move slots would be refused for it, and counts in a slot.
+// drainsFirst is locksFirst for an increment that would go to a slot. Locking first because of a later
+// read only avoids a deadlock. A user without the rights to move slots would be refused for it, and so counts in a slot.
 func (r *Run) drainsFirst(ctx context.Context) (bool, error) {
 	first, err := r.locksFirst(ctx, &r.Plan.Increment.Row)
 	if !first || err != nil || r.cause != readAfterwards {
@@ -368,9 +368,8 @@ func (r *Run) lockFirst(ctx context.Context) (answer, error) {
 	if r.Plan.Class == rewrite.Additive || r.Plan.Increment.Companions {
 		return r.runDrained(ctx)
 	}
-	// The statement of an upsert is right for a row that is there as for one that is
-	// not. One that is not cannot be locked, and another one may make it; so it
-	// is remembered, and drained before it is read.
+	// An upsert is right whether or not its row exists. A missing row cannot be locked, and another
+	// session may insert it; so it is remembered, and drained before it is read.
 	cp, first := *r, *r.Plan.Plan
 	first.Class, first.Drain.Tables = rewrite.Additive, []rewrite.DrainTable{r.Plan.Increment.Row}
 	cp.Plan = r.Plan.variant(&first)

@@ -19,7 +19,7 @@ type sidePool struct {
 
 	mu    sync.Mutex
 	state sideState
-	until time.Time // of sideResting
+	until time.Time   // of sideResting
 	idle  []*Conn     // of which the last one is used first
 	spare int         // of the first ones: those that have not been used since the timer was set
 	trim  *time.Timer // which closes them; nil while none is idle

@@ -25,7 +25,7 @@ import (
 // else is done on the connection. That a statement has been run is noted here, beside
 // it. What would become of it is found out by a second planner, for which the
 // tables in shadow are on, and which runs nothing of the application's; and of
-// the reads some are run both ways and compared (shadow_compare.go).
+// the reads some are run both ways and compared (compare.go).
 //
 // Both need statements of slotsql's own. On an engine with servers they have a
 // connection of their own, which this file opens when there is something to do:

@@ -10,5 +10,6 @@
 //     the base row first.
 //   - Portions and Tickets are for counters with bounds and for numbers drawn from leased blocks.
 //
-// It has no SQL and no connection. Nothing but speed depends on its answers: every slot is exact.
+// It has no SQL and no connection. Which slot is used, and whether one is, makes a difference in speed only. Totals do
+// depend on Coalescer, which puts each increment into one statement, and numbers on Tickets, which gives each to one caller.
 package slots
