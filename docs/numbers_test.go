@@ -16,7 +16,7 @@ func TestReadmeNumbers(t *testing.T) {
 	measured := tableUnder(t, all["docs/benchmarks.md"], "1 client")
 	engines := []string{"PostgreSQL", "MariaDB", "SQLite"}
 	for readmeRow, from := range map[string]struct{ row, column string }{
-		"autocommit, 128 clients, times plain":                         {"autocommit", "128"},
+		"autocommit, 128 clients":                                      {"autocommit", "128"},
 		"in a transaction with an INSERT, 1 ms round trip, 32 clients": {"the same with 1 ms round trip", "32"},
 		"autocommit, 1 client":                                         {"autocommit", "1 client"},
 	} {

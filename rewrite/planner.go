@@ -20,7 +20,18 @@ type Catalog interface {
 // planned.
 type MissingError struct{ Names [][]Ident }
 
-func (e *MissingError) Error() string { return "tables not yet known to the catalog" }
+func (e *MissingError) Error() string {
+	names := make([]string, len(e.Names))
+	for i, n := range e.Names {
+		for j, part := range n {
+			if j > 0 {
+				names[i] += "."
+			}
+			names[i] += part.Name
+		}
+	}
+	return "slotsql: the definitions of some tables could not be read: " + strings.Join(names, ", ")
+}
 
 // Planner makes plans. It is safe for concurrent use when its catalog is.
 type Planner struct {

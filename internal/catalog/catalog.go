@@ -110,7 +110,7 @@ func (c *Catalog) load(ctx context.Context, v *View, how loading) (*Schema, erro
 	sc := c.schemas[namespace]
 	c.mu.Unlock()
 	if how.purpose != forSession && sc != nil && !sc.Stale() {
-		sc.loaded.Store(c.loads.Add(1))
+		sc.fresh.loaded.Store(c.loads.Add(1))
 		return sc, nil
 	}
 	if sc, err = c.read(ctx, v, how, namespace); err != nil || how.purpose == forSession || sc.fresh.partial {
@@ -130,17 +130,17 @@ func (c *Catalog) keep(sc *Schema) *Schema {
 	if old := c.schemas[sc.namespace]; old != nil && !old.Stale() {
 		return old // read at the same time; names that are looked up are to be found in one place, see inUse
 	}
-	sc.loaded.Store(c.loads.Add(1))
+	sc.fresh.loaded.Store(c.loads.Add(1))
 	c.schemas[sc.namespace] = sc
 	if len(c.schemas) > maxNamespaces {
 		oldest := sc
 		for _, other := range c.schemas {
-			if other != c.Home.Facts && other.loaded.Load() < oldest.loaded.Load() {
+			if other != c.Home.Facts && other.fresh.loaded.Load() < oldest.fresh.loaded.Load() {
 				oldest = other
 			}
 		}
 		delete(c.schemas, oldest.namespace)
-		oldest.dropped.Store(true)
+		oldest.fresh.dropped.Store(true)
 	}
 	return sc
 }

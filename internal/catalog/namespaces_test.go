@@ -25,7 +25,7 @@ func TestNamespacesKept(t *testing.T) {
 	}
 	for i := range 2 * maxNamespaces {
 		of(i)
-		busy.loaded.Store(c.loads.Add(1)) // as load does
+		busy.fresh.loaded.Store(c.loads.Add(1)) // as load does
 		if n := len(c.schemas); n > maxNamespaces {
 			t.Fatalf("facts of %d namespaces are kept", n)
 		}

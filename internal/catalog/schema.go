@@ -27,8 +27,6 @@ type Schema struct {
 	Lacking   bool // tables were left out which nothing is demanded for: see withSlots
 	fresh     freshness
 	awaited   awaited
-	loaded    atomic.Int64 // Catalog.loads when a session last loaded it
-	dropped   atomic.Bool  // to make room for those of other namespaces
 
 	mu    sync.RWMutex
 	Known map[string]*rewrite.Table // by name as written, folded
@@ -50,6 +48,9 @@ type freshness struct {
 	changes int64     // Noticed.Changes before the facts were read
 	review  time.Time // when the facts are to be read again in any case; zero: never
 	partial bool      // a slot table is to be created when the transaction has ended
+
+	loaded  atomic.Int64 // Catalog.loads when a session last loaded them
+	dropped atomic.Bool  // to make room for those of other namespaces
 }
 
 func newSchema(s *Catalog) *Schema {
@@ -62,7 +63,7 @@ func newSchema(s *Catalog) *Schema {
 // Stale reports whether the facts are older than a change of the schema, are due to be looked
 // at again, or are no longer kept.
 func (sc *Schema) Stale() bool {
-	return sc.fresh.over(sc.Catalog.Noticed.Changes.Load()) || sc.dropped.Load()
+	return sc.fresh.over(sc.Catalog.Noticed.Changes.Load()) || sc.fresh.dropped.Load()
 }
 
 // over reports whether the facts no longer hold, given the number of changes that have been

@@ -39,7 +39,7 @@ func WholeOf(v any) (int, error) {
 	case string:
 		return strconv.Atoi(v)
 	}
-	return 0, fmt.Errorf("slotsql: want a number, got %T", v)
+	return 0, fmt.Errorf("slotsql: expected a whole number from the database, got %T", v)
 }
 
 // WholeNumber returns a number of any integer type, or written as text; false for any other

@@ -13,7 +13,7 @@ import (
 
 // ErrAbandoned is returned if the parent has not returned by the end of the context. The
 // connection must not be used any more; it is closed when the parent returns.
-var ErrAbandoned = errors.New("slotsql: the driver does not return from a side connection")
+var ErrAbandoned = errors.New("slotsql: a call on one of slotsql's own connections did not return in time")
 
 // maxAbandoned bounds the abandoned calls. At that many, no connection is opened.
 const maxAbandoned = 8

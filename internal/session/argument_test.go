@@ -48,7 +48,10 @@ func TestReadArgument(t *testing.T) {
 			t.Errorf("%T %v: %d, %d, %q", c.v, c.v, kind, n, text)
 		}
 	}
-	for v, want := range map[any]bool{1: true, 1.5: true, true: true, cents(1): true, shown("x"): true, "1": false, time.Time{}: false, nil: false} {
+	for v, want := range map[any]bool{
+		1: true, 1.5: true, true: true, cents(1): true, shown("x"): true,
+		"1": false, time.Time{}: false, nil: false,
+	} {
 		if mayBeNumber(v) != want {
 			t.Errorf("%T %v may be a number: %t", v, v, !want)
 		}

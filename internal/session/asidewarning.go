@@ -39,7 +39,7 @@ func (s *Shared) warnAside(ctx context.Context, c *Conn, what string, err error)
 	if c != nil && (c.Engine.LockTimeout(err) || c.Engine.Conflict(err) || c.Engine.Retryable(err)) {
 		return
 	}
-	if s.aside.due(what, time.Now()) {
+	if s.warned.aside.due(what, time.Now()) {
 		s.Log().WarnContext(ctx, "slotsql: "+what, "error", err)
 	}
 }

@@ -97,7 +97,7 @@ func (r *Run) added(v any, plus rewrite.Arg) any {
 	return a + b
 }
 
-var errNoArgument = errors.New("slotsql: the statement has a placeholder without an argument")
+var errNoArgument = errors.New("slotsql: an argument of the statement is missing")
 
 // hasAllArgs reports whether every placeholder of the drain has an argument. A statement that
 // lacks one cannot run, so it needs no drain.

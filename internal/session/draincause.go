@@ -29,7 +29,7 @@ const (
 func (c drainCause) String() string {
 	switch c {
 	case noRowAffected:
-		return "an increment fell back, its statement affected no row: there is none, its counter is NULL or near the end of its range, or a condition of WHERE is false"
+		return "an increment fell back, because its statement affected no row: the row does not exist, its counter is NULL or near the end of its range, or a condition of WHERE is false"
 	case outOfRange:
 		return "an increment fell back: a value is near the end of its range"
 	case argumentUnfit:
@@ -77,7 +77,7 @@ func (r *Run) warn(ctx context.Context, d *rewrite.DrainTable, some bool) {
 	s := r.conn.Shared
 	// A shape has none of the application's values: neither arguments nor literals.
 	statement := workload.Shape(s.Dialect.LexRules(), r.Plan.SQL)
-	withheld, ok := s.warned.due(strings.Join([]string{d.Table.Name, reason, statement}, "\x00"), time.Now())
+	withheld, ok := s.warned.drains.due(strings.Join([]string{d.Table.Name, reason, statement}, "\x00"), time.Now())
 	if !ok {
 		return
 	}

@@ -279,7 +279,7 @@ func (r *Run) moveNamed(ctx context.Context, d *rewrite.DrainTable, rows [][]any
 
 // unnameable is the error for a key that cannot be written as a literal.
 func unnameable(t *rewrite.Table) error {
-	return &link.NotMovedError{Table: t.Name, Reason: "its key has a value that slotsql cannot write"}
+	return &link.NotMovedError{Table: t.Name, Reason: "the key of a row has a value that cannot be written as a literal of SQL"}
 }
 
 // slotsAddedTo returns the slot rows of keys that the transaction itself has added to, and perhaps

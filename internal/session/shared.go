@@ -33,11 +33,16 @@ type Shared struct {
 	heat      *slots.Heat
 	portions  *slots.Portions
 	sides     sideConns
-	warned    warnings
-	aside     asideWarnings
+	warned    warned
 	habits    habits
 	repeats   repeats
 	numbers   slots.Numbers
+}
+
+// warned limits what is logged.
+type warned struct {
+	drains warnings
+	aside  asideWarnings
 }
 
 // sideConns are the connections opened beside the application's.
