@@ -5,7 +5,6 @@ import (
 	"database/sql/driver"
 	"errors"
 	"strings"
-	"time"
 
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/rewrite/lex"
@@ -98,28 +97,13 @@ var errShutOut = errors.New("slotsql: another connection cannot read the catalog
 // dialSoon opens a connection, unless that takes longer than ownPatience: the parent may be
 // waiting for the very transaction that needs the connection.
 func (v *View) dialSoon(ctx context.Context) (driver.Conn, error) {
-	type dialed struct {
-		conn driver.Conn
-		err  error
+	soon, cancel := context.WithTimeout(ctx, ownPatience)
+	defer cancel()
+	conn, err := v.Catalog.DialContext(soon)
+	if err != nil && ctx.Err() == nil && soon.Err() != nil {
+		return nil, errShutOut
 	}
-	done := make(chan dialed, 1)
-	go func() {
-		conn, err := v.Catalog.Dial(ctx)
-		done <- dialed{conn, err}
-	}()
-	late := time.NewTimer(ownPatience)
-	defer late.Stop()
-	select {
-	case d := <-done:
-		return d.conn, d.err
-	case <-late.C:
-	}
-	go func() {
-		if d := <-done; d.err == nil {
-			_ = d.conn.Close()
-		}
-	}()
-	return nil, errShutOut
+	return conn, err
 }
 
 // Begins reports whether a statement that has run may have begun a transaction whose

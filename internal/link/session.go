@@ -50,14 +50,19 @@ func Collect(rows driver.Rows) ([][]any, error) {
 	if cerr := rows.Close(); err == nil {
 		err = cerr
 	}
-	out := make([][]any, len(all))
-	for i, r := range all {
+	return Anys(all), err
+}
+
+// Anys returns rows as those of a dialect.Session.
+func Anys(rows [][]driver.Value) [][]any {
+	out := make([][]any, len(rows))
+	for i, r := range rows {
 		out[i] = make([]any, len(r))
 		for j, v := range r {
 			out[i][j] = v
 		}
 	}
-	return out, err
+	return out
 }
 
 // Exec implements dialect.Session.

@@ -39,15 +39,6 @@ func readBuffered(rows driver.Rows) (*bufferedRows, error) {
 	return b, err
 }
 
-// bufferRows reads all rows, closes them, and ends the transaction in which they were read.
-func bufferRows(rows driver.Rows, end func(error) error) (driver.Rows, error) {
-	b, err := readBuffered(rows)
-	if err := end(err); err != nil {
-		return nil, err
-	}
-	return b, nil
-}
-
 // Columns implements driver.Rows.
 func (b *bufferedRows) Columns() []string { return b.columns }
 

@@ -54,11 +54,11 @@ func (r *Run) lookAt(ctx context.Context, d *rewrite.DrainTable) (*lockedRows, e
 	} else if err != nil {
 		return nil, err
 	}
-	rows := returned(&out[0])
+	rows := link.Anys(out[0].Rows)
 	n := rowsOf(rows)
 	return &lockedRows{
 		rows: rows, some: n > 0, open: n < d.Most,
-		looked: true, snapshot: returned(&out[1]), bare: len(out[2].Rows) == 0,
+		looked: true, snapshot: link.Anys(out[1].Rows), bare: len(out[2].Rows) == 0,
 	}, nil
 }
 
@@ -95,18 +95,6 @@ func (r *Run) meetNewer(ctx context.Context, d *rewrite.DrainTable, l *lockedRow
 		r.keepBare(d)
 	}
 	return true, err
-}
-
-// returned returns the rows of a statement of a pipeline.
-func returned(o *dialect.Outcome) [][]any {
-	out := make([][]any, len(o.Rows))
-	for i, row := range o.Rows {
-		out[i] = make([]any, len(row))
-		for j, v := range row {
-			out[i][j] = v
-		}
-	}
-	return out
 }
 
 // bareRow is the name of a bare row.

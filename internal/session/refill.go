@@ -114,7 +114,7 @@ func (r *Run) moveOn(
 	if err != nil {
 		return 0, "", err
 	}
-	was, ok := baseValue(returned(&out[len(out)-1]))
+	was, ok := baseValue(link.Anys(out[len(out)-1].Rows))
 	if !ok {
 		return 0, "", nil
 	}
@@ -142,7 +142,7 @@ func (r *Run) moveOn(
 	if out, err = c.inOneTrip(ctx, []dialect.Statement{{SQL: r.sql(&s.Move.Lock), Args: lock}}); err != nil {
 		return 0, "", err
 	}
-	if is, ok := baseValue(returned(&out[0])); !ok || is.value != was.value-cp.take.size {
+	if is, ok := baseValue(link.Anys(out[0].Rows)); !ok || is.value != was.value-cp.take.size {
 		return 0, "", errNotMoved
 	}
 	return size, was.place, nil

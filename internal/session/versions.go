@@ -34,16 +34,12 @@ func (r *Run) oneVersion(ctx context.Context, v *rewrite.Versions, seen bool) er
 	if err != nil {
 		return err
 	}
-	types := TypesOf(rows)
-	all, err := link.ReadAll(rows)
-	if cerr := rows.Close(); err == nil {
-		err = cerr
-	}
+	all, err := readBuffered(rows)
 	if err != nil {
 		return err
 	}
-	for _, row := range all {
-		if err := r.hide(ctx, v, row, types); err != nil {
+	for _, row := range all.rows {
+		if err := r.hide(ctx, v, row, all.columnTypes); err != nil {
 			return err
 		}
 	}

@@ -90,7 +90,7 @@ func (r *Run) queryGuarded(ctx context.Context, g dialect.QueryGuard, query stri
 		}
 		rows, err := direct{r.conn}.querySQL(ctx, &guarded, r.call)
 		if err == nil {
-			rows, err = bufferRows(rows, func(err error) error { return err })
+			rows, err = readBuffered(rows)
 		}
 		found := err != nil && g.Guard(err)
 		if open && (err == nil || found) {
@@ -103,8 +103,12 @@ func (r *Run) queryGuarded(ctx context.Context, g dialect.QueryGuard, query stri
 				return nil, err
 			}
 		}
-		if !found {
-			return rows, err
+		switch {
+		case found:
+		case err != nil:
+			return nil, err
+		default:
+			return rows, nil
 		}
 		if err := r.foldAsideOrRefuse(ctx, tries); err != nil {
 			return nil, err

@@ -144,7 +144,7 @@ func (c *Conn) ask(ctx context.Context, reached *time.Timer, q string, args []an
 	if err != nil {
 		return nil, err
 	}
-	return returned(&out[0]), nil
+	return link.Anys(out[0].Rows), nil
 }
 
 // drop closes the connection.
