@@ -25,7 +25,7 @@ func CountOf(rows [][]any) int64 {
 	if b, ok := v.([]byte); ok {
 		v = string(b)
 	}
-	n, _ := WholeNumber(v)
+	n, _ := wholeNumber(v)
 	return n
 }
 
@@ -42,9 +42,9 @@ func WholeOf(v any) (int, error) {
 	return 0, fmt.Errorf("slotsql: expected a whole number from the database, got %T", v)
 }
 
-// WholeNumber returns a number of any integer type, or written as text; false for any other
+// wholeNumber returns a number of any integer type, or written as text; false for any other
 // value, and for one below zero or above the largest int64.
-func WholeNumber(v any) (int64, bool) {
+func wholeNumber(v any) (int64, bool) {
 	switch rv := reflect.ValueOf(v); rv.Kind() {
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
 		return rv.Int(), rv.Int() >= 0

@@ -4,6 +4,7 @@ import (
 	"database/sql/driver"
 	"reflect"
 	"slices"
+	"strconv"
 	"time"
 )
 
@@ -59,6 +60,17 @@ func integerOf(v any) (int64, bool) {
 		return n, n >= 0
 	}
 	return 0, false
+}
+
+// rowCount returns a number of rows, as LIMIT and OFFSET have it.
+func rowCount(v any) (int64, bool) {
+	n, ok := integerOf(v)
+	if s, text := v.(string); text {
+		var err error
+		n, err = strconv.ParseInt(s, 10, 64)
+		ok = err == nil
+	}
+	return n, ok && n >= 0
 }
 
 func isInteger(v any) bool {

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/internal/slots"
 	"github.com/slotsql/slotsql/rewrite"
 )
@@ -76,23 +75,18 @@ func (r *Run) bind(args []rewrite.Arg) ([]driver.NamedValue, error) {
 	return out, nil
 }
 
-// added returns the sum of a LIMIT, an OFFSET and a number of extra rows. A value that is not a
-// whole number is returned as it is: the server treats it as it would the application's own LIMIT.
-func (r *Run) added(v any, plus rewrite.Arg) any {
+// added returns the sum of a LIMIT, an OFFSET and a number of extra rows, by which one of slotsql's own queries reads no more
+// rows than it must. If one of them is not known to be a whole number, it reads all: the application's own LIMIT, which is
+// still there, means what it means to the server.
+func (r *Run) added(v any, plus rewrite.Arg) int64 {
 	other, _ := r.value(plus)
 	if plus.Plus != nil {
 		other.Value = r.added(other.Value, *plus.Plus)
 	}
-	a, ok := link.WholeNumber(v)
-	if !ok {
-		return v
-	}
-	b, ok := link.WholeNumber(other.Value)
-	if !ok {
-		return other.Value
-	}
-	if a > math.MaxInt64-b {
-		return int64(math.MaxInt64)
+	a, ok := rowCount(v)
+	b, also := rowCount(other.Value)
+	if !ok || !also || a > math.MaxInt64-b {
+		return math.MaxInt64
 	}
 	return a + b
 }
