@@ -24,7 +24,8 @@ func TestTriggersDisabled(t *testing.T) {
 		}
 		anew := []string{
 			work[0], "DELETE FROM posts WHERE id = 1", "INSERT INTO posts (id, views, likes) VALUES (1, 5, 5)", work[0],
-			"UPDATE posts SET id = 9 WHERE id = 1", "INSERT INTO posts (id, views, likes) VALUES (1, 6, 6)", work[0], "DELETE FROM posts WHERE id = 9",
+			"UPDATE posts SET id = 9 WHERE id = 1",
+			"INSERT INTO posts (id, views, likes) VALUES (1, 6, 6)", work[0], "DELETE FROM posts WHERE id = 9",
 		}
 		one.script(t, &other, anew...)
 		for range 2 {
@@ -33,7 +34,8 @@ func TestTriggersDisabled(t *testing.T) {
 			all("ENABLE TRIGGER ALL")
 			one.script(t, &other, anew...)
 		}
-		if got := value(t, p.Under, "SELECT COUNT(*) FROM pg_constraint WHERE conrelid = 'posts_slots'::regclass AND contype = 'f'"); got != "1" {
+		const keys = "SELECT COUNT(*) FROM pg_constraint WHERE conrelid = 'posts_slots'::regclass AND contype = 'f'"
+		if got := value(t, p.Under, keys); got != "1" {
 			t.Errorf("%s foreign keys of the slot table", got)
 		}
 	}
