@@ -12,7 +12,7 @@
 //
 //   - Servers, sessions and DDL: ServerAware, ClusterAware, NamespaceAware, NamespaceMover, SessionAware,
 //     OwnSettings, RowLimited, BriefLocker, Widener, TriggerKeeper, InsertIDSetter,
-//     TargetFinder, Pipeliner, ArgRewriter and ErrorClassifier.
+//     TargetFinder, Pipeliner, ArgRewriter, ErrorClassifier and ReferenceErrorClassifier.
 //   - Transactions: TxWatcher, SelectiveTxWatcher, TxGuard, TxErrorClassifier,
 //     SavepointErrorClassifier, CancelErrorClassifier, SlotNamer, ProofErrorClassifier, PortionMover and
 //     TicketLeaser.

@@ -39,6 +39,15 @@ type ErrorClassifier interface {
 	Retryable(err error) bool
 }
 
+// A ReferenceErrorClassifier is a Dialect that knows the error of a row whose foreign key refers to a
+// row that is not there. An increment in a slot fails so after another client has put another table
+// in the counter table's place: the slot table goes on referring to the one before. Without it the
+// error is the caller's until the change has been noticed.
+type ReferenceErrorClassifier interface {
+	// Unreferenced reports whether err is that error.
+	Unreferenced(err error) bool
+}
+
 // A FoldErrorClassifier is a Dialect whose statements that move slots fail by themselves
 // if a base row does not accept what the slots hold.
 type FoldErrorClassifier interface {

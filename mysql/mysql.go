@@ -22,15 +22,16 @@ import (
 )
 
 var (
-	_ slotdialect.Dialect                 = Engine{}
-	_ slotdialect.ServerAware             = Engine{}
-	_ slotdialect.NamespaceAware          = Engine{}
-	_ slotdialect.ErrorClassifier         = Engine{}
-	_ slotdialect.TxErrorClassifier       = Engine{}
-	_ slotdialect.ProofErrorClassifier    = Engine{}
-	_ slotdialect.TxGuard                 = Engine{}
-	_ slotdialect.ReadOnlyReader          = Engine{}
-	_ slotdialect.ReadOnlyErrorClassifier = Engine{}
+	_ slotdialect.Dialect                  = Engine{}
+	_ slotdialect.ServerAware              = Engine{}
+	_ slotdialect.NamespaceAware           = Engine{}
+	_ slotdialect.ErrorClassifier          = Engine{}
+	_ slotdialect.TxErrorClassifier        = Engine{}
+	_ slotdialect.ProofErrorClassifier     = Engine{}
+	_ slotdialect.ReferenceErrorClassifier = Engine{}
+	_ slotdialect.TxGuard                  = Engine{}
+	_ slotdialect.ReadOnlyReader           = Engine{}
+	_ slotdialect.ReadOnlyErrorClassifier  = Engine{}
 )
 
 // DriverName is the name under which the driver is registered.
@@ -159,6 +160,9 @@ func (Engine) TxUndone() error {
 		Message:  "Deadlock found when trying to get lock; try restarting transaction",
 	}
 }
+
+// Unreferenced recognises the error of a child row without its parent.
+func (Engine) Unreferenced(err error) bool { return number(err) == 1452 }
 
 // SlotFull recognises the errors of an increment at the limits of its slot. The drain
 // that follows is right whatever the cause was.

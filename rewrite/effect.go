@@ -92,31 +92,57 @@ func effectOf(word, sql string, rest []lex.Token) Effect {
 	if lex.OnlyData(word) {
 		return 0
 	}
+	e := Effect(0)
+	if runsOthers(word, sql, rest) {
+		e = schemaChangeIn(sql)
+	}
 	switch word {
 	case "BEGIN", "START", "COMMIT", "END", "ROLLBACK", "ABORT", "SAVEPOINT", "RELEASE":
-		return TxControl
+		return TxControl | e
 	case "USE", "ATTACH", "DETACH", "PRAGMA":
 		return Namespace | SessionChange
 	case "CREATE", "ALTER", "DROP", "RENAME", "TRUNCATE":
-		e := TxControl | Namespace | SchemaChange
+		e = TxControl | Namespace | SchemaChange
 		if lex.ContainsFold(sql, "temp") {
 			e |= SessionChange
 		}
 		return e
 	}
-	return TxControl | Namespace | SessionChange // SET, RESET, CALL, LOCK, XA, ...
+	return TxControl | Namespace | SessionChange | e // SET, RESET, CALL, LOCK, XA, ...
+}
+
+// runsOthers reports whether a statement has others in it: a literal that is run, or a block of code.
+// (CALL only names what it runs, as EXECUTE does without IMMEDIATE.)
+func runsOthers(word, sql string, rest []lex.Token) bool {
+	next := ""
+	if len(rest) > 0 {
+		next = sql[rest[0].Start:rest[0].End]
+	}
+	switch word {
+	case "BEGIN":
+		return strings.EqualFold(next, "NOT") // ATOMIC
+	case "EXECUTE":
+		return strings.EqualFold(next, "IMMEDIATE")
+	case "DO", "IF", "CASE", "LOOP", "REPEAT", "WHILE", "FOR":
+		return true
+	}
+	return false
+}
+
+// schemaChangeIn reports SchemaChange if any word in SQL may begin a statement that changes the schema.
+func schemaChangeIn(sql string) Effect {
+	for _, word := range []string{"create", "alter", "drop", "rename", "truncate"} {
+		if lex.ContainsFold(sql, word) {
+			return SchemaChange
+		}
+	}
+	return 0
 }
 
 // anyEffect returns every effect that a statement may have which cannot be cut into
 // tokens.
 func anyEffect(sql string) Effect {
-	e := TxControl | Namespace | SessionChange
-	for _, word := range []string{"create", "alter", "drop", "rename", "truncate"} {
-		if lex.ContainsFold(sql, word) {
-			e |= SchemaChange
-		}
-	}
-	return e
+	return TxControl | Namespace | SessionChange | schemaChangeIn(sql)
 }
 
 // AnyEffect returns the effects of a statement of which it is not known by which rules

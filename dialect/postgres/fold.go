@@ -28,20 +28,26 @@ func (d *Dialect) Lock(t *rewrite.Table, scope rewrite.Scope) []string {
 	if scope.Where == "" {
 		return []string{"LOCK TABLE " + slotTable(t) + " IN SHARE ROW EXCLUSIVE MODE"}
 	}
-	lock := asksForSlots(t) + "SELECT 1 FROM " + scope.Ref + " WHERE (" + scope.Where + ")"
+	lock := "SELECT 1 FROM " + scope.Ref + " WHERE (" + scope.Where + ")"
 	if len(t.Counter.Key) > 0 {
 		lock += " ORDER BY " + keyList(t, scope.Qualifier+".")
 	}
 	if scope.Removes || t.Counter.Layout == rewrite.LayoutJournal {
-		return []string{lock + " FOR UPDATE"}
+		return []string{asksForSlots(t) + lock + " FOR UPDATE" + askedForSlots}
 	}
-	return []string{lock + " FOR NO KEY UPDATE"}
+	return []string{asksForSlots(t) + lock + " FOR NO KEY UPDATE" + askedForSlots}
 }
 
-// asksForSlots begins a statement that has the slot table before it locks a row.
+// asksForSlots begins a statement that has the slot table before it locks a row, and before it has
+// the base table, as increments do: another client's ALTER TABLE, or one whose drain has locked the slot
+// table, waits for the base table. PostgreSQL locks the tables of a statement's own FROM before those of its
+// WITH queries if it has the statement prepared, so both are in WITH queries.
 func asksForSlots(t *rewrite.Table) string {
-	return "WITH slotsql_w AS (DELETE FROM " + slotTable(t) + " WHERE false) "
+	return "WITH slotsql_w AS (DELETE FROM " + slotTable(t) + " WHERE false), slotsql_l AS ("
 }
+
+// askedForSlots ends it.
+const askedForSlots = ") SELECT 1 FROM slotsql_l"
 
 // Count returns nothing: a lock on no row is none.
 func (*Dialect) Count(*rewrite.Table, rewrite.Scope) string { return "" }

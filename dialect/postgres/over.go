@@ -8,13 +8,14 @@ import (
 )
 
 var (
-	_ dialect.Dialect               = Over{}
-	_ dialect.ErrorClassifier       = Over{}
-	_ dialect.FoldErrorClassifier   = Over{}
-	_ dialect.CancelErrorClassifier = Over{}
-	_ dialect.ProofErrorClassifier  = Over{}
-	_ dialect.ReadOnlyReader        = Over{}
-	_ dialect.ReadOnlyWatcher       = Over{}
+	_ dialect.Dialect                  = Over{}
+	_ dialect.ErrorClassifier          = Over{}
+	_ dialect.FoldErrorClassifier      = Over{}
+	_ dialect.CancelErrorClassifier    = Over{}
+	_ dialect.ProofErrorClassifier     = Over{}
+	_ dialect.ReferenceErrorClassifier = Over{}
+	_ dialect.ReadOnlyReader           = Over{}
+	_ dialect.ReadOnlyWatcher          = Over{}
 )
 
 // Fault is an error of the server, by the fields of its message.
@@ -64,6 +65,12 @@ func (o Over) SchemaChanged(err error) bool {
 		return true
 	}
 	return f.Code == "42601" && f.Routine == "transformSubLink" // other columns than the statement expects
+}
+
+// Unreferenced recognises the violation of a foreign key.
+func (o Over) Unreferenced(err error) bool {
+	f, _ := o.Fault(err)
+	return f.Code == "23503"
 }
 
 // SlotFull is always false: the upsert affects no row instead.

@@ -119,7 +119,7 @@ func (*Dialect) DeniedRight(err error) bool { return strings.Contains(err.Error(
 // OwnLock implements dialect.RightsReader. Who may not write the slot table does not go
 // on to it with the rows locked, so it need not be locked before them.
 func (*Dialect) OwnLock(t *rewrite.Table, lock string) string {
-	return strings.TrimPrefix(lock, asksForSlots(t))
+	return strings.TrimSuffix(strings.TrimPrefix(lock, asksForSlots(t)), askedForSlots)
 }
 
 // Held implements rewrite.HoldingDialect.

@@ -21,12 +21,11 @@ func (v *View) Refresh(ctx context.Context) error {
 	}
 	s := v.Catalog
 	if !v.Facts.Private() && v.Schema != nil {
-		namespace := v.Schema.namespace
-		if v.Facts.Old() {
-			var err error
-			if namespace, err = s.Dialect.Namespace(ctx, v.Session()); err != nil {
-				return err
-			}
+		// Another session's DDL may have given this one another namespace as well: a schema that its
+		// search path names has been created or dropped.
+		namespace, err := s.Dialect.Namespace(ctx, v.Session())
+		if err != nil {
+			return err
 		}
 		s.mu.Lock()
 		sc, home := s.Home.Facts, s.Home.namespace

@@ -12,6 +12,7 @@ import (
 type Engine struct {
 	dialect dialect.Dialect
 	errors  dialect.ErrorClassifier
+	refers  dialect.ReferenceErrorClassifier
 	Watcher dialect.TxWatcher
 	args    dialect.ArgRewriter
 
@@ -26,6 +27,7 @@ type Engine struct {
 func EngineOf(d dialect.Dialect) Engine {
 	e := Engine{dialect: d}
 	e.errors, _ = d.(dialect.ErrorClassifier)
+	e.refers, _ = d.(dialect.ReferenceErrorClassifier)
 	e.Watcher, _ = d.(dialect.TxWatcher)
 	e.args, _ = d.(dialect.ArgRewriter)
 	e.Snapshots, _ = d.(dialect.SnapshotIsolation)
@@ -39,8 +41,14 @@ func EngineOf(d dialect.Dialect) Engine {
 // SchemaChanged reports whether err may mean that facts of the schema no longer hold.
 func (e *Engine) SchemaChanged(err error) bool { return e.errors != nil && e.errors.SchemaChanged(err) }
 
-// SlotFull reports whether err means that a column cannot hold the result of an addition.
-func (e *Engine) SlotFull(err error) bool { return e.errors != nil && e.errors.SlotFull(err) }
+// SlotFull reports whether err means that a column cannot hold the result of an addition, or that a
+// slot row cannot be created because of the slot table's foreign key.
+func (e *Engine) SlotFull(err error) bool {
+	return e.errors != nil && e.errors.SlotFull(err) || e.Unreferenced(err)
+}
+
+// Unreferenced reports whether err means that a row refers to one that is not there.
+func (e *Engine) Unreferenced(err error) bool { return e.refers != nil && e.refers.Unreferenced(err) }
 
 // NotApplied reports whether err means that nothing of the statement is left.
 func (e *Engine) NotApplied(err error) bool { return e.errors != nil && e.errors.NotApplied(err) }

@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"slices"
 
+	"github.com/slotsql/slotsql/internal/catalog"
 	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/rewrite"
 )
@@ -18,6 +19,7 @@ func (r *Run) execMulti(ctx context.Context) (answer, error) {
 		return answer{}, err
 	}
 	block := multiBlock{conn: r.conn}
+	planned := r.conn.Schema // the facts that the parts were planned with
 	var out multiResult
 	for _, part := range r.Plan.Parts {
 		skip, err := block.reach(ctx, part)
@@ -26,7 +28,10 @@ func (r *Run) execMulti(ctx context.Context) (answer, error) {
 		}
 		var a answer
 		if err == nil {
-			a, err = r.runPart(ctx, part)
+			a, err = r.runPart(ctx, part, planned)
+		}
+		if part.Plan.Effects&rewrite.SchemaChange != 0 {
+			planned = nil
 		}
 		if err != nil {
 			return answer{}, block.finish(err)
@@ -93,8 +98,10 @@ func (b *multiBlock) finish(err error) error {
 	return err
 }
 
-// runPart runs one of several statements.
-func (r *Run) runPart(ctx context.Context, part rewrite.Part) (answer, error) {
+// runPart runs one of several statements, which was planned with the given facts. If a part before
+// it has changed what its names mean, it is planned again, even if a part in between has already
+// had the facts read again.
+func (r *Run) runPart(ctx context.Context, part rewrite.Part, planned *catalog.Schema) (answer, error) {
 	c, args := r.conn, r.call.args
 	if !c.Shared.Traits.ArgsRestart {
 		args = argsOf(part, args)
@@ -106,8 +113,7 @@ func (r *Run) runPart(ctx context.Context, part rewrite.Part) (answer, error) {
 
 		learned: &learned{},
 	}
-	if part.Dynamic || c.Facts.Old() || c.Schema.Stale() {
-		// A part before it has changed what its names mean.
+	if part.Dynamic || c.Schema != planned || c.Facts.Old() || c.Schema.Stale() {
 		lexRules := c.Dialect().LexRules()
 		var err error
 		if p, err = c.Plan(ctx, part.SQL); err != nil {

@@ -21,6 +21,9 @@ func (r *Run) execInSlot(ctx context.Context) (answer, error) {
 		case v.Err == nil && n == 0:
 			return r.because(noRowAffected).fallback(ctx)
 		case v.Err != nil && r.conn.Engine.SlotFull(v.Err):
+			if r.conn.Engine.Unreferenced(v.Err) {
+				r.conn.Shared.Watch.Due() // another table has taken the counter table's place
+			}
 			return r.because(outOfRange).fallback(ctx)
 		}
 	}
