@@ -183,9 +183,16 @@ func (g *grouper) shares() string {
 		if !ok {
 			return "cannot tell where what is added to counter " + n.column.Name + " stands"
 		}
-		g.used(n.column, n.operand.expr, n.delta)
+		if n.first != nil {
+			if s.First, ok = g.firstNumber(n.column, *n.first, s.Max); !ok {
+				return "what counter " + n.column.Name + " of a new row begins with is too large or has too many digits"
+			}
+			g.used(n.column, n.operand.expr, *n.first)
+		} else {
+			g.used(n.column, n.operand.expr, n.delta)
+		}
 		g.group.Shares = append(g.group.Shares, s)
-		g.edit(at, g.sumText(n.column, Arg{Total: i + 1, Index: -1, Negate: flip}))
+		g.edit(at, g.sumText(n.column, Arg{Total: i + 1, First: n.first != nil, Index: -1, Negate: flip}))
 		if d, ok := g.d.(GroupingDialect); ok {
 			if fits := d.Stores(n.column, g.reference(n.column), g.sumText(n.column, Arg{Total: i + 1, Index: -1})); fits != "" {
 				g.also = append(g.also, fits)

@@ -80,6 +80,17 @@ var forms = []form{
 	{name: "upsert cents", sql: "INSERT INTO t (id, n, big, small, cents, kind) VALUES (?, 0, 7, 8, ?, 'b') " +
 		"ON CONFLICT (id) DO UPDATE SET cents = t.cents + EXCLUDED.cents", args: []string{"row", "cents"}, only: postgresOnly},
 
+	{name: "upsert from another", sql: "INSERT INTO t (id, n, big, small, cents, kind) VALUES (?, ?, 7, 8, 9, 'b') " +
+		"ON CONFLICT (id) DO UPDATE SET n = t.n + ?", args: []string{"row", "bound", "add"}, only: returning},
+	{name: "upsert from zero", sql: "INSERT INTO t (id, n, big, small, cents, kind) VALUES (?, 0, ?, 8, 9, 'b') " +
+		"ON CONFLICT (id) DO UPDATE SET n = t.n - 2, big = t.big + 1 RETURNING n, id, big", args: []string{"row", "few"}, only: returning, partly: true},
+	{name: "upsert cents from another", sql: "INSERT INTO t (id, n, big, small, cents, kind) VALUES (?, 0, 7, 8, ?, 'b') " +
+		"ON CONFLICT (id) DO UPDATE SET cents = t.cents + ?", args: []string{"row", "cents", "cents"}, only: postgresOnly},
+
+	{name: "upsert from another", sql: "INSERT INTO t (id, n, big, small, cents, kind) VALUES (?, ?, 7, 8, 9, 'b') " +
+		"ON DUPLICATE KEY UPDATE n = n + ?", args: []string{"row", "bound", "take"}, only: mysqlOnly},
+	{name: "upsert from zero", sql: "INSERT INTO t (id, n, big, small, cents, kind) VALUES (?, 0, 7, ?, 9, 'b') " +
+		"ON DUPLICATE KEY UPDATE small = small + 1, n = COALESCE(n, 0) + 3", args: []string{"row", "large"}, only: mysqlOnly, clamps: true},
 	{name: "upsert", sql: "INSERT INTO t (id, n, big, small, cents, kind) VALUES (?, ?, 7, 8, 9, ?) ON DUPLICATE KEY UPDATE n = n + VALUES(n)",
 		args: []string{"row", "add", "same 0 note"}, only: mysqlOnly},
 	{name: "upsert literal", sql: "INSERT INTO t (id, n, big, small, cents, kind) VALUES (?, 2, 7, 8, 9, 'b') " +

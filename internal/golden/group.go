@@ -61,6 +61,9 @@ func (b *printer) group(indent string, p *rewrite.Plan, allSteps bool) {
 // summed names what a group binds in the place of its members' own numbers.
 func summed(a rewrite.Arg) string {
 	s := fmt.Sprintf("total %d", a.Total)
+	if a.First {
+		s += " of a new row"
+	}
 	if a.Bound > 0 {
 		s = fmt.Sprintf("bound %d", a.Bound)
 	}

@@ -150,6 +150,9 @@ func (r *Run) member(ctx context.Context, args []byte) (*slots.Member, []byte, b
 	g := r.Plan.Group
 	m := r.conn.spares.takeMember()
 	m.Demands = m.Begin(len(g.Shares), len(g.Guards))
+	if g.BeginsOtherwise() {
+		m.Firsts = make([]int64, len(g.Shares))
+	}
 	m.Used, m.Context = r.conn.led, r.conn.Shared.traced(ctx)
 	if !r.noNumbers(g.NotNumber) || !r.columnsAccept(g.Inserted) || !r.keyGiven() {
 		return nil, nil, false
@@ -159,6 +162,11 @@ func (r *Run) member(ctx context.Context, args []byte) (*slots.Member, []byte, b
 	for i, s := range g.Shares {
 		if m.Adds[i], ok = r.addsNumber(s); !ok {
 			return nil, nil, false
+		}
+		if m.Firsts != nil {
+			if m.Firsts[i], ok = r.beginsWith(s, m.Adds[i]); !ok {
+				return nil, nil, false
+			}
 		}
 		nothing = nothing && m.Adds[i] == 0
 		// If all add, or all subtract, every value on the way lies between the first and the last.
@@ -240,6 +248,15 @@ func (r *Run) addsNumber(s rewrite.Share) (int64, bool) {
 		}
 	}
 	return r.adds(s)
+}
+
+// beginsWith returns what the execution has a new row begin with, which adds n to one that is there.
+func (r *Run) beginsWith(s rewrite.Share, n int64) (int64, bool) {
+	if s.First == nil {
+		return n, true
+	}
+	s.Literal, s.Arg = s.First.Literal, s.First.Arg
+	return r.addsNumber(s)
 }
 
 // demands returns the bound that the execution demands of a counter, in units of its last digit.
