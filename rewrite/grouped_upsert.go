@@ -21,6 +21,9 @@ type UpsertGroup struct {
 	Numbers bool
 	// Keys are arguments given for the key.
 	Keys []InsertedKey
+	// Equal are pairs of arguments that have to be equal, for a new row to satisfy the WHERE of
+	// DO UPDATE.
+	Equal [][2]Arg
 }
 
 // An InsertedKey is an argument for a column of a key, which must not be NULL. One that is
@@ -85,11 +88,8 @@ func (g *grouper) planUpsert() string {
 	if t := g.real; t.Triggers.Insert || t.Triggers.Update {
 		return "a trigger fires on INSERT or UPDATE of the table"
 	}
-	if c := g.st.Conflict; c.Where != nil || c.Predicate != nil {
-		return "the conflict clause has a WHERE"
-	}
 	g.group.Upsert = &UpsertGroup{Numbers: g.real.Numbers}
-	steps := []func() string{g.inserted, g.conflictKeys, g.conflictSet, g.implies, g.setByDatabase, g.upsertShares, g.returning, g.arguments}
+	steps := []func() string{g.inserted, g.conflictKeys, g.arbiterWhere, g.updateWhere, g.conflictSet, g.implies, g.setByDatabase, g.upsertShares, g.returning, g.arguments}
 	for _, step := range steps {
 		if why := step(); why != "" {
 			return why
@@ -131,7 +131,7 @@ func namesColumn(e *Expr) bool {
 
 // conflictKeys holds what is given for the key.
 func (g *grouper) conflictKeys() string {
-	key := g.conflictKey()
+	key := g.arbiter()
 	if key == nil {
 		return g.unknownKey()
 	}

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"database/sql/driver"
@@ -214,7 +215,24 @@ func (r *Run) keyGiven() bool {
 			return false
 		}
 	}
+	for _, pair := range r.Plan.Group.Upsert.Equal {
+		if !r.equal(pair[0], pair[1]) {
+			return false
+		}
+	}
 	return true
+}
+
+// equal reports whether two arguments are certainly equal.
+func (r *Run) equal(a, b rewrite.Arg) bool {
+	x, ok := r.value(a)
+	y, also := r.value(b)
+	if !ok || !also {
+		return false
+	}
+	first, ok := slots.AppendValue(nil, x)
+	second, also := slots.AppendValue(nil, y)
+	return ok && also && bytes.Equal(first, second)
 }
 
 // isNull reports whether an argument is, or may be, NULL.
