@@ -114,7 +114,11 @@ func (g *grouper) count(c *Column, value *Expr) string {
 		if g.coalesces(x) {
 			n.coalesced = true
 			arg, why := g.checkInserted(c, x.Args[1])
-			fits = arg == nil && why == "" && unparen(x.Args[1]).Kind != Null
+			if arg != nil && c.Nullable { // members have it in common
+				arg.Nullable = false
+				g.group.Inserted = append(g.group.Inserted, *arg)
+			}
+			fits = why == "" && unparen(x.Args[1]).Kind != Null
 		}
 		return true
 	})

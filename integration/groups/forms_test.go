@@ -32,6 +32,7 @@ var forms = []form{
 	{name: "narrow", sql: "UPDATE t SET small = small + ? WHERE id = ?", args: []string{"large", "id"}, clamps: true},
 	{name: "nullable", sql: "UPDATE t SET maybe = maybe + ? WHERE id = ?", args: []string{"add", "id"}, partly: true},
 	{name: "coalesced", sql: "UPDATE t SET maybe = COALESCE(maybe, 0) + ?, n = COALESCE(n, 5) - 1 WHERE id = ?", args: []string{"add", "id"}, partly: true},
+	{name: "coalesced to argument", sql: "UPDATE t SET maybe = COALESCE(maybe, ?) + ? WHERE id = ?", args: []string{"few", "add", "id"}, partly: true},
 	{name: "cents", sql: "UPDATE t SET cents = cents + ?, n = n + 1 WHERE id = ?", args: []string{"cents", "id"}, only: []string{"mysql", "postgres"}},
 	{name: "cents guarded", sql: "UPDATE t SET cents = cents - ? WHERE id = ? AND cents >= ?", args: []string{"cents", "id", "same 0"},
 		only: []string{"mysql", "postgres"}},
