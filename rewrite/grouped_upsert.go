@@ -89,7 +89,10 @@ func (g *grouper) planUpsert() string {
 		return "a trigger fires on INSERT or UPDATE of the table"
 	}
 	g.group.Upsert = &UpsertGroup{Numbers: g.real.Numbers}
-	steps := []func() string{g.inserted, g.conflictKeys, g.arbiterWhere, g.updateWhere, g.conflictSet, g.implies, g.setByDatabase, g.upsertShares, g.returning, g.arguments}
+	steps := []func() string{
+		g.inserted, g.conflictKeys, g.arbiterWhere, g.updateWhere, g.conflictSet, g.implies,
+		g.setByDatabase, g.upsertShares, g.returning, g.arguments,
+	}
 	for _, step := range steps {
 		if why := step(); why != "" {
 			return why

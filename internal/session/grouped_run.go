@@ -230,7 +230,10 @@ func (g *group) bind(bound *rewrite.Bound, members []*slots.Member) ([]driver.Na
 		return nil, err
 	}
 	cp := *r
-	cp.sums = &sums{totals: totals, firsts: firsts, bounds: bounds, unsigned: r.unsignedShares(form.Shares), free: members[len(members)-1].Free}
+	cp.sums = &sums{
+		totals: totals, firsts: firsts, bounds: bounds,
+		unsigned: r.unsignedShares(form.Shares), free: members[len(members)-1].Free,
+	}
 	return cp.bind(bound.Args)
 }
 
