@@ -30,6 +30,9 @@ func (p *planning) additive(sc *scope, value *Expr, t *Table, column string) ([]
 	case Opaque:
 		if x, bits := p.castNumber(value); x != nil {
 			ops, ok := p.additive(sc, x, t, column)
+			if len(ops) > 0 && p.storesLike(t.Column(column), bits) {
+				return ops, ok
+			}
 			return nil, ok && len(ops) == 0 && p.keepsNumbers(t.Column(column), bits)
 		}
 		return p.additiveCase(sc, value, t, column)
@@ -59,6 +62,12 @@ func (p *planning) keepsNumbers(c *Column, bits int) bool {
 		return c.Bits < bits || c.Bits == bits && !c.Unsigned
 	}
 	return bits == 0 && (c.Numeric == Integer || c.Numeric == Decimal)
+}
+
+// storesLike reports whether a cast to a type of so many bits does to a sum what storing it in the
+// column does: (c + 1)::integer of an integer is the number or the error that c + 1 is.
+func (p *planning) storesLike(c *Column, bits int) bool {
+	return p.d.Traits().TypedConstants && c != nil && c.Numeric == Integer && !c.Unsigned && c.Bits > 0 && c.Bits == bits && c.Domain == ""
 }
 
 // isColumn reports whether e is a reference to that counter of the statement's

@@ -27,7 +27,7 @@ func (p *planning) additiveCase(sc *scope, e *Expr, t *Table, column string) ([]
 		}
 		out = append(out, ops...)
 	}
-	if c.Else != nil {
+	if !c.elseNull() {
 		ops, ok := p.additive(sc, c.Else, t, column)
 		if !ok {
 			return nil, false
@@ -42,6 +42,9 @@ func (p *planning) additiveCase(sc *scope, e *Expr, t *Table, column string) ([]
 	return out, true
 }
 
+// elseNull reports whether a CASE none of whose WHENs is true is NULL: it has no ELSE, or ELSE NULL.
+func (c *Case) elseNull() bool { return c.Else == nil || unparen(c.Else).Kind == Null }
+
 // branches returns what a CASE that is an operand itself adds.
 func branches(op operand) []operand {
 	c := op.expr.Case
@@ -49,13 +52,13 @@ func branches(op operand) []operand {
 	for _, w := range c.Whens {
 		out = append(out, operand{expr: w.Then, negative: op.negative})
 	}
-	if c.Else == nil {
+	if c.elseNull() {
 		return append(out, operand{unless: op.expr})
 	}
 	return append(out, operand{expr: c.Else, negative: op.negative})
 }
 
-// Cover is what a CASE without ELSE demands of bound arguments: that Arg is one
+// Cover is what a CASE without ELSE, or with ELSE NULL, demands of bound arguments: that Arg is one
 // of In. Number reports whether they are compared with a numeric column, and have to
 // be integers; else strings.
 type Cover struct {

@@ -36,8 +36,16 @@ type Share struct {
 	Scale int
 	// Max is the largest magnitude that one statement may add.
 	Max int64
+	// First is what a new row of an upsert begins with, where that is not what is added.
+	First *FirstNumber
 	// Ticket reports whether the counter has tickets.
 	Ticket bool
+}
+
+// FirstNumber is a number in the statement, or an argument, in units of the counter's last digit.
+type FirstNumber struct {
+	Literal Literal
+	Arg     *Arg
 }
 
 // KeyNumber is the value of an integer column of the key: a number in

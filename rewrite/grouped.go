@@ -60,6 +60,16 @@ type Group struct {
 	Inserted []InsertedArg
 }
 
+// BeginsOtherwise reports whether a counter of a new row does not begin with what is added to it.
+func (g *Group) BeginsOtherwise() bool {
+	for i := range g.Shares {
+		if g.Shares[i].First != nil {
+			return true
+		}
+	}
+	return false
+}
+
 // A Guard is a bound on a counter that each execution demands of the value that it
 // meets. The group's statement has one bound in its place, which implies every member's:
 // where the members before one add S to the counter, and it demands at least g, the

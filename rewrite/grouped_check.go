@@ -112,8 +112,11 @@ func (g *grouper) same(e *Expr) bool {
 	return nullTest(unparen(e)) != nil || g.unlike(e, none) == ""
 }
 
-// shifted reports whether an expression is a counter, or one plus what is the same for all.
+// shifted reports whether an expression is a counter, or one plus or minus what is the same for all.
 func (g *grouper) shifted(e *Expr) bool {
+	if _, ok := g.shift(e); ok {
+		return true
+	}
 	name := g.countedIn(e)
 	if name == "" {
 		return false

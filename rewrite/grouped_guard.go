@@ -106,10 +106,10 @@ func (g *grouper) guard(l *Expr, op string, r *Expr) string {
 	i := g.share(name)
 	n := &g.counts[i]
 	ops, ok := g.additive(g.sc, l, g.table, name)
-	if !ok || len(ops) > 1 {
-		return "computes with counter " + name
-	}
 	counter := g.counterIn(l)
+	if !ok || len(ops) > 1 || len(ops) == 1 && !constant(ops[0].expr) {
+		return g.shiftedGuard(name, counter, l, op, r)
+	}
 	if counter.Kind == Call && n.column.Nullable && !n.coalesced {
 		return "takes counter " + name + " for a number where it is NULL"
 	}
@@ -141,16 +141,21 @@ func (g *grouper) guard(l *Expr, op string, r *Expr) string {
 		}
 		return g.bind(n.column, guard, arg, operand{ops[0].expr, !ops[0].negative, false, nil}, beside)
 	}
+	g.subtract(n.column, guard, arg, counter)
+	return ""
+}
+
+// subtract has the guard hold for the counter less its bound.
+func (g *grouper) subtract(c *Column, guard Guard, arg Arg, counter *Expr) {
 	sql := g.src.sql[counter.Start:counter.End]
-	less := "(" + sql + " - " + g.sumText(n.column, arg) + ")"
+	less := "(" + sql + " - " + g.sumText(c, arg) + ")"
 	if d, ok := g.d.(GroupingDialect); ok {
-		less = d.Less(sql, g.sumText(n.column, arg))
+		less = d.Less(sql, g.sumText(c, arg))
 	}
 	before, after, _ := strings.Cut(less, sql)
 	g.edit(Span{counter.Start, counter.Start}, before)
 	g.edit(Span{counter.End, counter.End}, after)
 	g.group.Guards = append(g.group.Guards, guard)
-	return ""
 }
 
 // bind puts a bound in the place of the number or placeholder that a member has there.

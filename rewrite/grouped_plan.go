@@ -38,7 +38,8 @@ type counting struct {
 	column    *Column
 	delta     delta
 	operand   operand
-	coalesced bool // COALESCE(counter, 0) + something
+	first     *delta // what a new row begins with, where that is not what is added
+	coalesced bool   // COALESCE(counter, 0) + something
 }
 
 // assigning is an assignment of an ordinary column.

@@ -114,7 +114,11 @@ func (g *grouper) count(c *Column, value *Expr) string {
 		if g.coalesces(x) {
 			n.coalesced = true
 			arg, why := g.checkInserted(c, x.Args[1])
-			fits = arg == nil && why == "" && unparen(x.Args[1]).Kind != Null
+			if arg != nil && c.Nullable { // members have it in common
+				arg.Nullable = false
+				g.group.Inserted = append(g.group.Inserted, *arg)
+			}
+			fits = why == "" && unparen(x.Args[1]).Kind != Null
 		}
 		return true
 	})
@@ -183,9 +187,16 @@ func (g *grouper) shares() string {
 		if !ok {
 			return "cannot tell where what is added to counter " + n.column.Name + " stands"
 		}
-		g.used(n.column, n.operand.expr, n.delta)
+		if n.first != nil {
+			if s.First, ok = g.firstNumber(n.column, *n.first, s.Max); !ok {
+				return "what counter " + n.column.Name + " of a new row begins with is too large or has too many digits"
+			}
+			g.used(n.column, n.operand.expr, *n.first)
+		} else {
+			g.used(n.column, n.operand.expr, n.delta)
+		}
 		g.group.Shares = append(g.group.Shares, s)
-		g.edit(at, g.sumText(n.column, Arg{Total: i + 1, Index: -1, Negate: flip}))
+		g.edit(at, g.sumText(n.column, Arg{Total: i + 1, First: n.first != nil, Index: -1, Negate: flip}))
 		if d, ok := g.d.(GroupingDialect); ok {
 			if fits := d.Stores(n.column, g.reference(n.column), g.sumText(n.column, Arg{Total: i + 1, Index: -1})); fits != "" {
 				g.also = append(g.also, fits)

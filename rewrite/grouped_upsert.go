@@ -2,11 +2,11 @@ package rewrite
 
 import "strings"
 
-// This file plans the group of an upsert whose row gets, where it is new, what it would
-// be counted up by if it were there: INSERT ... VALUES (k, 1) ON CONFLICT (k) DO UPDATE
-// SET n = t.n + 1. The same statement with the sum in both places then does what all
-// members do one after another, whether the row is there or not: the first of them makes
-// it, and the others add to it.
+// This file plans the group of an upsert: INSERT ... VALUES (k, 1) ON CONFLICT (k) DO UPDATE
+// SET n = t.n + 1. The same statement with the sum in both places does what all members do
+// one after another, whether the row is there or not: the first of them makes it, and the
+// others add to it. Where a new row does not begin with what is added, as in VALUES (k, 0),
+// it gets the first member's number and the sum of what the others add.
 //
 // For that, the second of them has to meet the row that the first has made: the key that
 // they conflict on is given, alike for all, and is neither NULL nor a number that the
@@ -21,6 +21,9 @@ type UpsertGroup struct {
 	Numbers bool
 	// Keys are arguments given for the key.
 	Keys []InsertedKey
+	// Equal are pairs of arguments that have to be equal, for a new row to satisfy the WHERE of
+	// DO UPDATE.
+	Equal [][2]Arg
 }
 
 // An InsertedKey is an argument for a column of a key, which must not be NULL. One that is
@@ -85,11 +88,11 @@ func (g *grouper) planUpsert() string {
 	if t := g.real; t.Triggers.Insert || t.Triggers.Update {
 		return "a trigger fires on INSERT or UPDATE of the table"
 	}
-	if c := g.st.Conflict; c.Where != nil || c.Predicate != nil {
-		return "the conflict clause has a WHERE"
-	}
 	g.group.Upsert = &UpsertGroup{Numbers: g.real.Numbers}
-	steps := []func() string{g.inserted, g.conflictKeys, g.conflictSet, g.implies, g.setByDatabase, g.upsertShares, g.returning, g.arguments}
+	steps := []func() string{
+		g.inserted, g.conflictKeys, g.arbiterWhere, g.updateWhere, g.conflictSet, g.implies,
+		g.setByDatabase, g.upsertShares, g.returning, g.arguments,
+	}
 	for _, step := range steps {
 		if why := step(); why != "" {
 			return why
@@ -131,7 +134,7 @@ func namesColumn(e *Expr) bool {
 
 // conflictKeys holds what is given for the key.
 func (g *grouper) conflictKeys() string {
-	key := g.conflictKey()
+	key := g.arbiter()
 	if key == nil {
 		return g.unknownKey()
 	}
@@ -261,33 +264,28 @@ func (g *grouper) countUpsert(c *Column, value *Expr) string {
 	if !ok {
 		return "what is added to counter " + c.Name + " is not a literal or a placeholder"
 	}
+	n := counting{column: c, delta: first, operand: operand{expr: given}}
 	if own, is := g.excludedColumn(unparen(ops[0].expr)); !is || own != c.Name || ops[0].negative {
-		d, ok := g.deltaOf(c, ops)
-		if g.noted(d.literal + " " + first.literal); !ok || d != first {
-			return "a new row does not begin with what is added to counter " + c.Name
+		if n.delta, ok = g.deltaOf(c, ops); !ok {
+			return "what is added to counter " + c.Name + " is not a literal or a placeholder"
+		}
+		if g.noted(n.delta.literal + " " + first.literal); n.delta != first {
+			n.first = &first
 		}
 	} else {
 		ops[0].expr = nil // it follows what is given
 	}
-	if why := g.addable(c, first); why != "" {
-		return why
-	}
-	if c.Unsigned { // a negative number may be stored as 0 in a new row
-		arg, why := g.checkInserted(c, given)
-		if why != "" {
+	for _, d := range []delta{first, n.delta} {
+		if why := g.addable(c, d); why != "" {
 			return why
 		}
-		if arg != nil {
-			g.group.Inserted = append(g.group.Inserted, *arg)
-		}
 	}
-	if contains(g.real.Checked, c.Name) || g.checkedThrough(c.Name) {
-		return "a CHECK constraint of counter " + c.Name + " applies to a new row, too"
+	if why := g.newRowTakes(c, given, first); why != "" {
+		return why
 	}
 	if name := g.computes(c.Name); name != "" {
 		return name + " is computed from counter " + c.Name + " of a new row, too"
 	}
-	n := counting{column: c, delta: first, operand: operand{expr: given}}
 	unparen(value).Walk(func(x *Expr) bool {
 		n.coalesced = n.coalesced || g.coalesces(x)
 		return true
@@ -303,9 +301,19 @@ func (g *grouper) countUpsert(c *Column, value *Expr) string {
 	if !ok {
 		return "cannot tell where what is added to counter " + c.Name + " stands"
 	}
-	g.used(c, ops[0].expr, first)
+	g.used(c, ops[0].expr, n.delta)
 	g.edit(at, g.sumText(c, Arg{Total: len(g.counts), Index: -1, Negate: flip}))
 	return ""
+}
+
+// firstNumber returns what a new row begins with.
+func (g *grouper) firstNumber(c *Column, d delta, most int64) (*FirstNumber, bool) {
+	if d.literal == "" {
+		arg := d.arg
+		return &FirstNumber{Arg: &arg}, true
+	}
+	n, ok := g.literalUnits(c, d)
+	return &FirstNumber{Literal: Literal{same: n}}, ok && n <= most && n >= -most
 }
 
 // upsertShares puts the sums in the place of what the INSERT gives.

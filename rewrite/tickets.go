@@ -36,7 +36,7 @@ func (g *grouper) block() int64 {
 	}
 	n := &g.counts[0]
 	t := g.real.Counter.TicketsOf(n.column.Name)
-	if t == nil || n.column.Numeric != Integer || n.column.Nullable || g.noted(n.delta.literal) != "1" {
+	if t == nil || n.column.Numeric != Integer || n.column.Nullable || n.first != nil || g.noted(n.delta.literal) != "1" {
 		return 0
 	}
 	for _, a := range g.group.Args {

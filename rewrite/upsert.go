@@ -15,9 +15,22 @@ func (m *dml) planUpsert() *Plan {
 			// reads the target.
 			return m.upsertFromCounters(source)
 		}
-		return m.drainAll(m.mentioned(), "a WITH query increments a counter that the upsert writes")
+		return m.upsertBesideIncrements(source)
 	}
 	return m.conflict(c, st)
+}
+
+// upsertBesideIncrements: WITH queries increment counters as they are. So does the upsert, or it changes none:
+// all of it is then an addition to base values, of the same row as well.
+func (m *dml) upsertBesideIncrements(source *Plan) *Plan {
+	if source.Class == AdditiveBase && source.AsIs() {
+		if plan := m.conflict(m.st.Conflict, m.st); plan.AsIs() {
+			plan.Class, plan.Tables = AdditiveBase, names(m.mentioned())
+			plan.Base.Changes = append(plan.Base.Changes, source.Base.Changes...)
+			return plan
+		}
+	}
+	return m.drainAll(m.mentioned(), "a WITH query increments a counter that the upsert writes")
 }
 
 // upsertFromCounters: INSERT ... SELECT total ... ON CONFLICT: as the conflict

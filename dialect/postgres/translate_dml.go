@@ -231,6 +231,16 @@ func isStar(n *ast.Node) bool {
 	return len(fields) > 0 && fields[len(fields)-1].GetAStar() != nil
 }
 
+// predicate translates the condition between ON CONFLICT (...) and DO.
+func (t *translator) predicate(n *ast.Node, r rng) *rewrite.Expr {
+	do := t.find(r, ast.Token_DO)
+	where := t.find(rng{r.lo, do}, ast.Token_WHERE)
+	if do < 0 || where < 0 {
+		return t.loose(n)
+	}
+	return t.expr(n, rng{where + 1, do})
+}
+
 func (t *translator) conflict(c *ast.OnConflictClause, r rng) *rewrite.Conflict {
 	out := &rewrite.Conflict{Nothing: c.Action == ast.OnConflictAction_ONCONFLICT_NOTHING}
 	if inf := c.Infer; inf != nil {
@@ -246,7 +256,9 @@ func (t *translator) conflict(c *ast.OnConflictClause, r rng) *rewrite.Conflict 
 			}
 			out.Columns = append(out.Columns, name(e.Name))
 		}
-		out.Predicate = t.loose(inf.WhereClause)
+		if inf.WhereClause != nil {
+			out.Predicate = t.predicate(inf.WhereClause, r)
+		}
 	}
 	if out.Nothing {
 		return out

@@ -45,6 +45,8 @@ var takeForms = []struct{ name, sql, column string }{
 	{"seats", "UPDATE items SET attendees = attendees + {n} WHERE id = 1 AND attendees + {n} <= capacity", "attendees"},
 	{"seat", "UPDATE items SET attendees = attendees + 1 WHERE id = 1 AND attendees < capacity AND open = 1", "attendees"},
 	{"credit", "UPDATE items SET credit = credit - {n} WHERE id = 1 AND credit - {n} >= overdraft", "credit"},
+	{"rest", "UPDATE items SET stock = stock - {n} WHERE id = 1 AND stock - open >= {n}", "stock"},
+	{"left over", "UPDATE items SET attendees = attendees + {n} WHERE id = 1 AND capacity - attendees >= {n}", "attendees"},
 	{"both", "UPDATE items SET stock = stock - {n}, attendees = attendees + 1 WHERE id = 1 AND stock >= {n} AND attendees < capacity", "stock"},
 	{"clamp", "UPDATE items SET stock = CASE WHEN stock >= {n} THEN stock - {n} ELSE 0 END WHERE id = 1", "stock"},
 	{"clamp turned", "UPDATE items SET stock = CASE WHEN stock < {n} THEN 0 ELSE stock - {n} END WHERE id = 1 AND open = 1", "stock"},

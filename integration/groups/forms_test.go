@@ -32,6 +32,7 @@ var forms = []form{
 	{name: "narrow", sql: "UPDATE t SET small = small + ? WHERE id = ?", args: []string{"large", "id"}, clamps: true},
 	{name: "nullable", sql: "UPDATE t SET maybe = maybe + ? WHERE id = ?", args: []string{"add", "id"}, partly: true},
 	{name: "coalesced", sql: "UPDATE t SET maybe = COALESCE(maybe, 0) + ?, n = COALESCE(n, 5) - 1 WHERE id = ?", args: []string{"add", "id"}, partly: true},
+	{name: "coalesced to argument", sql: "UPDATE t SET maybe = COALESCE(maybe, ?) + ? WHERE id = ?", args: []string{"few", "add", "id"}, partly: true},
 	{name: "cents", sql: "UPDATE t SET cents = cents + ?, n = n + 1 WHERE id = ?", args: []string{"cents", "id"}, only: []string{"mysql", "postgres"}},
 	{name: "cents guarded", sql: "UPDATE t SET cents = cents - ? WHERE id = ? AND cents >= ?", args: []string{"cents", "id", "same 0"},
 		only: []string{"mysql", "postgres"}},
@@ -49,6 +50,11 @@ var forms = []form{
 	{name: "capacity or none", sql: "UPDATE t SET n = n + ? WHERE id = ? AND (capacity IS NULL OR n + ? <= capacity)", args: []string{"take", "id", "same 0"}},
 	{name: "capacity and more", sql: "UPDATE t SET n = n + ? WHERE id = ? AND capacity + ? > n", args: []string{"add", "id", "few"}},
 	{name: "literal and capacity", sql: "UPDATE t SET n = n + 2 WHERE id = ? AND 2 + n <= capacity AND kind = 'a'", args: []string{"id"}},
+	{name: "rest", sql: "UPDATE t SET n = n - ? WHERE id = ? AND n - maybe >= ?", args: []string{"take", "id", "same 0"}},
+	{name: "rest of sum", sql: "UPDATE t SET n = n - ? WHERE id = ? AND small + n - ? > 3", args: []string{"take", "id", "few"}},
+	{name: "left over", sql: "UPDATE t SET n = n + ? WHERE id = ? AND capacity - n >= ?", args: []string{"take", "id", "same 0"}},
+	{name: "left over of difference", sql: "UPDATE t SET n = n + 1 WHERE id = ? AND 9 < 2 * capacity - (n - maybe)", args: []string{"id"}},
+	{name: "at most left over", sql: "UPDATE t SET n = n - 1 WHERE id = ? AND capacity - n <= 5", args: []string{"id"}},
 	{name: "between", sql: "UPDATE t SET n = n + ? WHERE id = ? AND n BETWEEN ? AND ?", args: []string{"add", "id", "low", "high"}},
 	{name: "either", sql: "UPDATE t SET n = n + ?, big = big - 1 WHERE id = ? AND (n < ? OR big > 5)", args: []string{"add", "id", "bound"}, partly: true},
 	{name: "coalesced bound", sql: "UPDATE t SET maybe = COALESCE(maybe, 0) + ? WHERE id = ? AND COALESCE(maybe, 0) < capacity", args: []string{"take", "id"}, partly: true},
@@ -75,6 +81,19 @@ var forms = []form{
 	{name: "upsert cents", sql: "INSERT INTO t (id, n, big, small, cents, kind) VALUES (?, 0, 7, 8, ?, 'b') " +
 		"ON CONFLICT (id) DO UPDATE SET cents = t.cents + EXCLUDED.cents", args: []string{"row", "cents"}, only: postgresOnly},
 
+	{name: "upsert from another", sql: "INSERT INTO t (id, n, big, small, cents, kind) VALUES (?, ?, 7, 8, 9, 'b') " +
+		"ON CONFLICT (id) DO UPDATE SET n = t.n + ?", args: []string{"row", "bound", "add"}, only: returning},
+	{name: "upsert where", sql: "INSERT INTO t (id, n, big, small, cents, kind) VALUES (?, ?, 7, 8, 9, 'b') " +
+		"ON CONFLICT (id) DO UPDATE SET n = t.n + EXCLUDED.n WHERE t.id = ? AND 1 = 1 RETURNING n", args: []string{"row", "add", "row"}, only: returning},
+	{name: "upsert from zero", sql: "INSERT INTO t (id, n, big, small, cents, kind) VALUES (?, 0, ?, 8, 9, 'b') " +
+		"ON CONFLICT (id) DO UPDATE SET n = t.n - 2, big = t.big + 1 RETURNING n, id, big", args: []string{"row", "few"}, only: returning, partly: true},
+	{name: "upsert cents from another", sql: "INSERT INTO t (id, n, big, small, cents, kind) VALUES (?, 0, 7, 8, ?, 'b') " +
+		"ON CONFLICT (id) DO UPDATE SET cents = t.cents + ?", args: []string{"row", "cents", "cents"}, only: postgresOnly},
+
+	{name: "upsert from another", sql: "INSERT INTO t (id, n, big, small, cents, kind) VALUES (?, ?, 7, 8, 9, 'b') " +
+		"ON DUPLICATE KEY UPDATE n = n + ?", args: []string{"row", "bound", "take"}, only: mysqlOnly},
+	{name: "upsert from zero", sql: "INSERT INTO t (id, n, big, small, cents, kind) VALUES (?, 0, 7, ?, 9, 'b') " +
+		"ON DUPLICATE KEY UPDATE small = small + 1, n = COALESCE(n, 0) + 3", args: []string{"row", "large"}, only: mysqlOnly, clamps: true},
 	{name: "upsert", sql: "INSERT INTO t (id, n, big, small, cents, kind) VALUES (?, ?, 7, 8, 9, ?) ON DUPLICATE KEY UPDATE n = n + VALUES(n)",
 		args: []string{"row", "add", "same 0 note"}, only: mysqlOnly},
 	{name: "upsert literal", sql: "INSERT INTO t (id, n, big, small, cents, kind) VALUES (?, 2, 7, 8, 9, 'b') " +

@@ -111,6 +111,7 @@ func (c *run) together(members [][]any) (o outcome) {
 	g := c.group
 	adds := make([][]int64, len(members)) // by member and share
 	sums := make([]int64, len(g.Shares))
+	firsts := make([]int64, len(g.Shares)) // of a new row
 	bounds := make([]int64, len(g.Guards))
 	for m, args := range members {
 		for i, gd := range g.Guards {
@@ -123,6 +124,11 @@ func (c *run) together(members [][]any) (o outcome) {
 			n := number(s.Literal.Of(nil), s.Arg, args, s.Scale)
 			adds[m] = append(adds[m], n)
 			sums[i] += n
+			if m > 0 || s.First == nil {
+				firsts[i] += n
+			} else {
+				firsts[i] = number(s.First.Literal.Of(nil), s.First.Arg, args, s.Scale)
+			}
 		}
 	}
 	bound := g.Bound
@@ -132,6 +138,8 @@ func (c *run) together(members [][]any) (o outcome) {
 	var args []any
 	for _, a := range bound.Args {
 		switch {
+		case a.First:
+			args = append(args, value(firsts[a.Total-1], a.Negate, g.Shares[a.Total-1].Scale))
 		case a.Total > 0:
 			args = append(args, value(sums[a.Total-1], a.Negate, g.Shares[a.Total-1].Scale))
 		case a.Bound > 0:

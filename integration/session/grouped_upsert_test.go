@@ -102,6 +102,66 @@ func testUpserts(t *testing.T, dialect string, p *twin.Pair, nullable bool) {
 	}
 }
 
+// A new row begins with another number than what is added: the first execution's.
+func TestGroupedUpsertsFromAnother(t *testing.T) {
+	for _, dialect := range twin.Dialects {
+		t.Run(dialect, func(t *testing.T) {
+			p := words(t, dialect, false, "")
+			upsert := map[string]string{
+				"mysql":    "INSERT INTO stock (word, n) VALUES (?, ?) ON DUPLICATE KEY UPDATE n = n + 2",
+				"postgres": "INSERT INTO stock (word, n) VALUES ($1, $2) ON CONFLICT (word) DO UPDATE SET n = stock.n + 2",
+				"sqlite":   "INSERT INTO stock (word, n) VALUES (?, ?) ON CONFLICT (word) DO UPDATE SET n = n + 2",
+			}[dialect]
+			round := 0
+			for before := groupedSoFar(dialect); groupedSoFar(dialect) == before; round++ {
+				if round == 20 {
+					t.Fatal("no execution has shared a statement")
+				}
+				word := fmt.Sprint("word ", round)
+				crowd(t, 40, func(ctx context.Context, _, i int) error {
+					_, err := p.Wrapped.ExecContext(ctx, upsert, word, 100)
+					return err
+				})
+				if got, want := value(t, p.Wrapped, "SELECT n FROM stock WHERE word = '"+word+"'"), fmt.Sprint(100+2*(clients*40-1)); got != want {
+					t.Errorf("total %s, want %s", got, want)
+				}
+			}
+		})
+	}
+}
+
+// Executions whose WHERE of the conflict clause asks for another word than their row has change nothing
+// of a row that is there.
+func TestGroupedUpsertsWithWhere(t *testing.T) {
+	for dialect, upsert := range map[string]string{
+		"postgres": "INSERT INTO stock (word, n) VALUES ($1, 1) ON CONFLICT (word) DO UPDATE SET n = stock.n + 1 WHERE stock.word = $2",
+		"sqlite":   "INSERT INTO stock (word, n) VALUES (?, 1) ON CONFLICT (word) DO UPDATE SET n = n + 1 WHERE stock.word = ?",
+	} {
+		t.Run(dialect, func(t *testing.T) {
+			p := words(t, dialect, false, "")
+			round := 0
+			for before := groupedSoFar(dialect); groupedSoFar(dialect) == before; round++ {
+				if round == 20 {
+					t.Fatal("no execution has shared a statement")
+				}
+				word, other := fmt.Sprint("word ", round), fmt.Sprint("other ", round)
+				crowd(t, 40, func(ctx context.Context, _, _ int) error {
+					if _, err := p.Wrapped.ExecContext(ctx, upsert, other, word); err != nil {
+						return err
+					}
+					_, err := p.Wrapped.ExecContext(ctx, upsert, word, word)
+					return err
+				})
+				for w, want := range map[string]int{word: clients * 40, other: 1} {
+					if got := value(t, p.Wrapped, "SELECT n FROM stock WHERE word = '"+w+"'"); got != fmt.Sprint(want) {
+						t.Errorf("%s: total %s, want %d", w, got, want)
+					}
+				}
+			}
+		})
+	}
+}
+
 // The result of an upsert has its row's number, and the session that of the last row that it
 // has made, as plain.
 func TestGroupedUpsertInsertID(t *testing.T) {

@@ -348,6 +348,9 @@ func explainArg(a rewrite.Arg) string {
 		s = "slot"
 	case a.Total > 0:
 		s = fmt.Sprintf("sum %d", a.Total)
+		if a.First {
+			s += " of a new row"
+		}
 	case a.Bound > 0:
 		s = fmt.Sprintf("bound %d", a.Bound)
 	case a.Name != "":

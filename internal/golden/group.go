@@ -53,6 +53,11 @@ func (b *printer) group(indent string, p *rewrite.Plan, allSteps bool) {
 			b.line(indent, "key", demand)
 		}
 	}
+	if g.Upsert != nil {
+		for _, e := range g.Upsert.Equal {
+			b.line(indent, "equal", arg(e[0])+" and "+arg(e[1]))
+		}
+	}
 	for _, x := range g.Inserted {
 		b.line(indent, "given", given(x))
 	}
@@ -61,6 +66,9 @@ func (b *printer) group(indent string, p *rewrite.Plan, allSteps bool) {
 // summed names what a group binds in the place of its members' own numbers.
 func summed(a rewrite.Arg) string {
 	s := fmt.Sprintf("total %d", a.Total)
+	if a.First {
+		s += " of a new row"
+	}
 	if a.Bound > 0 {
 		s = fmt.Sprintf("bound %d", a.Bound)
 	}

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 
@@ -147,6 +148,9 @@ func (r *Run) member(ctx context.Context, args []byte) (*slots.Member, []byte, b
 	g := r.Plan.Group
 	m := r.conn.spares.takeMember()
 	m.Demands = m.Begin(len(g.Shares), len(g.Guards))
+	if g.BeginsOtherwise() {
+		m.Firsts = make([]int64, len(g.Shares))
+	}
 	m.Used, m.Context = r.conn.led, r.conn.Shared.traced(ctx)
 	if !r.noNumbers(g.NotNumber) || !r.columnsAccept(g.Inserted) || !r.keyGiven() {
 		return nil, nil, false
@@ -156,6 +160,11 @@ func (r *Run) member(ctx context.Context, args []byte) (*slots.Member, []byte, b
 	for i, s := range g.Shares {
 		if m.Adds[i], ok = r.addsNumber(s); !ok {
 			return nil, nil, false
+		}
+		if m.Firsts != nil {
+			if m.Firsts[i], ok = r.beginsWith(s, m.Adds[i]); !ok {
+				return nil, nil, false
+			}
 		}
 		nothing = nothing && m.Adds[i] == 0
 		// If all add, or all subtract, every value on the way lies between the first and the last.
@@ -207,7 +216,24 @@ func (r *Run) keyGiven() bool {
 			return false
 		}
 	}
+	for _, pair := range r.Plan.Group.Upsert.Equal {
+		if !r.equal(pair[0], pair[1]) {
+			return false
+		}
+	}
 	return true
+}
+
+// equal reports whether two arguments are certainly equal.
+func (r *Run) equal(a, b rewrite.Arg) bool {
+	x, ok := r.value(a)
+	y, also := r.value(b)
+	if !ok || !also {
+		return false
+	}
+	first, ok := slots.AppendValue(nil, x)
+	second, also := slots.AppendValue(nil, y)
+	return ok && also && bytes.Equal(first, second)
 }
 
 // sign returns - or + for a number, and 0 for zero.
@@ -221,6 +247,15 @@ func (r *Run) addsNumber(s rewrite.Share) (int64, bool) {
 		}
 	}
 	return r.adds(s)
+}
+
+// beginsWith returns what the execution has a new row begin with, which adds n to one that is there.
+func (r *Run) beginsWith(s rewrite.Share, n int64) (int64, bool) {
+	if s.First == nil {
+		return n, true
+	}
+	s.Literal, s.Arg = s.First.Literal, s.First.Arg
+	return r.addsNumber(s)
 }
 
 // demands returns the bound that the execution demands of a counter, in units of its last digit.

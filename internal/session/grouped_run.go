@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"database/sql/driver"
+	"errors"
 	"math/big"
 	"slices"
 	"strings"
@@ -224,16 +225,43 @@ func (g *group) bind(bound *rewrite.Bound, members []*slots.Member) ([]driver.Na
 			totals[j] += n
 		}
 	}
+	firsts, err := newRow(form.Shares, totals, members[0])
+	if err != nil {
+		return nil, err
+	}
 	cp := *r
-	cp.sums = &sums{totals: totals, bounds: bounds, unsigned: r.unsignedShares(form.Shares), free: members[len(members)-1].Free}
+	cp.sums = &sums{
+		totals: totals, firsts: firsts, bounds: bounds,
+		unsigned: r.unsignedShares(form.Shares), free: members[len(members)-1].Free,
+	}
 	return cp.bind(bound.Args)
+}
+
+// errNewRow splits a group whose members would not make a new row of numbers that are certain to fit.
+var errNewRow = errors.New("slotsql: the numbers of a new row may not fit")
+
+// newRow returns what a new row of an upsert has for each counter, once the first member has made it
+// and the others have added to it; nil where it begins with what is added.
+func newRow(shares []rewrite.Share, totals []int64, first *slots.Member) ([]int64, error) {
+	if first.Firsts == nil {
+		return nil, nil
+	}
+	out := make([]int64, len(totals))
+	for i, s := range shares {
+		out[i] = first.Firsts[i] + totals[i] - first.Adds[i]
+		if out[i] > s.Max || out[i] < -s.Max || out[i] < 0 && first.Firsts[i] >= 0 {
+			return nil, errNewRow
+		}
+	}
+	return out, nil
 }
 
 // sums are what a group's statement adds and demands, and the arguments in which its members may
 // differ.
 type sums struct {
 	totals, bounds []int64
-	unsigned       []bool // of totals
+	firsts         []int64 // of a new row; nil where they are the totals
+	unsigned       []bool  // of totals
 	free           []any
 }
 
@@ -248,6 +276,9 @@ func (s *sums) value(g *rewrite.Group, a rewrite.Arg) (any, bool) {
 		return v, true
 	case a.Total > 0:
 		n, scale = s.totals[a.Total-1], g.Shares[a.Total-1].Scale
+		if a.First {
+			n = s.firsts[a.Total-1]
+		}
 	case a.Bound > 0:
 		n, scale = s.bounds[a.Bound-1], g.Shares[g.Guards[a.Bound-1].Share].Scale
 	default:

@@ -6,6 +6,7 @@ import "context"
 type Member struct {
 	Adds    []int64 // by counter, in units of its last digit
 	Demands []int64 // by guard, of the counter's value that it meets; of a group on the base row
+	Firsts  []int64 // by counter, of an upsert: what a new row begins with; nil where that is what is added
 	Free    []any   // arguments that members need not have in common: the last one's hold
 	Row     RowKey  // of a group of many
 	Key     []int64 // the row's, with that

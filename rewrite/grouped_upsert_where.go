@@ -1,0 +1,135 @@
+package rewrite
+
+import "strings"
+
+// This file plans the conditions of a conflict clause. The second member of a group has to meet
+// the row that the first has made, and to update it. So a row of what the INSERT gives must
+// satisfy both: the one behind ON CONFLICT (...), which chooses partial unique indexes, all of
+// which then cover the row; and the one behind DO UPDATE. Of a row that is there each of them
+// is as true for the group as it is for every member.
+
+// arbiter returns the key that the statement conflicts on.
+func (g *grouper) arbiter() *Unique {
+	c := g.st.Conflict
+	if c.Predicate == nil {
+		return g.conflictKey()
+	}
+	if len(c.Others) > 0 || len(c.Columns) == 0 {
+		return nil
+	}
+	key := &Unique{}
+	for _, id := range c.Columns {
+		name, ok := columnNamed(g.planning, g.table, id)
+		if !ok {
+			return nil
+		}
+		key.Columns = append(key.Columns, name)
+	}
+	return key
+}
+
+// arbiterWhere holds a new row against the condition behind ON CONFLICT (...).
+func (g *grouper) arbiterWhere() string {
+	p := g.st.Conflict.Predicate
+	if p == nil {
+		return ""
+	}
+	for _, part := range conjuncts(p, nil) {
+		part = unparen(part)
+		x, negated := nullTest(part), part.Negated || strings.Contains(strings.ToUpper(part.Op), "NOT")
+		if x == nil || !g.newRowIs(x, !negated) {
+			return "a new row may not be in the index that the upsert conflicts on"
+		}
+	}
+	return ""
+}
+
+// newRowIs reports whether a column of a new row is NULL, or certainly not.
+func (g *grouper) newRowIs(column *Expr, null bool) bool {
+	c := g.table.Column(g.targetColumn(g.sc, g.target, column.Name))
+	if c == nil {
+		return false
+	}
+	given := g.valueOf(c)
+	if given == nil {
+		return null && c.Nullable && !c.HasDefault && !c.Generated && !c.Identity
+	}
+	switch given = unparen(given); given.Kind {
+	case Null:
+		return null && !c.Identity
+	case Number, String:
+		return !null
+	case Param:
+		arg, ok := g.src.paramAt(given.Span)
+		if ok && !null {
+			g.group.Upsert.notNull(arg)
+		}
+		return ok && !null
+	}
+	return false
+}
+
+// notNull demands of an argument that it is not NULL.
+func (u *UpsertGroup) notNull(arg Arg) {
+	for _, k := range u.Keys {
+		if k.Arg == arg {
+			return
+		}
+	}
+	u.Keys = append(u.Keys, InsertedKey{arg, false})
+}
+
+// updateWhere holds a new row against the condition behind DO UPDATE: columns equal what the INSERT
+// gives for them.
+func (g *grouper) updateWhere() string {
+	w := g.st.Conflict.Where
+	if w == nil {
+		return ""
+	}
+	for _, part := range conjuncts(w, nil) {
+		part = unparen(part)
+		if part.Kind != Binary || part.Op != "=" || len(part.Args) != 2 || !g.newRowEquals(unparen(part.Args[0]), unparen(part.Args[1])) {
+			return "a new row may not satisfy the WHERE of the conflict clause"
+		}
+	}
+	g.st.Where = w // which further conditions stand behind
+	return ""
+}
+
+// newRowEquals reports whether an equality holds for a new row, as long as arguments are equal.
+func (g *grouper) newRowEquals(l, r *Expr) bool {
+	if l.Kind == Number && r.Kind == Number {
+		return g.noted(g.src.sql[l.Start:l.End]) == g.noted(g.src.sql[r.Start:r.End])
+	}
+	if l.Kind != ColumnRef {
+		l, r = r, l
+	}
+	if l.Kind != ColumnRef || r.Kind != Param {
+		return false
+	}
+	c := g.table.Column(g.targetColumn(g.sc, g.target, l.Name))
+	if c == nil || g.table.IsCounter(c.Name) {
+		return false
+	}
+	given := g.valueOf(c)
+	if given == nil || unparen(given).Kind != Param {
+		return false
+	}
+	takes, why := g.checkInserted(c, given)
+	if why != "" || takes == nil || !takes.Integer && takes.Length == 0 {
+		return false
+	}
+	a, ok := g.src.paramAt(r.Span)
+	if !ok {
+		return false
+	}
+	u := g.group.Upsert
+	u.notNull(takes.Arg)
+	g.group.Inserted = append(g.group.Inserted, *takes)
+	if a == takes.Arg {
+		g.uses[a] = append(g.uses[a], c.Type, c.Type)
+	} else {
+		u.Equal = append(u.Equal, [2]Arg{takes.Arg, a})
+	}
+	return true
+}
