@@ -106,6 +106,7 @@ func TestSidePool(t *testing.T) {
 			p.keep(b)
 			for range 3 { // of which each uses b
 				time.Sleep(sideIdle / 2)
+				synctest.Wait()
 				if c, _ := take(p); c != b {
 					t.Fatal("not the connection that was used last")
 				}
@@ -115,10 +116,12 @@ func TestSidePool(t *testing.T) {
 				t.Error("closed before it has not been used for long enough")
 			}
 			time.Sleep(sideIdle)
+			synctest.Wait()
 			if times(a) != 1 || times(b) != 0 {
 				t.Errorf("the spare one was closed %d times, the other %d", times(a), times(b))
 			}
 			time.Sleep(2 * sideIdle)
+			synctest.Wait()
 			if times(b) != 1 || p.trim != nil {
 				t.Errorf("the last one was closed %d times", times(b))
 			}
