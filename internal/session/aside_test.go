@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,11 +13,11 @@ import (
 // closedConn counts how often it is closed.
 type closedConn struct {
 	driver.Conn
-	times int
+	times atomic.Int32
 }
 
 func (c *closedConn) Close() error {
-	c.times++
+	c.times.Add(1)
 	return nil
 }
 
@@ -42,7 +43,7 @@ func TestSidePool(t *testing.T) {
 		}
 		return c, fresh
 	}
-	times := func(c *Conn) int { return c.Parent.(*closedConn).times }
+	times := func(c *Conn) int32 { return c.Parent.(*closedConn).times.Load() }
 	// spare reports whether one more can be taken.
 	spare := func(p *sidePool) bool {
 		ctx, cancel := context.WithCancel(t.Context())
