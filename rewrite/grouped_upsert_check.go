@@ -8,12 +8,12 @@ import "math"
 
 // newRowTakes names why a new row of one of the members might be refused, or stored otherwise.
 func (g *grouper) newRowTakes(c *Column, given *Expr, first delta) string {
-	checked := contains(g.real.Checked, c.Name)
-	if !c.Unsigned && !checked && !g.checkedThrough(c.Name) {
+	checked := contains(g.real.Checked, c.Name) || g.checkedThrough(c.Name)
+	if !c.Unsigned && !checked {
 		return ""
 	}
 	low, high := int64(math.MinInt64), int64(math.MaxInt64)
-	if checked || g.checkedThrough(c.Name) {
+	if checked {
 		var ok bool
 		if low, high, ok = g.checkedRange(c); !ok {
 			return "a CHECK constraint of counter " + c.Name + " applies to a new row, too"

@@ -74,6 +74,18 @@ func forGroups(t *testing.T, f func(t *testing.T, dialect string, p *twin.Pair))
 	}
 }
 
+// untilGrouped runs rounds of executions on the table until some have shared a statement, and returns how many it has run.
+func untilGrouped(t *testing.T, dialect string, f func(round int)) (rounds int) {
+	t.Helper()
+	for before := groupedSoFar(dialect); groupedSoFar(dialect) == before; rounds++ {
+		if rounds == 20 {
+			t.Fatal("no execution has shared a statement")
+		}
+		f(rounds)
+	}
+	return rounds
+}
+
 // Increments of one row, with other columns beside them.
 func TestGroupedIncrements(t *testing.T) {
 	forGroups(t, func(t *testing.T, dialect string, p *twin.Pair) {
@@ -82,11 +94,7 @@ func TestGroupedIncrements(t *testing.T) {
 			"postgres": "UPDATE stock SET n = n + $1, note = $2 WHERE id = $3",
 			"sqlite":   "UPDATE stock SET n = n + ?, note = ? WHERE id = ?",
 		}[dialect]
-		rounds := 0
-		for before := groupedSoFar(dialect); groupedSoFar(dialect) == before; rounds++ {
-			if rounds == 20 {
-				t.Fatal("no execution has shared a statement")
-			}
+		rounds := untilGrouped(t, dialect, func(int) {
 			crowd(t, 60, func(ctx context.Context, caller, i int) error {
 				res, err := p.Wrapped.ExecContext(ctx, count, 1+i%5, fmt.Sprintf("%d of %d", i, caller), 1)
 				if err != nil {
@@ -97,7 +105,7 @@ func TestGroupedIncrements(t *testing.T) {
 				}
 				return nil
 			})
-		}
+		})
 		if got, want := value(t, p.Wrapped, "SELECT n FROM stock WHERE id = 1"), fmt.Sprint(rounds*clients*12*(1+2+3+4+5)); got != want {
 			t.Errorf("total %s, want %s", got, want)
 		}

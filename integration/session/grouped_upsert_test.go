@@ -60,11 +60,7 @@ func testUpserts(t *testing.T, dialect string, p *twin.Pair, nullable bool) {
 		"postgres": "INSERT INTO stock (word, n) VALUES ($1, $2) ON CONFLICT (word) DO UPDATE SET n = stock.n + EXCLUDED.n",
 		"sqlite":   "INSERT INTO stock (word, n) VALUES (?, ?) ON CONFLICT (word) DO UPDATE SET n = n + excluded.n",
 	}[dialect]
-	round := 0
-	for before := groupedSoFar(dialect); groupedSoFar(dialect) == before; round++ {
-		if round == 20 {
-			t.Fatal("no execution has shared a statement")
-		}
+	rounds := untilGrouped(t, dialect, func(round int) {
 		word := fmt.Sprint("word ", round)
 		var made atomic.Int64
 		crowd(t, 40, func(ctx context.Context, _, i int) error {
@@ -85,9 +81,9 @@ func testUpserts(t *testing.T, dialect string, p *twin.Pair, nullable bool) {
 		if got, want := value(t, p.Wrapped, "SELECT n FROM stock WHERE word = '"+word+"'"), fmt.Sprint(clients*8*(1+2+3+4+5)); got != want {
 			t.Errorf("total %s, want %s", got, want)
 		}
-	}
-	if got := value(t, p.Under, "SELECT COUNT(*) FROM stock"); got != fmt.Sprint(round) {
-		t.Errorf("%s rows, want %d", got, round)
+	})
+	if got := value(t, p.Under, "SELECT COUNT(*) FROM stock"); got != fmt.Sprint(rounds) {
+		t.Errorf("%s rows, want %d", got, rounds)
 	}
 	if !nullable {
 		return
@@ -112,11 +108,7 @@ func TestGroupedUpsertsFromAnother(t *testing.T) {
 				"postgres": "INSERT INTO stock (word, n) VALUES ($1, $2) ON CONFLICT (word) DO UPDATE SET n = stock.n + 2",
 				"sqlite":   "INSERT INTO stock (word, n) VALUES (?, ?) ON CONFLICT (word) DO UPDATE SET n = n + 2",
 			}[dialect]
-			round := 0
-			for before := groupedSoFar(dialect); groupedSoFar(dialect) == before; round++ {
-				if round == 20 {
-					t.Fatal("no execution has shared a statement")
-				}
+			untilGrouped(t, dialect, func(round int) {
 				word := fmt.Sprint("word ", round)
 				crowd(t, 40, func(ctx context.Context, _, i int) error {
 					_, err := p.Wrapped.ExecContext(ctx, upsert, word, 100)
@@ -125,7 +117,7 @@ func TestGroupedUpsertsFromAnother(t *testing.T) {
 				if got, want := value(t, p.Wrapped, "SELECT n FROM stock WHERE word = '"+word+"'"), fmt.Sprint(100+2*(clients*40-1)); got != want {
 					t.Errorf("total %s, want %s", got, want)
 				}
-			}
+			})
 		})
 	}
 }
@@ -139,11 +131,7 @@ func TestGroupedUpsertsWithWhere(t *testing.T) {
 	} {
 		t.Run(dialect, func(t *testing.T) {
 			p := words(t, dialect, false, "")
-			round := 0
-			for before := groupedSoFar(dialect); groupedSoFar(dialect) == before; round++ {
-				if round == 20 {
-					t.Fatal("no execution has shared a statement")
-				}
+			untilGrouped(t, dialect, func(round int) {
 				word, other := fmt.Sprint("word ", round), fmt.Sprint("other ", round)
 				crowd(t, 40, func(ctx context.Context, _, _ int) error {
 					if _, err := p.Wrapped.ExecContext(ctx, upsert, other, word); err != nil {
@@ -157,7 +145,7 @@ func TestGroupedUpsertsWithWhere(t *testing.T) {
 						t.Errorf("%s: total %s, want %d", w, got, want)
 					}
 				}
-			}
+			})
 		})
 	}
 }

@@ -17,7 +17,9 @@ func (c cents) Value() (driver.Value, error) { return fmt.Sprintf("%d.%02d", c/1
 // What an argument's method makes of it is added, and demanded, by executions that overlap as by those that run alone.
 func TestValuersOverlap(t *testing.T) {
 	twin.Each(t, func(t *testing.T, dialect string) {
-		for name, options := range map[string]string{"base": "slots: 0", "slots": "slots: 8, placement: connection", "adaptive": "slots: 8, placement: adaptive"} {
+		for name, options := range map[string]string{
+			"base": "slots: 0", "slots": "slots: 8, placement: connection", "adaptive": "slots: 8, placement: adaptive",
+		} {
 			t.Run(name, func(t *testing.T) {
 				p := twin.New(t, twin.Options{
 					Dialect: dialect,
@@ -30,7 +32,8 @@ func TestValuersOverlap(t *testing.T) {
 				const each = 25
 				p.Wrapped.SetMaxOpenConns(clients)
 				p.Wrapped.SetMaxIdleConns(clients)
-				add, take := "UPDATE accounts SET balance = balance + ? WHERE id = ?", "UPDATE accounts SET balance = balance - ? WHERE id = ? AND balance >= ?"
+				add := "UPDATE accounts SET balance = balance + ? WHERE id = ?"
+				take := "UPDATE accounts SET balance = balance - ? WHERE id = ? AND balance >= ?"
 				if dialect == "postgres" {
 					add, take = dollars(add), dollars(take)
 				}

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"database/sql/driver"
@@ -313,11 +314,9 @@ func (e *Explanation) proof(p *rewrite.Plan) {
 			e.Proof = append(e.Proof, explainStatement(*b))
 		}
 	}
-	for _, b := range []*rewrite.Bound{proof.Confirm, proof.Bare} {
-		if b != nil {
-			confirm := explainStatement(*b)
-			e.Confirm = &confirm
-		}
+	if b := cmp.Or(proof.Confirm, proof.Bare); b != nil { // one at most
+		confirm := explainStatement(*b)
+		e.Confirm = &confirm
 	}
 }
 

@@ -88,23 +88,22 @@ func (r *Run) warn(ctx context.Context, d *rewrite.DrainTable, some bool) {
 	s.Log().WarnContext(ctx, "slotsql: a statement drains a counter table", attrs...)
 }
 
-// warnings limits how often the same warning is logged.
+// warnings limits how often the same warning is logged: so many times in a window.
 type warnings struct {
+	window time.Duration
+	burst  int
+
 	mu   sync.Mutex
 	last map[string]*warning
 }
 
-// warning counts what has been done with one warning in the second that began at since.
+// warning counts what has been done with one warning in the window that began at since.
 type warning struct {
 	since            time.Time
 	logged, withheld int
 }
 
-const (
-	warningWindow = time.Second
-	warningBurst  = 10
-	maxWarnings   = 1000 // that are remembered
-)
+const maxWarnings = 1000 // that are remembered
 
 // due reports whether a warning is to be logged, and how many like it have been
 // withheld since the last one.
@@ -119,10 +118,10 @@ func (w *warnings) due(key string, now time.Time) (withheld int, ok bool) {
 		last = &warning{since: now}
 		w.last[key] = last
 	}
-	if now.Sub(last.since) >= warningWindow {
+	if now.Sub(last.since) >= w.window {
 		last.since, last.logged = now, 0
 	}
-	if last.logged == warningBurst {
+	if last.logged == w.burst {
 		last.withheld++
 		return 0, false
 	}

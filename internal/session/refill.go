@@ -91,7 +91,7 @@ func (r *Run) move(ctx context.Context, p *rewrite.Portion, share int, at slots.
 		err = c.Session().ExecAll(ctx, end)
 	}
 	if err != nil {
-		s.warnAside(ctx, c, "a portion of a bounded counter could not be moved to a slot, so its statements run on the base row", err)
+		s.warnAside(ctx, "a portion of a bounded counter could not be moved to a slot, so its statements run on the base row", err)
 		s.sides.movers.drop(c)
 		return 0, "", err
 	}

@@ -4,6 +4,7 @@ import (
 	"hash/maphash"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/internal/catalog"
@@ -40,10 +41,7 @@ type Shared struct {
 }
 
 // warned limits what is logged.
-type warned struct {
-	drains warnings
-	aside  asideWarnings
-}
+type warned struct{ drains, aside warnings }
 
 // sideConns are the connections opened beside the application's.
 type sideConns struct {
@@ -68,6 +66,7 @@ func NewFor(d dialect.Dialect, cfg *config.Config, tables []config.TableConfig) 
 		coalescer: slots.NewCoalescer(),
 		heat:      slots.NewHeat(),
 		portions:  slots.NewPortions(),
+		warned:    warned{drains: warnings{window: time.Second, burst: 10}, aside: warnings{window: time.Minute, burst: 1}},
 		repeats:   repeats{seed: maphash.MakeSeed()},
 		Made:      slots.Made{Wake: make(chan struct{}, 1), Journal: make(chan struct{}, 1)},
 	}

@@ -169,7 +169,7 @@ func (c *Conn) closeSide() {
 func (s *Shared) openSide(ctx context.Context, prepare ...[]string) (*Conn, error) {
 	raw, err := s.Dial(ctx)
 	if err != nil {
-		s.warnAside(ctx, nil, "another connection could not be opened, so some statements take a slower way", err)
+		s.warnAside(ctx, "another connection could not be opened, so some statements take a slower way", err)
 		return nil, err
 	}
 	if d, ok := s.Dialect.(dialect.OwnSettings); ok {

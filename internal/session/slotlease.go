@@ -38,7 +38,7 @@ func (c *Conn) renewLease(ctx context.Context) {
 	case err != nil && c.Engine.SchemaChanged(err):
 		p.Due.Store(0) // there is no table
 	case err != nil: // it is not known who has the part
-		c.Shared.warnAside(ctx, c, "a range of slots could not be leased, so other processes may use the same ones", err)
+		c.Shared.warnAside(ctx, "a range of slots could not be leased, so other processes may use the same ones", err)
 	case part != was && part >= 0:
 		p.First.Store(bits.Reverse32(uint32(part)))
 		p.Part.Store(int32(part))
@@ -85,7 +85,7 @@ func (s *Shared) leases(ctx context.Context, c *catalog.View) {
 	}
 	if s.Config.AutoMigrate() {
 		if err := c.Migrate(ctx, l.CreateLeases()); err != nil {
-			s.warnAside(ctx, nil, "the table of leases could not be created, so processes may use the same slots", err)
+			s.warnAside(ctx, "the table of leases could not be created, so processes may use the same slots", err)
 		}
 	}
 	s.placement.StartLeasing()

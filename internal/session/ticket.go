@@ -197,7 +197,7 @@ func (r *Run) leaseOnSide(ctx context.Context, d dialect.TicketLeaser, l *slots.
 	}
 	b, err := r.leaseOn(ctx, c, l)
 	if err != nil {
-		s.warnAside(ctx, c, "a block of numbers could not be leased, so they are drawn from the row itself", err)
+		s.warnAside(ctx, "a block of numbers could not be leased, so they are drawn from the row itself", err)
 	}
 	if err == nil || c.Engine.NotApplied(err) || c.Engine.LockTimeout(err) {
 		side.keep(c)

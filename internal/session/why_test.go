@@ -3,12 +3,15 @@ package session
 import (
 	"testing"
 	"time"
+
+	"github.com/slotsql/slotsql/internal/config"
+	"github.com/slotsql/slotsql/internal/fake"
 )
 
 // A warning is logged ten times in a second, and then tells how many it has
 // withheld; another one is not concerned.
 func TestWarningsAreLimited(t *testing.T) {
-	var w warnings
+	w := &New(fake.Probing, &config.Config{}).warned.drains
 	now := time.Unix(1000, 0)
 	logged := 0
 	for range 50 {
