@@ -7,6 +7,7 @@ type operand struct {
 	expr      *Expr
 	negative  bool
 	sometimes bool  // it is added to some rows only
+	stored    bool  // the INSERT stores it before it is added
 	unless    *Expr // there is no expr: NULL is added to rows that no WHEN of this CASE chooses
 }
 
@@ -119,6 +120,18 @@ type delta struct {
 	literal string // signed number; "" for a placeholder
 	arg     Arg
 	max     int64 // the greatest number that a cast of it takes; 0 for any
+	// float: a string that is bound to it is added as a floating-point number, which may not have all digits of the sum.
+	float bool
+}
+
+// demand returns what a bound delta of column c must be to be added exactly, in a slot, on a base row or in a group. Most
+// is the largest magnitude.
+func (d delta) demand(c *Column, most int64) DeltaArg {
+	_, scale := limit(c)
+	if d.float {
+		scale = 0
+	}
+	return DeltaArg{Arg: d.arg, NonNegative: c.Unsigned, Max: d.most(most), Scale: scale}
 }
 
 // most returns how large the bound delta may be, of which n is the limit.

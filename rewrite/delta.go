@@ -19,6 +19,7 @@ import (
 // stays far below 2^53: in columns of 32 bits.
 func (p *planning) deltaOf(c *Column, ops []operand) (delta, bool) {
 	if d, ok := p.simpleDelta(ops); ok {
+		d.float = d.literal == "" && !ops[0].stored && p.d.Traits().StringsAreFloats && c.Numeric == Decimal && c.Precision > 15
 		p.noteDelta(c, d.literal)
 		return d, true
 	}
@@ -112,6 +113,7 @@ func (p *planning) insertedDelta(c, of *Column, op operand) (delta, bool) {
 	if e := unparen(op.expr); e.Kind == String && (of.Numeric == Integer || of == c && c.Numeric == Decimal) {
 		return p.spelled(e, op.negative)
 	}
+	op.stored = true
 	return p.deltaOf(c, []operand{op})
 }
 

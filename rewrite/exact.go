@@ -68,10 +68,11 @@ func (m *dml) onBase(sc *scope, own *binding, outer bool, c *Column, ops []opera
 }
 
 func (d delta) onBase(c *Column) (*DeltaArg, string) {
-	_, scale := limit(c)
 	if d.literal == "" {
-		return &DeltaArg{Arg: d.arg, NonNegative: c.Unsigned, Max: d.most(baseLimit(c)), Scale: scale}, ""
+		require := d.demand(c, baseLimit(c))
+		return &require, ""
 	}
+	_, scale := limit(c)
 	whole, frac, _ := strings.Cut(strings.TrimPrefix(d.literal, "-"), ".")
 	switch frac = strings.TrimRight(frac, "0"); {
 	case len(frac) > scale && (c.Numeric != Decimal || c.Precision != 0):

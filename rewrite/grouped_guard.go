@@ -139,7 +139,7 @@ func (g *grouper) guard(l *Expr, op string, r *Expr) string {
 		if beside.literal != "" {
 			beside.literal = negatedLiteral(beside.literal)
 		}
-		return g.bind(n.column, guard, arg, operand{ops[0].expr, !ops[0].negative, false, nil}, beside)
+		return g.bind(n.column, guard, arg, operand{expr: ops[0].expr, negative: !ops[0].negative}, beside)
 	}
 	g.subtract(n.column, guard, arg, counter)
 	return ""

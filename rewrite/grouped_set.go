@@ -147,7 +147,7 @@ func (g *grouper) addable(c *Column, d delta) string {
 		return "counter " + c.Name + " keeps the digits of what is added"
 	case c.Scale > maxShareScale:
 		return "counter " + c.Name + " has too many digits behind the point"
-	case c.Numeric == Decimal && traits.StringsAreFloats && d.literal == "" && c.Precision > 15:
+	case d.float:
 		return "a string that is added to counter " + c.Name + " is a floating-point number"
 	case c.Domain != "":
 		return "counter " + c.Name + " is of a domain, which may have conditions of its own"

@@ -306,10 +306,11 @@ func (m *dml) addDelta(base *Plan, inc increment, in *IncrementSQL, out *Increme
 		return base
 	}
 	out.Inserted = append(out.Inserted, given...)
-	largest, scale := limit(inc.column)
 	if d.literal == "" {
-		out.Deltas = append(out.Deltas, DeltaArg{Arg: d.arg, NonNegative: inc.column.Unsigned, Max: d.most(largest), Scale: scale,
-			Side: m.table.Counter.Side(inc.column.Name)})
+		largest, _ := limit(inc.column)
+		require := d.demand(inc.column, largest)
+		require.Side = m.table.Counter.Side(inc.column.Name)
+		out.Deltas = append(out.Deltas, require)
 		in.Deltas = append(in.Deltas, Delta{inc.column.Name, tp.mark(bound(d.arg))})
 		return nil
 	}

@@ -162,7 +162,7 @@ func (m *dml) insertedIncrements(incs []increment) bool {
 			return false
 		}
 		if j, _ := m.insertedAt(incs[i].ops); j >= 0 {
-			incs[i].ops = []operand{{expr: m.st.Rows[0][j], negative: incs[i].ops[0].negative}}
+			incs[i].ops = []operand{{expr: m.st.Rows[0][j], negative: incs[i].ops[0].negative, stored: true}}
 			if x := unparen(m.st.Rows[0][j]); x.Kind == String { // the number that it spells, without its quotes
 				incs[i].ops[0].expr = &Expr{Kind: Number, Span: Span{x.Start + 1, x.End - 1}}
 			}
