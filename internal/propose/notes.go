@@ -39,10 +39,24 @@ func (j *judge) kind(ch *change, counters []string) string {
 			return ticket
 		}
 	}
-	if saved && others >= minSavings {
+	if saved && others >= minSavings && !slices.ContainsFunc(ch.set, computed) {
 		return fullSave
 	}
 	return ""
+}
+
+// computed reports whether an assignment takes its value from columns, which the save of
+// a row does for nothing but a version that it raises.
+func computed(a rewrite.Assignment) bool {
+	if a.Value == nil || a.Value.Kind == rewrite.Binary && (a.Value.Op == "+" || a.Value.Op == "-") {
+		return a.Value == nil
+	}
+	reads := false
+	a.Value.Walk(func(x *rewrite.Expr) bool {
+		reads = reads || x.Kind == rewrite.ColumnRef || x.Kind == rewrite.Subquery
+		return !reads
+	})
+	return reads
 }
 
 // comparison is the operator by which a top-level condition compares a column;

@@ -308,6 +308,32 @@ func TestDrop(t *testing.T) {
 	}
 }
 
+// A save of a whole row gives every column a value; a statement that computes one from
+// other columns is not that, whatever else it sets.
+func TestFullSave(t *testing.T) {
+	const schema = "CREATE TABLE a (id INT PRIMARY KEY, n BIGINT NOT NULL, m BIGINT NOT NULL, version INT NOT NULL, seen BIGINT, s TEXT)"
+	for _, c := range []struct {
+		sql  string
+		save bool
+	}{
+		{"UPDATE a SET n = $1, m = $2, seen = $3, s = $4 WHERE id = $5", true},
+		{"UPDATE a SET n = $1, seen = NOW(), s = $4 WHERE id = $5", true},
+		{"UPDATE a SET n = $1, seen = $2, s = $3, version = version + 1 WHERE id = $4", true},
+		{"UPDATE a SET n = 0, m = GREATEST(m, seen), seen = GREATEST(seen, $1), s = $2 WHERE id = $3", false},
+		{"UPDATE a SET n = 0, seen = GREATEST(m, seen), s = $2, version = $3 WHERE id = $4", false},
+		{"UPDATE a SET n = $1, s = $2, seen = (SELECT MAX(seen) FROM a), version = $3 WHERE id = $4", false},
+		{"UPDATE a SET n = 0, s = $1 WHERE id = $2", false},
+	} {
+		p := proposed(t, dialects["postgres"], schema, map[string]int64{
+			"UPDATE a SET n = n + 1 WHERE id = 1": 9, c.sql: 1,
+		})
+		save := len(p) > 0 && slices.ContainsFunc(p[0].Slow, func(u Use) bool { return u.Kind == fullSave })
+		if len(p) != 1 || len(p[0].Slow) != 1 || save != c.save {
+			t.Errorf("%s: a save of the whole row: %v, want %v: %+v", c.sql, save, c.save, p[0].Slow)
+		}
+	}
+}
+
 // The server's statistics and a file tell of the same runs.
 func TestMerge(t *testing.T) {
 	d := dialects["mysql"]

@@ -30,6 +30,7 @@ type Ordered struct {
 	Locked int // of which a query or a DELETE of the same transaction has locked rows of the table before
 	Read   int // of the others: it has read the table afterwards
 	Inside int // of all: in a transaction of its session
+	Alone  int // of those: the only statement of their transaction
 }
 
 // step is what a statement does in its transaction.
@@ -46,7 +47,7 @@ func NewOrder(d dialect.Dialect) *Order {
 var (
 	beginsTx   = regexp.MustCompile(`(?i)^\s*(?:BEGIN|START\s+TRANSACTION)\b`)
 	autocommit = regexp.MustCompile(`(?i)^\s*SET\s+(?:@@)?(?:(?:SESSION|LOCAL)[\s.]+)?autocommit\s*:?=\s*(\w+)`)
-	endsTx     = regexp.MustCompile(`(?i)^\s*(?:COMMIT|ROLLBACK)\s*;?\s*$`)
+	endsTx     = regexp.MustCompile(`(?i)^\s*(?:COMMIT|ROLLBACK|END|ABORT)(?:\s+(?:WORK|TRANSACTION))?\s*;?\s*$`)
 	lockRead   = regexp.MustCompile(`(?is)^\s*SELECT\b.*\b(?:FOR\s+(?:NO\s+KEY\s+)?UPDATE|LOCK\s+IN\s+SHARE\s+MODE|FOR\s+(?:KEY\s+)?SHARE)\b`)
 	addition   = regexp.MustCompile("(?i)([\\w$]+)[`\"]?\\s*=\\s*(?:[\\w$`\"]+\\.)*[`\"]?([\\w$]+)[`\"]?\\s*[+-]")
 )
@@ -67,6 +68,9 @@ func (o *Order) Add(st Statement) {
 		o.open[st.Conn] = nil
 	case endsTx.MatchString(st.SQL):
 		o.end(steps, true)
+		if len(steps) == 1 && steps[0].increments != "" {
+			o.tables[steps[0].increments].Alone++
+		}
 		delete(o.open, st.Conn)
 	case open:
 		if len(steps) < 1000 {
@@ -176,26 +180,15 @@ func (o *Order) Notes() []string {
 	for _, t := range tables {
 		n := o.tables[t]
 		if drained := n.Locked + n.Read; drained > 0 {
-			out = append(
-				out,
-				fmt.Sprintf(
-					"of %d increments of %s, judged by the order of each connection's statements, %d came after their transaction had locked rows of the table, and %d before it read the table: these %d drain their row and gain little",
-					n.Runs,
-					t,
-					n.Locked,
-					n.Read,
-					drained,
-				),
-			)
+			out = append(out, fmt.Sprintf("of %d increments of %s, judged by the order of each connection's statements, %d came after their transaction had locked "+
+				"rows of the table, and %d before it read the table: these %d drain their row and gain little", n.Runs, t, n.Locked, n.Read, drained))
 		} else {
-			out = append(
-				out,
-				fmt.Sprintf(
-					"judged by the order of each connection's statements, none of %d increments of %s came after a lock or before a read of the table in the same transaction",
-					n.Runs,
-					t,
-				),
-			)
+			out = append(out, fmt.Sprintf("judged by the order of each connection's statements, none of %d increments of %s came after a lock or before a read "+
+				"of the table in the same transaction", n.Runs, t))
+		}
+		if n.Alone > 0 {
+			out = append(out, fmt.Sprintf("%d of %d increments of %s are the only statement of their transaction: without it they take one round trip instead "+
+				"of three, and those that overlap share one statement (GORM: SkipDefaultTransaction: true)", n.Alone, n.Runs, t))
 		}
 	}
 	return out

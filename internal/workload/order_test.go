@@ -1,10 +1,12 @@
 package workload
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/slotsql/slotsql/dialect/mysql"
+	"github.com/slotsql/slotsql/dialect/postgres"
 )
 
 // The general log of MariaDB tells connections apart, and so which increments are
@@ -54,6 +56,94 @@ func TestOrderWithoutAutocommit(t *testing.T) {
 		o.Add(Statement{SQL: sql, Conn: "1"})
 	}
 	if p := o.Of("posts"); p.Runs != 4 || p.Inside != 3 || p.Read != 1 {
+		t.Errorf("%+v", p)
+	}
+}
+
+// A log of PostgreSQL with the default log_line_prefix tells sessions apart by [pid]; a
+// csvlog and a jsonlog have fields for it. What shows that the log has every statement is
+// one that log_statement = mod leaves out, or one faster than any threshold.
+func TestOrderPostgres(t *testing.T) {
+	type entry struct{ pid, message string }
+	session := func(pid string, statements ...string) (out []entry) {
+		for _, s := range statements {
+			out = append(out, entry{pid, s})
+		}
+		return out
+	}
+	increment := "UPDATE posts SET views = views + 1 WHERE id = 1"
+	all := slices.Concat(
+		session("7", "statement: begin isolation level repeatable read", "execute <unnamed>: SELECT * FROM posts WHERE id = 1 FOR UPDATE"),
+		session("8", "statement: begin", "statement: "+increment),
+		session("7", "execute s1: "+increment, "statement: commit"),
+		session("8", "statement: COMMIT WORK", "statement: "+increment),
+	)
+	timed := slices.Clone(all)
+	for i := range timed {
+		timed[i].message = "duration: 0.071 ms  " + timed[i].message
+	}
+	forms := map[string]func(entry) string{
+		"postgres":         func(e entry) string { return "2026-11-21 22:43:30.787 UTC [" + e.pid + "] LOG:  " + e.message },
+		"postgres, Debian": func(e entry) string { return "2026-11-21 22:43:30.787 UTC [" + e.pid + "] app@db LOG:  " + e.message },
+		"postgres, RDS": func(e entry) string {
+			return "2026-11-21 22:43:30 UTC:10.0.0.7(40418):app@db:[" + e.pid + "]:LOG:  " + e.message
+		},
+		"postgres-csv": func(e entry) string {
+			return `2026-11-21 22:43:30.787 UTC,"app","db",` + e.pid + `,"[local]",673fb3a2.` + e.pid + `,1,"UPDATE",2026-11-21 22:43:29 UTC,3/4,0,LOG,00000,"` + e.message + `",,,,,,,,,"psql","client backend",,0`
+		},
+		"postgres-json": func(e entry) string {
+			return `{"timestamp":"2026-11-21 22:43:30.787 UTC","pid":` + e.pid + `,"session_id":"673fb3a2.` + e.pid + `","error_severity":"LOG","message":"` + e.message + `"}`
+		},
+	}
+	for name, form := range forms {
+		for _, c := range []struct {
+			name    string
+			entries []entry
+			want    Ordered
+		}{
+			{"all statements", all, Ordered{Runs: 3, Locked: 1, Inside: 2, Alone: 1}},
+			{"all durations", timed, Ordered{Runs: 3, Locked: 1, Inside: 2, Alone: 1}},
+			{"log_statement = mod", session("7", "statement: "+increment, "statement: "+increment), Ordered{}},
+			{"slow ones", session("7", "duration: 250.1 ms  statement: "+increment, "duration: 250.1 ms  statement: SELECT 1",
+				"duration: 250.1 ms  statement: "+increment), Ordered{}},
+		} {
+			t.Run(name+"/"+c.name, func(t *testing.T) {
+				var log strings.Builder
+				for _, e := range c.entries {
+					log.WriteString(form(e) + "\n")
+				}
+				d := postgres.New()
+				o := NewOrder(d)
+				read, err := Read(strings.NewReader(log.String()), d.LexRules(), func(st Statement) error { o.Add(st); return nil })
+				if kind, _, _ := strings.Cut(name, ","); err != nil || read.Name != kind {
+					t.Fatal(read, err)
+				}
+				if got := o.Of("posts"); got != c.want {
+					t.Errorf("got %+v, want %+v", got, c.want)
+				}
+			})
+		}
+	}
+}
+
+// A transaction around a single statement costs more than slots give back, and is named.
+func TestOrderAlone(t *testing.T) {
+	o := NewOrder(mysql.New())
+	for _, sql := range []string{
+		"START TRANSACTION", "UPDATE posts SET n = n + 1 WHERE id = 1", "COMMIT",
+		"START TRANSACTION", "UPDATE posts SET n = n + 1 WHERE id = 2", "COMMIT",
+		"BEGIN", "UPDATE posts SET n = n + 1 WHERE id = 1", "INSERT INTO log VALUES (1)", "COMMIT",
+		"UPDATE posts SET n = n + 1 WHERE id = 1",
+		"BEGIN", "UPDATE posts SET n = n + 1 WHERE id = 1", // and what follows is not in the log
+	} {
+		o.Add(Statement{SQL: sql, Conn: "1"})
+	}
+	notes := strings.Join(o.Notes(), "\n")
+	want := "2 of 5 increments of posts are the only statement of their transaction: without it they take one round trip instead of three, and those that overlap share one statement (GORM: SkipDefaultTransaction: true)"
+	if !strings.Contains(notes, want) {
+		t.Errorf("no %q in\n%s", want, notes)
+	}
+	if p := o.Of("posts"); p.Alone != 2 || p.Inside != 4 {
 		t.Errorf("%+v", p)
 	}
 }

@@ -36,8 +36,32 @@ func postgresStatement(message string, line int) (Statement, string, bool) {
 	return st, m[3], true
 }
 
+// postgresPID is the process in the default log_line_prefix, "%m [%p] ", and in those of
+// most distributions and services.
+var postgresPID = regexp.MustCompile(`\[(\d+)\]`)
+
+// sessions names the connections of a log once the log has shown that it has every
+// statement. With log_statement = mod the statements that begin and end transactions are
+// missing, and with log_min_duration_statement above 0, which is in whole milliseconds,
+// all fast ones: a transaction would look like statements in autocommit.
+type sessions struct{ complete bool }
+
+func (s *sessions) name(st *Statement, sql, id string) {
+	if st.Time > 0 {
+		s.complete = s.complete || st.Time < time.Millisecond
+	} else {
+		s.complete = s.complete || unmodifying.MatchString(sql)
+	}
+	if s.complete {
+		st.Conn = id
+	}
+}
+
+// unmodifying are statements that only log_statement = all logs.
+var unmodifying = regexp.MustCompile(`(?i)^\s*(?:BEGIN|START|COMMIT|END|ROLLBACK|SELECT|SET|SHOW)\b`)
+
 func readPostgres(l *lines, f func(Statement) error) error {
-	c := &collector{f: f}
+	c, in := &collector{f: f}, sessions{}
 	for {
 		line, err := l.next()
 		if errors.Is(err, io.EOF) {
@@ -51,22 +75,25 @@ func readPostgres(l *lines, f func(Statement) error) error {
 			c.add(rest)
 			continue
 		}
-		m := postgresEntry.FindStringSubmatch(line)
-		if m == nil {
+		at := postgresEntry.FindStringSubmatchIndex(line)
+		if at == nil {
 			c.add(line) // logged without tabs, by a service
 			continue
 		}
 		if err := c.end(); err != nil {
 			return err
 		}
-		if st, sql, ok := postgresStatement(m[2], l.line); ok && m[1] == "LOG" {
+		if st, sql, ok := postgresStatement(line[at[4]:], l.line); ok && line[at[2]:at[3]] == "LOG" {
+			if pid := postgresPID.FindStringSubmatch(line[:at[2]]); pid != nil {
+				in.name(&st, sql, pid[1])
+			}
 			c.begin(st, sql)
 		}
 	}
 }
 
-// The places of severity and message in a csvlog.
-const csvSeverity, csvMessage = 11, 13
+// The places of session, severity and message in a csvlog.
+const csvSession, csvSeverity, csvMessage = 5, 11, 13
 
 var severities = []string{
 	"LOG",
@@ -91,7 +118,7 @@ func isCSVLog(fields []string) bool {
 func readCSV(b *bufio.Reader, f func(Statement) error) error {
 	r := csv.NewReader(b)
 	r.FieldsPerRecord, r.ReuseRecord = -1, true
-	c := &collector{f: f}
+	c, in := &collector{f: f}, sessions{}
 	for {
 		fields, err := r.Read()
 		if errors.Is(err, io.EOF) {
@@ -105,6 +132,7 @@ func readCSV(b *bufio.Reader, f func(Statement) error) error {
 		}
 		line, _ := r.FieldPos(0)
 		if st, sql, ok := postgresStatement(fields[csvMessage], line); ok {
+			in.name(&st, sql, strings.Clone(fields[csvSession]))
 			c.begin(st, strings.Clone(sql))
 			if err := c.end(); err != nil {
 				return err
@@ -114,7 +142,7 @@ func readCSV(b *bufio.Reader, f func(Statement) error) error {
 }
 
 func readJSON(l *lines, f func(Statement) error) error {
-	c := &collector{f: f}
+	c, in := &collector{f: f}, sessions{}
 	for {
 		line, err := l.next()
 		if errors.Is(err, io.EOF) {
@@ -124,6 +152,7 @@ func readJSON(l *lines, f func(Statement) error) error {
 			return err
 		}
 		var entry struct {
+			Session  string `json:"session_id"`
 			Severity string `json:"error_severity"`
 			Message  string `json:"message"`
 		}
@@ -131,6 +160,7 @@ func readJSON(l *lines, f func(Statement) error) error {
 			continue // cut off by a crash, perhaps
 		}
 		if st, sql, ok := postgresStatement(entry.Message, l.line); ok {
+			in.name(&st, sql, entry.Session)
 			c.begin(st, sql)
 			if err := c.end(); err != nil {
 				return err
