@@ -247,3 +247,32 @@ func TestMissingTablesAreReported(t *testing.T) {
 		}
 	})
 }
+
+// The migrations of an application make its tables step by step. Nothing is logged of the
+// definitions in between, which are right as they are; what stays is logged.
+func TestMigrationsAreNotReported(t *testing.T) {
+	each(t, func(t *testing.T, dialect string) {
+		p := emptyPair(t, dialect, later)
+		var log syncBuffer
+		c := twin.Connector(t, p, slotsql.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+		db := sql.OpenDB(c)
+		defer db.Close()
+		for _, step := range []string{
+			"CREATE TABLE posts (id INTEGER NOT NULL, title VARCHAR(40))",
+			"DROP TABLE posts",
+			"CREATE TABLE posts (id INTEGER NOT NULL PRIMARY KEY, title VARCHAR(40))",
+			"ALTER TABLE posts ADD COLUMN likes BIGINT NOT NULL DEFAULT 0",
+			"INSERT INTO posts (id, title) VALUES (1, 'a')",
+			"ALTER TABLE posts ADD COLUMN views BIGINT NOT NULL DEFAULT 0",
+			increment,
+		} {
+			execAll(t, db, step)
+			if !strings.HasPrefix(step, "DROP") {
+				count(t, db, "SELECT COUNT(*) FROM posts") // reads the facts
+			}
+		}
+		if got := log.String(); strings.Contains(got, "fits") || strings.Contains(got, "lacks") {
+			t.Errorf("log: %s", got)
+		}
+	})
+}

@@ -161,13 +161,13 @@ func (c *Catalog) missingProblems(missing []*config.TableConfig) (problems []con
 // complete reports whether a table has a column for each of its configured counters.
 func complete(c CheckedTable) bool { return len(c.Table.Counter.Counters) == len(c.Config.Counters) }
 
-// reportSlotless warns of a table that is to have slots and has no slot table yet.
-func (c *Catalog) reportSlotless(ctx context.Context, t CheckedTable) {
-	if c.Config.AutoMigrate() && !complete(t) {
-		c.warnOnce(ctx, t.Table, "slotsql: a table lacks columns of configured counters", "its slot table is created once it has all of them")
+// remarkSlotless notes that a table is to have slots and has no slot table yet.
+func (sc *Schema) remarkSlotless(t CheckedTable) {
+	if sc.Catalog.Config.AutoMigrate() && !complete(t) {
+		sc.remark(t.Table, "slotsql: a table lacks columns of configured counters", "its slot table is created once it has all of them")
 		return
 	}
-	c.reportOnce(ctx, t.Table, t.Config.Locate(CheckSlotTable(t.Table, nil)))
+	sc.remark(t.Table, unfitting, AsConfigError(t.Config.Locate(CheckSlotTable(t.Table, nil))).Error())
 }
 
 // absences remember which tables do not exist, and since when.

@@ -70,6 +70,7 @@ type tableNotes struct {
 	reported map[string]bool
 	absent   absences
 	retired  retirements
+	remarks  remarks
 }
 
 // NewCatalog returns a catalog of some or all of the configured tables, about which nothing is
@@ -80,7 +81,7 @@ func NewCatalog(d dialect.Dialect, cfg *config.Config, tables []config.TableConf
 		Config:   cfg,
 		Tables:   slices.Clone(tables),
 		schemas:  map[string]*Schema{},
-		notes:    tableNotes{reported: map[string]bool{}, absent: absences{after: reportAgain}},
+		notes:    tableNotes{reported: map[string]bool{}, absent: absences{after: reportAgain}, remarks: remarks{after: settling, found: map[string]*remark{}}},
 		Hooks:    Hooks{NewNames: func() {}, FirstRead: func(context.Context, *View) {}},
 	}
 	for i := range s.Tables {

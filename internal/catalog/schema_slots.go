@@ -104,7 +104,7 @@ func (l *schemaLoader) slotTable(ctx context.Context, c CheckedTable) (found boo
 	if slots == nil && !strict {
 		sc.await(c.Config) // in a transaction, too: another process may make the slot table meanwhile
 		if !sc.fresh.partial {
-			s.reportSlotless(ctx, c)
+			sc.remarkSlotless(c)
 		}
 		return false, nil, nil
 	}

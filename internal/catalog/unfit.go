@@ -31,7 +31,7 @@ func (c *Catalog) holder(cfg *config.TableConfig, t, slots *rewrite.Table) *rewr
 func (sc *Schema) addUnfit(ctx context.Context, v *View, cfg *config.TableConfig, t *rewrite.Table, problems []config.Problem) error {
 	slots, err := v.Look(ctx)(t.Schema, sc.Catalog.slotTableOf(cfg, t))
 	if err != nil || slots == nil || slots.IsView {
-		sc.Catalog.reportOnce(ctx, t, problems)
+		sc.remark(t, unfitting, AsConfigError(problems).Error())
 		return err
 	}
 	held := sc.Catalog.holder(cfg, t, slots)
@@ -46,7 +46,11 @@ func (sc *Schema) addUnfit(ctx context.Context, v *View, cfg *config.TableConfig
 	held.Counter.SlotTable.Unfit, held.Counter.SlotTable.Holding = AsConfigError(problems).Error(), some
 	held.Counter.Counters, held.Counter.Companions = nil, nil
 	sc.hold(held)
-	sc.Catalog.reportOnce(ctx, t, problems)
+	if some { // statements are refused
+		sc.Catalog.reportOnce(ctx, t, problems)
+	} else {
+		sc.remark(t, unfitting, held.Counter.SlotTable.Unfit)
+	}
 	return nil
 }
 
@@ -124,8 +128,10 @@ func (sc *Schema) hold(t *rewrite.Table) {
 
 // reportOnce warns of what has become of a table.
 func (c *Catalog) reportOnce(ctx context.Context, t *rewrite.Table, problems []config.Problem) {
-	c.warnOnce(ctx, t, "slotsql: a table no longer fits its configuration", AsConfigError(problems).Error())
+	c.warnOnce(ctx, t, unfitting, AsConfigError(problems).Error())
 }
+
+const unfitting = "slotsql: a table no longer fits its configuration"
 
 func (c *Catalog) warnOnce(ctx context.Context, t *rewrite.Table, what, why string) {
 	id := t.Schema + "\x00" + t.Name + "\x00" + what + why

@@ -216,5 +216,6 @@ func (c *Catalog) compare(ctx context.Context, v *View, differs func()) error {
 	}
 	c.Watch.lookedAt(began)
 	c.notes.absent.remind(ctx, c)
+	c.notes.remarks.remind(ctx, c)
 	return nil
 }
