@@ -13,6 +13,16 @@ type WrittenName struct{ Schema, Name string }
 type Mark struct {
 	Schema, Name string // of the table that the name means, as stored
 	Version      string
+	Parts        string // what else the mark is made of, for Glance
+}
+
+// A Glance is what a Watcher has seen without looking at the tables.
+type Glance struct {
+	// State is equal in two glances of one process only if no definition of the tables has
+	// changed between them; "": the engine cannot tell.
+	State string
+	// Begun counts the changes that have begun, and that State may not show once they end.
+	Begun string
 }
 
 // A Watcher is a Dialect that can find out cheaply whether tables have changed. Whatever
@@ -22,4 +32,8 @@ type Watcher interface {
 	// queries that does not depend on the number of names, waits for no
 	// transaction but one that is changing the schema, and reads no table's rows.
 	Marks(ctx context.Context, s Session, names []WrittenName) ([]Mark, error)
+	// Glance is a single query that costs the server a fraction of Marks, whatever the
+	// number of names and tables. It may show a change where there is none. Names are
+	// those that Marks has returned these marks of, always in the same order.
+	Glance(ctx context.Context, s Session, names []WrittenName, marks []Mark) (Glance, error)
 }

@@ -35,6 +35,9 @@ type Options struct {
 	Impatient string
 	// Columns are columns of further types, with what Table says of each.
 	Columns []Column
+	// Changes are statements that change the definition of the table posts, beside those that all engines
+	// take.
+	Changes []string
 }
 
 // Column is a column by its definition, and what Table says of it.
@@ -63,5 +66,6 @@ func Run(t *testing.T, o Options) {
 	t.Run("leases", o.leases)
 	t.Run("transactions", o.transactions)
 	t.Run("marks", o.marks)
+	t.Run("glances", o.glances)
 	t.Run("errors", o.errors)
 }

@@ -3,6 +3,7 @@ package dialecttest
 import (
 	"database/sql/driver"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/slotsql/slotsql/dialect"
@@ -92,6 +93,59 @@ func (o Options) marks(t *testing.T) {
 	s.run("DROP TABLE other")
 	if after := marks(); after[0] != before[0] || after[1] != (dialect.Mark{}) {
 		t.Errorf("marks after a table was dropped: %+v, were %+v", after, before)
+	}
+}
+
+// glances holds that a glance shows each change that marks show, made by another session, and that two
+// glances are equal while nothing changes.
+func (o Options) glances(t *testing.T) {
+	all := o.sessions(t, 2)
+	s, other := all[0], all[1]
+	names := []dialect.WrittenName{{Name: "absent"}, {Name: "posts"}, {Name: "thing"}}
+	look := func() (marks []dialect.Mark) {
+		t.Helper()
+		marks, err := s.Marks(t.Context(), s, names)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return marks
+	}
+	marks := look()
+	glance := func() dialect.Glance {
+		t.Helper()
+		g, err := s.Glance(t.Context(), s, names, marks)
+		if err != nil || g.State == "" {
+			t.Fatal(g, err)
+		}
+		return g
+	}
+	still := func() (g dialect.Glance) {
+		t.Helper()
+		for range 1000 { // the server may be busy with other databases
+			if g = glance(); g == glance() {
+				return g
+			}
+		}
+		t.Fatalf("no two glances are equal: %+v", g)
+		return g
+	}
+	for _, query := range append([]string{
+		"ALTER TABLE posts ADD COLUMN more INT NULL",
+		"CREATE INDEX posts_grp ON posts (grp)",
+		"CREATE UNIQUE INDEX posts_seen ON posts (seen)",
+		"CREATE TABLE thing (id BIGINT NOT NULL PRIMARY KEY)",
+		"ALTER TABLE thing RENAME TO absent",
+		"CREATE VIEW shown AS SELECT id, views FROM posts",
+		"CREATE VIEW again AS SELECT id, views FROM shown",
+		"DROP VIEW again",
+		"DROP VIEW shown",
+	}, append(o.Changes, "DROP TABLE posts")...) {
+		before, was := still(), marks
+		other.run(query)
+		after := glance()
+		if marks = look(); !slices.Equal(marks, was) && before == after {
+			t.Errorf("a glance does not show what marks do: %s", query)
+		}
 	}
 }
 

@@ -104,6 +104,30 @@ func (d *Dialect) marks(ctx context.Context, s dialect.Session, names []dialect.
 	return marks, nil
 }
 
+// glanceQuery asks for what the server counts of definitions. A change takes the table's definition out of
+// the server's cache, and whoever uses the table next opens it: either the first number falls, or the second
+// one has risen. A table that nobody has opened yet is not in the cache, and rights are not in the definition. So statements
+// that may give a name to a table, or change rights, are counted as well, but they are when they begin.
+const glanceQuery = "SHOW GLOBAL STATUS WHERE Variable_name IN" +
+	" ('Open_table_definitions', 'Opened_table_definitions', 'Com_create_view', 'Com_create_table', 'Com_alter_table', 'Com_rename_table'," +
+	" 'Com_grant', 'Com_grant_role', 'Com_grant_roles', 'Com_revoke', 'Com_revoke_all', 'Com_revoke_role', 'Com_revoke_roles')"
+
+// Glance implements dialect.Watcher.
+func (d *Dialect) Glance(ctx context.Context, s dialect.Session, _ []dialect.WrittenName, _ []dialect.Mark) (g dialect.Glance, err error) {
+	rows, err := s.Query(ctx, glanceQuery)
+	if err != nil {
+		return g, fmt.Errorf("mysql: looking at the tables' definitions: %w", err)
+	}
+	for _, r := range rows {
+		into := &g.State
+		if strings.HasPrefix(dialect.String(r[0]), "Com_") {
+			into = &g.Begun
+		}
+		*into += dialect.String(r[0]) + " " + dialect.String(r[1]) + "\n"
+	}
+	return g, nil
+}
+
 // unlisted makes a part of the marks of tables whose keys are listed and whose
 // constraints are not, because the account may not see them there (unseen.go).
 func (db *named) unlisted(ctx context.Context, s dialect.Session, rows [][]any) (parts [][]any, err error) {

@@ -4,67 +4,82 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/slotsql/slotsql/dialect"
 )
 
 var _ dialect.Watcher = (*Dialect)(nil)
 
-// Every change of a definition writes a new version of a catalog row, with the
-// number of its transaction in xmin, or adds or deletes one. VACUUM and ANALYZE
-// write theirs in place, and freezing leaves xmin readable. So a table's mark is
-// the numbers and versions of all rows that describe it: its own, and those of
-// the tables that inherit from it, of the views over it, and of its columns'
-// domains. Of the tables above it those rows belong to them that say which ones they are (what they are partitioned by
-// decides where its rows are), and which views read them. They are read by one query, hence of one state.
+// Every change of a definition writes a new version of a catalog row, with the number of its
+// transaction in xmin, or adds or deletes one. VACUUM and ANALYZE write theirs in place, and freezing
+// leaves xmin readable. So a table's mark counts all rows that describe it, and adds up their xmin: its
+// own, those of the tables that inherit from it and of the views over it, and those of its columns'
+// domains. A change adds a row that is newer than all others or takes one away, so with as many rows the
+// sum is larger. Of the tables above it those rows belong to them that say which ones they are (what they
+// are partitioned by decides where its rows are), and which views read them. They are read by one query,
+// hence of one state.
+//
+// Arrays keep the estimate at ten tables, however many there are: at jit_above_cost the server would
+// compile the query, which takes a hundred times as long as it runs.
 const markQuery = `
 WITH RECURSIVE asked(ord, oid) AS (
   SELECT a.ord, pg_catalog.to_regclass(a.name)::pg_catalog.oid
-  FROM pg_catalog.json_array_elements_text($1::text::json) WITH ORDINALITY AS a(name, ord)),
-rel(ord, oid) AS (
-  SELECT a.ord, a.oid FROM asked a WHERE a.oid IS NOT NULL
+  FROM pg_catalog.json_array_elements_text($1::text::pg_catalog.json) WITH ORDINALITY AS a(name, ord)),
+base(oid) AS (SELECT pg_catalog.unnest(ARRAY(SELECT DISTINCT a.oid FROM asked a WHERE a.oid IS NOT NULL))),
+reader(of, oid) AS (
+  SELECT d.refobjid, w.ev_class
+  FROM pg_catalog.pg_rewrite w JOIN pg_catalog.pg_depend d ON d.classid = 'pg_catalog.pg_rewrite'::pg_catalog.regclass AND d.objid = w.oid
+    AND d.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass
+  WHERE w.oid >= ` + firstOwn + `),
+rel(root, oid) AS (
+  SELECT b.oid, b.oid FROM base b
   UNION
-  SELECT r.ord, x.oid FROM rel r CROSS JOIN LATERAL (
-    SELECT h.inhrelid AS oid FROM pg_catalog.pg_inherits h WHERE h.inhparent = r.oid
-    UNION ALL
-    SELECT w.ev_class FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_rewrite w ON w.oid = d.objid
-    WHERE d.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass AND d.refobjid = r.oid AND d.classid = 'pg_catalog.pg_rewrite'::pg_catalog.regclass) x),
-up(ord, oid) AS (
-  SELECT a.ord, h.inhparent FROM asked a JOIN pg_catalog.pg_inherits h ON h.inhrelid = a.oid
+  SELECT r.root, x.oid FROM rel r JOIN (SELECT v.of, v.oid FROM reader v UNION ALL SELECT h.inhparent, h.inhrelid FROM pg_catalog.pg_inherits h) x(of, oid) ON x.of = r.oid),
+up(root, oid) AS (
+  SELECT h.inhrelid, h.inhparent FROM pg_catalog.pg_inherits h WHERE h.inhrelid = ANY (ARRAY(SELECT b.oid FROM base b))
   UNION
-  SELECT u.ord, h.inhparent FROM up u JOIN pg_catalog.pg_inherits h ON h.inhrelid = u.oid),
-reading(ord, oid) AS (
-  SELECT u.ord, u.oid FROM up u
+  SELECT u.root, h.inhparent FROM up u JOIN pg_catalog.pg_inherits h ON h.inhrelid = u.oid),
+above(root, oid) AS (
+  SELECT u.root, u.oid FROM up u
   UNION
-  SELECT o.ord, w.ev_class FROM reading o
-  JOIN pg_catalog.pg_depend d ON d.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass AND d.refobjid = o.oid AND d.classid = 'pg_catalog.pg_rewrite'::pg_catalog.regclass
-  JOIN pg_catalog.pg_rewrite w ON w.oid = d.objid),
-domain(ord, oid) AS (
-  SELECT r.ord, t.oid FROM rel r JOIN pg_catalog.pg_attribute a ON a.attrelid = r.oid JOIN pg_catalog.pg_type t ON t.oid = a.atttypid AND t.typtype = 'd'
+  SELECT o.root, v.oid FROM above o JOIN reader v ON v.of = o.oid),
+rels(oids) AS (SELECT ARRAY(SELECT DISTINCT r.oid FROM rel r)),
+domain(rel, oid) AS (
+  SELECT a.attrelid, t.oid FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_type t ON t.oid = a.atttypid AND t.typtype = 'd'
+  WHERE a.attrelid = ANY ((SELECT oids FROM rels)::pg_catalog.oid[]) AND a.attnum > 0 AND a.atttypid >= ` + firstOwn + `
   UNION
-  SELECT d.ord, b.oid FROM domain d JOIN pg_catalog.pg_type t ON t.oid = d.oid JOIN pg_catalog.pg_type b ON b.oid = t.typbasetype AND b.typtype = 'd'),
-part(ord, kind, oid, sub, version) AS (
-  SELECT r.ord, 'c', c.oid, 0, c.xmin FROM rel r JOIN pg_catalog.pg_class c ON c.oid = r.oid
-  UNION ALL SELECT r.ord, 'a', a.attrelid, a.attnum, a.xmin FROM rel r JOIN pg_catalog.pg_attribute a ON a.attrelid = r.oid AND a.attnum > 0
-  UNION ALL SELECT r.ord, 'f', f.oid, 0, f.xmin FROM rel r JOIN pg_catalog.pg_attrdef f ON f.adrelid = r.oid
-  UNION ALL SELECT r.ord, 'k', k.oid, 0, k.xmin FROM rel r JOIN pg_catalog.pg_constraint k ON k.conrelid = r.oid
-  UNION ALL SELECT r.ord, 'i', i.indexrelid, 0, i.xmin FROM rel r JOIN pg_catalog.pg_index i ON i.indrelid = r.oid
-  UNION ALL SELECT r.ord, 'x', x.oid, 0, x.xmin FROM rel r JOIN pg_catalog.pg_index i ON i.indrelid = r.oid JOIN pg_catalog.pg_class x ON x.oid = i.indexrelid
-  UNION ALL SELECT r.ord, 'g', g.oid, 0, g.xmin FROM rel r JOIN pg_catalog.pg_trigger g ON g.tgrelid = r.oid
-  UNION ALL SELECT r.ord, 'p', p.oid, 0, p.xmin FROM rel r JOIN pg_catalog.pg_policy p ON p.polrelid = r.oid
-  UNION ALL SELECT r.ord, 'w', w.oid, 0, w.xmin FROM rel r JOIN pg_catalog.pg_rewrite w ON w.ev_class = r.oid
-  UNION ALL SELECT r.ord, 'h', h.inhparent, h.inhseqno, h.xmin FROM rel r JOIN pg_catalog.pg_inherits h ON h.inhrelid = r.oid
-  UNION ALL SELECT u.ord, 'u', h.inhparent, h.inhseqno, h.xmin FROM up u JOIN pg_catalog.pg_inherits h ON h.inhrelid = u.oid
-  UNION ALL SELECT o.ord, 'o', c.oid, 0, c.xmin FROM reading o JOIN pg_catalog.pg_class c ON c.oid = o.oid
-  UNION ALL SELECT o.ord, 'v', w.oid, 0, w.xmin FROM reading o JOIN pg_catalog.pg_rewrite w ON w.ev_class = o.oid
-  UNION ALL SELECT d.ord, 't', t.oid, 0, t.xmin FROM domain d JOIN pg_catalog.pg_type t ON t.oid = d.oid
-  UNION ALL SELECT d.ord, 'd', k.oid, 0, k.xmin FROM domain d JOIN pg_catalog.pg_constraint k ON k.contypid = d.oid)
-SELECT a.ord::text, n.nspname::text, c.relname::text,
-  pg_catalog.md5(pg_catalog.string_agg(p.kind || p.oid || '.' || p.sub || '.' || p.version, ' ' ORDER BY p.kind, p.oid, p.sub))
-FROM asked a JOIN pg_catalog.pg_class c ON c.oid = a.oid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-JOIN part p ON p.ord = a.ord
-GROUP BY a.ord, n.nspname, c.relname`
+  SELECT d.rel, b.oid FROM domain d JOIN pg_catalog.pg_type t ON t.oid = d.oid JOIN pg_catalog.pg_type b ON b.oid = t.typbasetype AND b.typtype = 'd'),
+part(rel, kind, oid, version) AS (
+  SELECT c.oid, 'r', c.oid, c.xmin FROM pg_catalog.pg_class c WHERE c.oid = ANY ((SELECT oids FROM rels)::pg_catalog.oid[])
+  UNION ALL SELECT a.attrelid, NULL, NULL, a.xmin FROM pg_catalog.pg_attribute a WHERE a.attrelid = ANY ((SELECT oids FROM rels)::pg_catalog.oid[]) AND a.attnum > 0
+  UNION ALL SELECT f.adrelid, NULL, NULL, f.xmin FROM pg_catalog.pg_attrdef f WHERE f.adrelid = ANY ((SELECT oids FROM rels)::pg_catalog.oid[])
+  UNION ALL SELECT k.conrelid, NULL, NULL, k.xmin FROM pg_catalog.pg_constraint k WHERE k.conrelid = ANY ((SELECT oids FROM rels)::pg_catalog.oid[])
+  UNION ALL SELECT i.indrelid, NULL, NULL, i.xmin FROM pg_catalog.pg_index i WHERE i.indrelid = ANY ((SELECT oids FROM rels)::pg_catalog.oid[])
+  UNION ALL SELECT i.indrelid, 'r', x.oid, x.xmin FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class x ON x.oid = i.indexrelid
+    WHERE i.indrelid = ANY ((SELECT oids FROM rels)::pg_catalog.oid[])
+  UNION ALL SELECT g.tgrelid, NULL, NULL, g.xmin FROM pg_catalog.pg_trigger g WHERE g.tgrelid = ANY ((SELECT oids FROM rels)::pg_catalog.oid[])
+  UNION ALL SELECT p.polrelid, NULL, NULL, p.xmin FROM pg_catalog.pg_policy p WHERE p.polrelid = ANY ((SELECT oids FROM rels)::pg_catalog.oid[])
+  UNION ALL SELECT w.ev_class, NULL, NULL, w.xmin FROM pg_catalog.pg_rewrite w WHERE w.ev_class = ANY ((SELECT oids FROM rels)::pg_catalog.oid[])
+  UNION ALL SELECT h.inhrelid, NULL, NULL, h.xmin FROM pg_catalog.pg_inherits h WHERE h.inhrelid = ANY ((SELECT oids FROM rels)::pg_catalog.oid[])
+  UNION ALL SELECT d.rel, 't', t.oid, t.xmin FROM domain d JOIN pg_catalog.pg_type t ON t.oid = d.oid
+  UNION ALL SELECT d.rel, NULL, NULL, k.xmin FROM domain d JOIN pg_catalog.pg_constraint k ON k.contypid = d.oid),
+every(root, kind, oid, version) AS (
+  SELECT r.root, p.kind, p.oid, p.version FROM rel r JOIN part p ON p.rel = r.oid
+  UNION ALL SELECT o.root, 'r', c.oid, c.xmin FROM above o JOIN pg_catalog.pg_class c ON c.oid = o.oid
+  UNION ALL SELECT o.root, NULL, NULL, w.xmin FROM above o JOIN pg_catalog.pg_rewrite w ON w.ev_class = o.oid
+  UNION ALL SELECT u.root, NULL, NULL, h.xmin FROM up u JOIN pg_catalog.pg_inherits h ON h.inhrelid = u.oid),
+mark(root, version, parts) AS (
+  SELECT e.root, pg_catalog.concat(e.root, '.', pg_catalog.count(*), '.', pg_catalog.sum(e.version::text::pg_catalog.int8)), pg_catalog.string_agg(e.kind || e.oid, ' ')
+  FROM every e GROUP BY e.root)
+SELECT a.ord::text, n.nspname::text, c.relname::text, m.version, m.parts
+FROM asked a JOIN mark m ON m.root = a.oid JOIN pg_catalog.pg_class c ON c.oid = a.oid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace`
+
+// firstOwn is the first number that an object gets which the server was not installed with
+// (FirstNormalObjectId).
+const firstOwn = "16384"
 
 // Marks implements dialect.Watcher.
 func (d *Dialect) Marks(ctx context.Context, s dialect.Session, names []dialect.WrittenName) ([]dialect.Mark, error) {
@@ -79,8 +94,40 @@ func (d *Dialect) Marks(ctx context.Context, s dialect.Session, names []dialect.
 			return nil, fmt.Errorf("postgres: looking at the tables' definitions: there is no table %v", r[0])
 		}
 		marks[i-1] = dialect.Mark{Schema: dialect.String(r[1]), Name: dialect.String(r[2]), Version: dialect.String(r[3])}
+		parts := strings.Fields(dialect.String(r[4]))
+		slices.Sort(parts)
+		marks[i-1].Parts = strings.Join(slices.Compact(parts), " ")
 	}
 	return marks, nil
+}
+
+// Glance implements dialect.Watcher. The server analyses a kept statement again once a relation that
+// it names has changed in any way, and 'now' is the time of its analysis: PostgreSQL reads such a literal
+// when it analyses a statement. A constant of type regclass is a name that takes no lock and is followed
+// to no table. So the query is the same until a definition changes, if the parent keeps statements
+// prepared; if it does not, no two glances are equal. A new view does not change the tables that it reads,
+// and names may come to mean other tables, so rules and names are looked at; the versions of domains are
+// those of their types and constraints.
+func (d *Dialect) Glance(ctx context.Context, s dialect.Session, names []dialect.WrittenName, marks []dialect.Mark) (dialect.Glance, error) {
+	oids := map[byte][]string{'r': nil, 't': nil}
+	for _, m := range marks {
+		for _, p := range strings.Fields(m.Parts) {
+			oids[p[0]] = append(oids[p[0]], "'"+p[1:]+"'")
+		}
+	}
+	list := func(kind byte) string {
+		slices.Sort(oids[kind])
+		return "ARRAY[" + strings.Join(slices.Compact(oids[kind]), ", ") + "]::pg_catalog."
+	}
+	rows, err := s.Query(ctx, "SELECT pg_catalog.concat_ws(' ', pg_catalog.pg_backend_pid(), 'now'::pg_catalog.timestamptz, CASE WHEN false THEN "+list('r')+"regclass[] END,"+
+		" (SELECT pg_catalog.array_agg(pg_catalog.to_regclass(a.name)::pg_catalog.oid) FROM pg_catalog.json_array_elements_text($1::text::pg_catalog.json) AS a(name)),"+
+		" (SELECT pg_catalog.md5(pg_catalog.array_agg(w.xmin)::text) FROM pg_catalog.pg_rewrite w WHERE w.oid >= "+firstOwn+"),"+
+		" (SELECT pg_catalog.array_agg(k.xmin) FROM pg_catalog.pg_constraint k WHERE k.contypid = ANY ("+list('t')+"oid[])),"+
+		" (SELECT pg_catalog.array_agg(t.xmin) FROM pg_catalog.pg_type t WHERE t.oid = ANY ("+list('t')+"oid[])))", namesJSON(names))
+	if err != nil {
+		return dialect.Glance{}, fmt.Errorf("postgres: looking at the tables' definitions: %w", err)
+	}
+	return dialect.Glance{State: dialect.String(rows[0][0])}, nil
 }
 
 // namesJSON writes names as a list for json_array_elements_text, quoted as

@@ -57,3 +57,19 @@ func (*Dialect) Marks(ctx context.Context, s dialect.Session, names []dialect.Wr
 	}
 	return marks, nil
 }
+
+// Glance implements dialect.Watcher: every change of the schema, by whatever connection, counts up a
+// number in the database's file.
+func (*Dialect) Glance(ctx context.Context, s dialect.Session, _ []dialect.WrittenName, _ []dialect.Mark) (g dialect.Glance, err error) {
+	list, err := databases(ctx, s)
+	for i := 0; i < len(list) && err == nil; i++ {
+		var rows [][]any
+		if rows, err = s.Query(ctx, "PRAGMA "+quote(list[i].name)+".schema_version"); err == nil {
+			g.State += fmt.Sprintf("%q %v\n", list[i], rows)
+		}
+	}
+	if err != nil {
+		return dialect.Glance{}, fmt.Errorf("sqlite: looking at the tables' definitions: %w", err)
+	}
+	return g, nil
+}

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -33,9 +34,11 @@ type watch struct {
 	targets atomic.Int64 // when foreign keys to counters were last looked for, by clock
 	looked  atomic.Int64 // when the look began with which the facts were last found to hold, by clock; 0: never
 
-	mu    sync.Mutex
-	marks map[dialect.WrittenName]dialect.Mark // that the facts in use were read at
-	under chan struct{}                        // of the look that is under way: closed at its end; nil: none is
+	mu      sync.Mutex
+	marks   map[dialect.WrittenName]dialect.Mark // that the facts in use were read at
+	glance  dialect.Glance                       // before the last look at which the marks were as these
+	settled time.Duration                        // when what had begun at the last glance has ended, by clock
+	under   chan struct{}                        // of the look that is under way: closed at its end; nil: none is
 
 	Side side
 }
@@ -188,23 +191,26 @@ func (w *watch) forget() {
 // they are not.
 func (c *Catalog) compare(ctx context.Context, v *View, differs func()) error {
 	began, changes := clock(), c.Noticed.Changes.Load()
-	c.Watch.mu.Lock()
-	var names []dialect.WrittenName
-	var want []dialect.Mark
-	for n, m := range c.Watch.marks {
-		names, want = append(names, n), append(want, m)
-	}
-	c.Watch.mu.Unlock()
+	names, want := c.Watch.marked()
 	d := c.watcher()
 	if d == nil || len(names) == 0 {
 		c.Watch.lookedAt(began) // the next reading takes marks
 		return nil
 	}
-	got, err := d.Marks(ctx, v.Session(), names)
+	glance, err := d.Glance(ctx, v.Session(), names, want)
 	if err != nil {
 		return err
 	}
-	same := slices.Equal(got, want)
+	same := c.Watch.still(glance, c.awaiting())
+	if !same {
+		got, err := d.Marks(ctx, v.Session(), names)
+		if err != nil {
+			return err
+		}
+		if same = slices.Equal(got, want); same {
+			c.Watch.glanced(glance)
+		}
+	}
 	if same {
 		if same, err = c.sameTargets(ctx, v); err != nil {
 			return err
@@ -218,4 +224,48 @@ func (c *Catalog) compare(ctx context.Context, v *View, differs func()) error {
 	c.notes.absent.remind(ctx, c)
 	c.notes.remarks.remind(ctx, c)
 	return nil
+}
+
+// marked returns the names that there are marks of, in order, and these.
+func (w *watch) marked() (names []dialect.WrittenName, marks []dialect.Mark) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	names = slices.SortedFunc(maps.Keys(w.marks), func(a, b dialect.WrittenName) int {
+		return cmp.Or(cmp.Compare(a.Schema, b.Schema), cmp.Compare(a.Name, b.Name))
+	})
+	for _, n := range names {
+		marks = append(marks, w.marks[n])
+	}
+	return names, marks
+}
+
+// changeEnds is how long a change of a definition that has begun may take to end, where the engine
+// does not show its end: a new name that nobody has used yet.
+const changeEnds = 5 * time.Second
+
+// still reports whether a glance shows that nothing has changed since the last look. It does not if the
+// look decides how a statement runs on a table that is still to come, and a change may have begun before
+// that ends now.
+func (w *watch) still(g dialect.Glance, awaiting bool) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if g.Begun != w.glance.Begun {
+		w.settled = clock() + changeEnds
+	}
+	w.glance.Begun = g.Begun
+	return g.State != "" && g == w.glance && clock() >= w.settled && !(awaiting && g.Begun != "")
+}
+
+// glanced keeps a glance after which the marks were still the same.
+func (w *watch) glanced(g dialect.Glance) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.glance = g
+}
+
+// awaiting reports whether tables are still to come.
+func (c *Catalog) awaiting() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.Home.Facts != nil && len(c.Home.Facts.awaited) > 0
 }

@@ -151,6 +151,11 @@ func (Engine) Marks(_ context.Context, _ dialect.Session, names []dialect.Writte
 	return marks, nil
 }
 
+// Glance implements the dialect: it cannot tell.
+func (Engine) Glance(context.Context, dialect.Session, []dialect.WrittenName, []dialect.Mark) (dialect.Glance, error) {
+	return dialect.Glance{}, nil
+}
+
 // The ways an engine may have with transactions.
 var (
 	Nesting = Engine{Dialect: sqlite.New(), drain: sqlite.New().Drain(), traits: sqlite.New().Traits()}
