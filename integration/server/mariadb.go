@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"github.com/go-sql-driver/mysql"
 )
@@ -76,28 +77,19 @@ func mariadbLayout() (layout, error) {
 	if err != nil {
 		return layout{}, err
 	}
-	small := []string{
-		"--innodb-buffer-pool-size=64M", "--innodb-log-file-size=32M",
-		"--key-buffer-size=1M", "--aria-pagecache-buffer-size=8M", "--skip-log-bin", "--performance-schema=0",
-	}
-	if !Durable() {
-		small = append(small, "--innodb-flush-log-at-trx-commit=0", "--innodb-flush-method=nosync", "--innodb-doublewrite=0")
-	}
 	return layout{
 		users: []string{"mysql"},
 		prepare: func(dir string) []string {
 			return append([]string{
 				install, "--no-defaults", "--datadir=" + filepath.Join(dir, "data"),
 				"--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve",
-			}, small...)
+			}, words(mariadbSettings)...)
 		},
 		serve: func(dir string) []string {
 			return append([]string{
 				daemon, "--no-defaults", "--datadir=" + filepath.Join(dir, "data"), "--tmpdir=" + dir,
 				"--socket=" + filepath.Join(dir, "s"), "--pid-file=" + filepath.Join(dir, "pid"),
-				"--skip-networking", "--skip-name-resolve", "--max-connections=900",
-				"--character-set-server=utf8mb4",
-			}, small...)
+			}, words(slices.Concat(innodbServing, mariadbSettings))...)
 		},
 		signal: "KILL",
 		dsn: func(dir, _ string) string {

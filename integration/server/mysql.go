@@ -44,23 +44,16 @@ func mysqlLayout() (layout, error) {
 	if err != nil {
 		return layout{}, err
 	}
-	small := []string{"--innodb-buffer-pool-size=64M", "--innodb-redo-log-capacity=32M", "--key-buffer-size=1M", "--skip-log-bin"}
-	if !Durable() {
-		small = append(small, "--innodb-flush-log-at-trx-commit=0", "--innodb-flush-method=nosync", "--innodb-doublewrite=0")
-	}
 	begin := func(dir string, more ...string) []string {
-		words := []string{daemon, "--no-defaults", "--datadir=" + filepath.Join(dir, "data"), "--secure-file-priv=", "--mysqlx=OFF"}
-		return append(append(words, more...), small...)
+		all := []string{daemon, "--no-defaults", "--datadir=" + filepath.Join(dir, "data"), "--secure-file-priv=", "--mysqlx=OFF"}
+		return append(append(all, more...), words(mysqlSettings)...)
 	}
 	return layout{
 		users:   []string{"mysql"},
 		prepare: func(dir string) []string { return begin(dir, "--initialize-insecure") },
 		serve: func(dir string) []string {
-			return begin(
-				dir,
-				"--tmpdir="+dir, "--socket="+filepath.Join(dir, "s"), "--pid-file="+filepath.Join(dir, "pid"),
-				"--skip-networking", "--skip-name-resolve", "--max-connections=900", "--character-set-server=utf8mb4",
-			)
+			return begin(dir, append(words(innodbServing),
+				"--tmpdir="+dir, "--socket="+filepath.Join(dir, "s"), "--pid-file="+filepath.Join(dir, "pid"))...)
 		},
 		signal: "KILL",
 		dsn: func(dir, _ string) string {

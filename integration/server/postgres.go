@@ -78,23 +78,9 @@ func postgresLayout() (layout, error) {
 			}
 		},
 		serve: func(dir string) []string {
-			words := []string{daemon, "-D", filepath.Join(dir, "data")}
-			settings := []string{
-				"listen_addresses=",
-				"unix_socket_directories=" + dir,
-				"max_connections=600",
-				"max_prepared_transactions=10",
-				"shared_buffers=64MB",
-				"logging_collector=off",
-				"jit=off", // compiling queries of new catalogs takes longer than they do
-			}
-			if !Durable() {
-				settings = append(settings, "fsync=off", "synchronous_commit=off", "full_page_writes=off")
-			}
-			for _, s := range settings {
-				words = append(words, "-c", s)
-			}
-			return words
+			return append([]string{
+				daemon, "-D", filepath.Join(dir, "data"), "-c", "unix_socket_directories=" + dir,
+			}, words(postgresSettings, "-c")...)
 		},
 		signal: "QUIT", // immediate shutdown: the postmaster ends its children
 		dsn: func(dir, _ string) string {
