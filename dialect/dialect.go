@@ -11,7 +11,7 @@
 // planner. slotsql looks for each of them by a type assertion:
 //
 //   - Servers, sessions and DDL: ServerAware, ClusterAware, NamespaceAware, NamespaceMover, SessionAware,
-//     OwnSettings, RowLimited, BriefLocker, Widener, TriggerKeeper, InsertIDSetter,
+//     OwnSettings, StatementLimited, LimitLifter, BriefLocker, Widener, TriggerKeeper, InsertIDSetter,
 //     TargetFinder, Pipeliner, ArgRewriter, ErrorClassifier and ReferenceErrorClassifier.
 //   - Transactions: TxWatcher, SelectiveTxWatcher, TxGuard, TxErrorClassifier,
 //     SavepointErrorClassifier, CancelErrorClassifier, SlotNamer, ProofErrorClassifier, PortionMover and
@@ -199,11 +199,12 @@ type DirtyReader interface {
 	NextReadCommitted() string
 }
 
-// RowLimited is a Dialect whose sessions may limit the number of rows of a query that has
-// no LIMIT.
-type RowLimited interface {
-	// AllRows changes one of slotsql's own queries so that it returns all rows.
-	AllRows(query string) string
+// StatementLimited is a Dialect whose sessions may limit the number of rows of a query that has
+// no LIMIT, or the time that a statement takes.
+type StatementLimited interface {
+	// WithoutLimits changes one of slotsql's own statements so that it returns all rows, however
+	// long it takes.
+	WithoutLimits(statement string) string
 }
 
 // A Leaser keeps leases in LeaseTable, a table of slotsql's own. For each name it holds

@@ -70,6 +70,10 @@ type Pipeliner interface {
 	// Pipeline runs the statements. It returns the error of the first one that fails;
 	// those after it do not run. A connection that cannot do this returns driver.ErrSkip.
 	Pipeline(ctx context.Context, c driver.Conn, list []Statement) ([]Outcome, error)
+	// PipelineOnce is Pipeline for statements of slotsql's own that are rarely sent: nothing is
+	// prepared, not even ahead of the first one, so a statement that changes settings holds for
+	// those after it. Values are text, int64 or bool.
+	PipelineOnce(ctx context.Context, c driver.Conn, list []Statement) ([]Outcome, error)
 	// Decodes reports whether Outcome has values of a type, named as in the parent's
 	// ColumnTypeDatabaseTypeName, in the same form as the parent's own rows.
 	Decodes(typeName string) bool

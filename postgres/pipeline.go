@@ -3,9 +3,12 @@ package postgres
 import (
 	"context"
 	"database/sql/driver"
+	"fmt"
+	"strconv"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
 
 	slotdialect "github.com/slotsql/slotsql/dialect"
 )
@@ -44,6 +47,69 @@ func (Engine) Pipeline(ctx context.Context, c driver.Conn, list []slotdialect.St
 		err = driver.ErrBadConn // nothing has been sent
 	}
 	return out, err
+}
+
+// PipelineOnce has the server parse each statement when those before it have run. A batch of pgx
+// that has statements prepared does so before the first one runs.
+func (Engine) PipelineOnce(ctx context.Context, c driver.Conn, list []slotdialect.Statement) ([]slotdialect.Outcome, error) {
+	p, ok := c.(interface{ Conn() *pgx.Conn })
+	if !ok {
+		return nil, driver.ErrSkip
+	}
+	if p.Conn().IsClosed() {
+		return nil, driver.ErrBadConn
+	}
+	var batch pgconn.Batch
+	for _, s := range list {
+		args := make([][]byte, len(s.Args))
+		for i, a := range s.Args {
+			switch v := a.Value.(type) {
+			case nil:
+			case []byte:
+				args[i] = v
+			default:
+				args[i] = fmt.Append(nil, v)
+			}
+		}
+		batch.ExecParams(s.SQL, args, nil, nil, nil)
+	}
+	results, err := p.Conn().PgConn().ExecBatch(ctx, &batch).ReadAll()
+	if err != nil {
+		if pgconn.SafeToRetry(err) {
+			err = driver.ErrBadConn // nothing has been sent
+		}
+		return nil, err
+	}
+	out := make([]slotdialect.Outcome, len(list))
+	for i, r := range results[:min(len(results), len(out))] {
+		for _, f := range r.FieldDescriptions {
+			out[i].Columns = append(out[i].Columns, f.Name)
+		}
+		for _, values := range r.Rows {
+			row := make([]driver.Value, len(values))
+			for j, v := range values {
+				if row[j], err = fromText(r.FieldDescriptions[j].DataTypeOID, v); err != nil {
+					return nil, err
+				}
+			}
+			out[i].Rows = append(out[i].Rows, row)
+		}
+		out[i].Affected = r.CommandTag.RowsAffected()
+	}
+	return out, nil
+}
+
+// fromText reads a value in the server's text format.
+func fromText(oid uint32, v []byte) (driver.Value, error) {
+	switch {
+	case v == nil:
+		return nil, nil
+	case oid == pgtype.BoolOID:
+		return string(v) == "t", nil
+	case oid == pgtype.Int2OID, oid == pgtype.Int4OID, oid == pgtype.Int8OID, oid == pgtype.OIDOID:
+		return strconv.ParseInt(string(v), 10, 64)
+	}
+	return string(v), nil
 }
 
 // outcome reads what has become of the next statement.

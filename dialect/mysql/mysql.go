@@ -50,6 +50,9 @@ type Dialect struct {
 	// isolation.go.
 	SnapshotIsolation bool
 
+	// TimeLimit reports whether sessions begin with a limit on how long a statement may run.
+	TimeLimit bool
+
 	settings settings
 }
 

@@ -44,9 +44,12 @@ func (*Dialect) Lowered(_ *rewrite.Column, counter, amount string) string {
 
 // Moving implements dialect.PortionMover. The level is one that a binary log of statements
 // takes.
-func (*Dialect) Moving() (connected, begin, commitWith, rollbackWith []string) {
-	return []string{
-		"SET SESSION lock_wait_timeout = 1, innodb_lock_wait_timeout = 1",
-		"SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ",
-	}, []string{"START TRANSACTION READ WRITE"}, []string{commit}, []string{rollback}
+func (*Dialect) Moving() dialect.SideTx {
+	return dialect.SideTx{
+		Connected: []string{
+			"SET SESSION lock_wait_timeout = 1, innodb_lock_wait_timeout = 1",
+			"SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ",
+		},
+		Begin: []string{"START TRANSACTION READ WRITE"}, Commit: []string{commit}, Rollback: []string{rollback},
+	}
 }

@@ -34,12 +34,12 @@ func ForServer(ctx context.Context, s dialect.Session) (*Dialect, error) {
 	return d, d.readVariables(ctx, s)
 }
 
-// readVariables finds out whether the binary log, if there is one, would hold statements, and
-// whether there is snapshot isolation. SHOW answers on servers that do not know a variable, too.
+// readVariables finds out whether the binary log, if there is one, would hold statements,
+// whether there is snapshot isolation, and whether the time of statements is limited. SHOW answers on servers that do not know a variable, too.
 func (d *Dialect) readVariables(ctx context.Context, s dialect.Session) error {
-	rows, err := s.Query(ctx, "SHOW VARIABLES WHERE Variable_name IN ('binlog_format', 'innodb_snapshot_isolation')")
+	rows, err := s.Query(ctx, "SHOW VARIABLES WHERE Variable_name IN ('binlog_format', 'innodb_snapshot_isolation', 'max_statement_time', 'max_execution_time')")
 	if err != nil {
-		return fmt.Errorf("reading binlog_format and innodb_snapshot_isolation: %w", err)
+		return fmt.Errorf("reading binlog_format and the like: %w", err)
 	}
 	for _, r := range rows {
 		switch value := dialect.String(r[1]); strings.ToLower(dialect.String(r[0])) {
@@ -47,6 +47,8 @@ func (d *Dialect) readVariables(ctx context.Context, s dialect.Session) error {
 			d.StatementLog = strings.EqualFold(value, "STATEMENT")
 		case "innodb_snapshot_isolation":
 			d.SnapshotIsolation = strings.EqualFold(value, "ON")
+		case "max_statement_time", "max_execution_time":
+			d.TimeLimit = strings.Trim(value, "0.") != ""
 		}
 	}
 	return nil

@@ -14,9 +14,9 @@ import (
 )
 
 var (
-	_ dialect.NamespaceAware = (*Dialect)(nil)
-	_ dialect.RowLimited     = (*Dialect)(nil)
-	_ dialect.DirtyReader    = (*Dialect)(nil)
+	_ dialect.NamespaceAware   = (*Dialect)(nil)
+	_ dialect.StatementLimited = (*Dialect)(nil)
+	_ dialect.DirtyReader      = (*Dialect)(nil)
 )
 
 // settings are those of a session that have the server read statements by other
@@ -172,18 +172,26 @@ func (d *Dialect) unlimited(list []string) []string {
 
 func (d *Dialect) unlimitedText(q string) string { return d.unlimited([]string{q})[0] }
 
-// AllRows implements dialect.RowLimited: sql_select_limit goes for queries that
-// have no LIMIT.
-func (*Dialect) AllRows(query string) string {
-	if !strings.HasPrefix(query, "SELECT ") || strings.Contains(query, " LIMIT ") {
-		return query
+// WithoutLimits implements dialect.StatementLimited: sql_select_limit goes for queries that
+// have no LIMIT. MySQL limits the time of queries only, and takes 0 for the session's limit.
+func (d *Dialect) WithoutLimits(sql string) string {
+	query := strings.HasPrefix(sql, "SELECT ")
+	if query && !strings.Contains(sql, " LIMIT ") {
+		var lock bool
+		sql, lock = strings.CutSuffix(sql, " FOR UPDATE")
+		sql += " LIMIT 18446744073709551615"
+		if lock {
+			sql += " FOR UPDATE"
+		}
 	}
-	query, lock := strings.CutSuffix(query, " FOR UPDATE")
-	query += " LIMIT 18446744073709551615"
-	if lock {
-		query += " FOR UPDATE"
+	switch {
+	case !d.TimeLimit || strings.HasPrefix(sql, "SET "):
+	case d.MariaDB:
+		sql = "SET STATEMENT max_statement_time = 0 FOR " + sql
+	case query:
+		sql = "SELECT /*+ MAX_EXECUTION_TIME(4294967295) */ " + strings.TrimPrefix(sql, "SELECT ")
 	}
-	return query
+	return sql
 }
 
 // Dirty implements dialect.DirtyReader.

@@ -12,14 +12,15 @@ var (
 
 // Leasing implements dialect.TicketLeaser. MariaDB takes 0 seconds; a second is the least
 // that MySQL waits. The level is one that a binary log of statements takes.
-func (d *Dialect) Leasing() []string {
+func (d *Dialect) Leasing() dialect.SideTx {
 	wait := "1"
 	if d.MariaDB {
 		wait = "0"
 	}
-	return append(d.OwnSettings(),
-		"SET SESSION lock_wait_timeout = 1, innodb_lock_wait_timeout = "+wait,
-		"SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+	return dialect.SideTx{Connected: []string{
+		"SET SESSION lock_wait_timeout = 1, innodb_lock_wait_timeout = " + wait,
+		"SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ",
+	}}
 }
 
 // TryLock implements rewrite.TryLockDialect. On MySQL only a query can be told not to wait.

@@ -55,7 +55,9 @@ func within(c *rewrite.Column, least, number string, side int64) string {
 }
 
 // Moving implements dialect.PortionMover.
-func (*Dialect) Moving() (connected, begin, commit, rollback []string) {
-	return []string{"SET lock_timeout = '1s'"},
-		[]string{"BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"}, []string{"COMMIT"}, []string{"ROLLBACK"}
+func (*Dialect) Moving() dialect.SideTx {
+	return dialect.SideTx{
+		Begin:  beginOwn("ISOLATION LEVEL READ COMMITTED READ WRITE", "1s"),
+		Commit: []string{"COMMIT"}, Rollback: []string{"ROLLBACK"},
+	}
 }

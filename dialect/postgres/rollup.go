@@ -16,10 +16,6 @@ func (*Dialect) RollUpSession() []string { return nil }
 // DrainSession is empty: what a transaction needs is set for it.
 func (*Dialect) DrainSession() []string { return nil }
 
-// uncompiled has the transaction's statements run without JIT: compiling one takes longer than most of
-// them run, however many rows the server expects.
-const uncompiled = "pg_catalog.set_config('jit', 'off', true)"
-
 // DrainTransaction lets a statement wait for a lock for half of the time after which
 // who waits looks for a deadlock. A drain of a table has its slot table, and goes on
 // to the rows; a plain DELETE has a row, and goes on to the slots that are deleted
@@ -27,7 +23,8 @@ const uncompiled = "pg_catalog.set_config('jit', 'off', true)"
 // deadlock that it could not have met without slots.
 func (*Dialect) DrainTransaction() []string {
 	return []string{
-		"SELECT pg_catalog.set_config('lock_timeout', CAST(LEAST(2000, GREATEST(20, CAST(setting AS integer) / 2)) AS text), true), " + uncompiled + " " +
+		setLocally(limits...),
+		"SELECT pg_catalog.set_config('lock_timeout', CAST(LEAST(2000, GREATEST(20, CAST(setting AS integer) / 2)) AS text), true) " +
 			"FROM pg_catalog.pg_settings WHERE name = 'deadlock_timeout'",
 	}
 }
@@ -57,7 +54,7 @@ func (d *Dialect) RollUp(t *rewrite.Table, part dialect.RollUpPart) dialect.Roll
 	w := &rollUp{dialect.RollUpSQL{Table: t, Part: part}}
 	out := dialect.RollUp{
 		Begin: []string{
-			"BEGIN ISOLATION LEVEL SERIALIZABLE READ WRITE; SET LOCAL lock_timeout = '100ms'; SET LOCAL row_security = off; SET LOCAL jit = off; LOCK TABLE " +
+			strings.Join(beginOwn("ISOLATION LEVEL SERIALIZABLE READ WRITE", "100ms"), "; ") + "; SET LOCAL row_security = off; LOCK TABLE " +
 				slotTable(t) + " IN ROW EXCLUSIVE MODE",
 		},
 		Commit:    []string{"COMMIT"},

@@ -39,7 +39,7 @@ func (d *Dialect) Drain() dialect.DrainTx {
 
 // OneState implements dialect.StateReader. Reads wait for DDL only.
 func (*Dialect) OneState() (begin, end []string) {
-	return []string{"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", "SET LOCAL lock_timeout = '1s'", "SET LOCAL jit = off"}, []string{"ROLLBACK"}
+	return beginOwn("ISOLATION LEVEL REPEATABLE READ READ ONLY", "1s"), []string{"ROLLBACK"}
 }
 
 // InTransaction tries to set a savepoint, which only works in a transaction

@@ -156,7 +156,7 @@ func (p *pooler) serve(ctx context.Context, client net.Conn) {
 		// In no transaction. A client that goes away while it waits waits for nothing.
 		sent := make([]byte, 1)
 		if !first {
-			if _, err := io.ReadFull(client, sent); err != nil {
+			if _, err := io.ReadFull(client, sent); err != nil || sent[0] == 'X' {
 				return
 			}
 		}

@@ -102,7 +102,7 @@ func (c *Catalog) Log() *slog.Logger {
 
 // load returns the facts that hold in the session's namespace.
 func (c *Catalog) load(ctx context.Context, v *View, how loading) (*Schema, error) {
-	namespace, err := c.Dialect.Namespace(ctx, v.Session())
+	namespace, err := c.Dialect.Namespace(ctx, v.Own())
 	if err != nil {
 		return nil, err
 	}

@@ -19,7 +19,7 @@ func (c *Catalog) CheckRows(ctx context.Context, v *View, t CheckedTable) ([]con
 		return c.checkNames(t), nil
 	}
 	d := c.Dialect
-	rows, err := v.Session().Query(
+	rows, err := v.Own().Query(
 		ctx,
 		"SELECT COUNT(*) FROM (SELECT 1 FROM "+d.Quote(t.Table.Schema)+"."+d.Quote(t.Table.Name)+" LIMIT 2) AS slotsql_n",
 	)

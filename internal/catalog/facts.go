@@ -23,7 +23,7 @@ func (v *View) Refresh(ctx context.Context) error {
 	if !v.Facts.Private() && v.Schema != nil {
 		// Another session's DDL may have given this one another namespace as well: a schema that its
 		// search path names has been created or dropped.
-		namespace, err := s.Dialect.Namespace(ctx, v.Session())
+		namespace, err := s.Dialect.Namespace(ctx, v.Own())
 		if err != nil {
 			return err
 		}

@@ -37,7 +37,7 @@ func (v *View) unseenBases(ctx context.Context) (map[dialect.WrittenName]unseenB
 		} else if t != nil || !config.Demanded(cfg) {
 			continue
 		}
-		schema, hidden, err := d.Hidden(ctx, v.Session(), n.Schema, n.Name)
+		schema, hidden, err := d.Hidden(ctx, v.Own(), n.Schema, n.Name)
 		if err != nil {
 			return nil, err
 		} else if !hidden {
@@ -105,14 +105,14 @@ func (l *schemaLoader) checkHiddenBases(ctx context.Context) (problems []config.
 		sc.lookAgain()
 		t := &rewrite.Table{Schema: base.schema, Name: cfg.Table}
 		t.Counter = heldCounter(base.schema, s.slotTableOf(cfg, t))
-		views, err := dialect.Views(ctx, s.Dialect, v.Session(), dialect.Viewed{Table: t, Routines: routinesOf(cfg)})
+		views, err := dialect.Views(ctx, s.Dialect, v.Own(), dialect.Viewed{Table: t, Routines: routinesOf(cfg)})
 		if err != nil {
 			return nil, err
 		}
 		if len(views) == 0 && len(cfg.Routines) == 0 {
 			continue
 		}
-		rights, err := d.SlotRights(ctx, v.Session(), []dialect.SlotTable{{Base: t, Views: append(views, cfg.Routines...)}})
+		rights, err := d.SlotRights(ctx, v.Own(), []dialect.SlotTable{{Base: t, Views: append(views, cfg.Routines...)}})
 		if err != nil {
 			return nil, err
 		}

@@ -110,7 +110,7 @@ func (c *Catalog) homeOf(ctx context.Context, v *View) (string, error) {
 	if _, own := c.Dialect.(dialect.OwnSettings); own && home != "" {
 		return home, nil
 	}
-	home, err := c.Dialect.Namespace(ctx, v.Session())
+	home, err := c.Dialect.Namespace(ctx, v.Own())
 	if err == nil {
 		c.mu.Lock()
 		c.Home.namespace = home

@@ -25,7 +25,7 @@ func (v *View) learnMovers(ctx context.Context) error {
 	if !ok {
 		return nil
 	}
-	names, err := d.Movers(ctx, v.Session())
+	names, err := d.Movers(ctx, v.Own())
 	if err != nil {
 		return err
 	}

@@ -126,7 +126,7 @@ func (v *View) prefetchHeld(ctx context.Context, tables []CheckedTable) error {
 	}
 	held := map[string]bool{}
 	for part := range slices.Chunk(queries, maxTogether) {
-		rows, err := v.Session().Query(ctx, strings.Join(part, " UNION ALL "))
+		rows, err := v.Own().Query(ctx, strings.Join(part, " UNION ALL "))
 		if err != nil {
 			return err
 		}
@@ -151,7 +151,7 @@ func (p *prefetched) read(ctx context.Context, d dialect.Describer, c *View, nam
 	if len(names) == 0 {
 		return nil
 	}
-	tables, err := d.Describe(ctx, c.Session(), names, c.temporary())
+	tables, err := d.Describe(ctx, c.Own(), names, c.temporary())
 	if err != nil {
 		return err
 	}
@@ -179,7 +179,7 @@ func (v *View) Look(ctx context.Context) func(schema, name string) (*rewrite.Tab
 		if t, known := v.prefetched.table(n); known {
 			return t, nil
 		}
-		tables, err := v.Catalog.Dialect.Describe(ctx, v.Session(), []dialect.WrittenName{n}, v.temporary())
+		tables, err := v.Catalog.Dialect.Describe(ctx, v.Own(), []dialect.WrittenName{n}, v.temporary())
 		if err != nil {
 			return nil, err
 		}
@@ -201,7 +201,7 @@ func (c *Catalog) viewsOver(
 	v *View,
 	tables []dialect.Viewed,
 ) (map[dialect.WrittenName][]string, error) {
-	near, err := d.ViewsOver(ctx, v.Session(), tables, dialect.TheirDatabases)
+	near, err := d.ViewsOver(ctx, v.Own(), tables, dialect.TheirDatabases)
 	if err != nil {
 		return nil, err
 	}
@@ -213,7 +213,7 @@ func (c *Catalog) viewsOver(
 		out[dialect.WrittenName{Schema: t.Schema, Name: t.Name}] = near[i]
 	}
 	if far == nil {
-		all, err := d.ViewsOver(ctx, v.Session(), tables, dialect.AllDatabases)
+		all, err := d.ViewsOver(ctx, v.Own(), tables, dialect.AllDatabases)
 		if err != nil {
 			return nil, err
 		}
@@ -243,7 +243,7 @@ func (v *View) viewsOver(ctx context.Context, t *rewrite.Table) ([]string, error
 			return views, nil
 		}
 	}
-	return dialect.Views(ctx, v.Catalog.Dialect, v.Session(), viewed(t))
+	return dialect.Views(ctx, v.Catalog.Dialect, v.Own(), viewed(t))
 }
 
 // viewName parses the name of a view in the configuration.

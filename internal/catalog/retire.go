@@ -81,7 +81,7 @@ func HeldOf(ctx context.Context, v *View, t *rewrite.Table, columns []string) ([
 	for i, c := range columns {
 		counts[i] = "COUNT(CASE WHEN " + d.Quote(c) + " <> 0 THEN 1 END)"
 	}
-	rows, err := v.Session().Query(ctx, "SELECT "+strings.Join(counts, ", ")+" FROM "+rewrite.SlotSource(d, t, columns...)+" AS slotsql_s")
+	rows, err := v.Own().Query(ctx, "SELECT "+strings.Join(counts, ", ")+" FROM "+rewrite.SlotSource(d, t, columns...)+" AS slotsql_s")
 	held := make([]bool, len(columns))
 	if err != nil || len(rows) == 0 {
 		return held, err

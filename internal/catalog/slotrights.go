@@ -32,7 +32,7 @@ func (v *View) slotRights(ctx context.Context, tables []CheckedTable) (map[*rewr
 			return nil, err
 		}
 		if slots == nil {
-			_, hidden, err := d.Hidden(ctx, v.Session(), t.Table.Counter.SlotTable.Schema, t.Table.Counter.SlotTable.Name)
+			_, hidden, err := d.Hidden(ctx, v.Own(), t.Table.Counter.SlotTable.Schema, t.Table.Counter.SlotTable.Name)
 			if err != nil {
 				return nil, err
 			} else if !hidden {
@@ -48,7 +48,7 @@ func (v *View) slotRights(ctx context.Context, tables []CheckedTable) (map[*rewr
 	if len(asked) == 0 {
 		return nil, nil
 	}
-	rights, err := d.SlotRights(ctx, v.Session(), asked)
+	rights, err := d.SlotRights(ctx, v.Own(), asked)
 	if err != nil {
 		return nil, err
 	}

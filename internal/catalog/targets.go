@@ -27,7 +27,7 @@ func (v *View) learnTargets(ctx context.Context, of func(cfg *config.TableConfig
 	if len(asked) == 0 {
 		return nil
 	}
-	return d.Targets(ctx, v.Session(), asked)
+	return d.Targets(ctx, v.Own(), asked)
 }
 
 // lookTargets is how often foreign keys to counters are looked for again. The marks of a table do
@@ -60,7 +60,7 @@ func (c *Catalog) sameTargets(ctx context.Context, v *View) (bool, error) {
 	if len(now) == 0 {
 		return true, nil
 	}
-	if err := d.Targets(ctx, v.Session(), now); err != nil {
+	if err := d.Targets(ctx, v.Own(), now); err != nil {
 		return false, err
 	}
 	return slices.EqualFunc(known, now, func(a, b *rewrite.Table) bool {

@@ -74,7 +74,7 @@ func holdsAnything(ctx context.Context, v *View, slots *rewrite.Table) (bool, er
 	if len(conds) == 0 {
 		conds = []string{"1 = 1"}
 	}
-	rows, err := v.Session().Query(
+	rows, err := v.Own().Query(
 		ctx,
 		"SELECT 1 FROM "+d.Quote(slots.Schema)+"."+d.Quote(slots.Name)+" WHERE "+strings.Join(conds, " OR ")+" LIMIT 1",
 	)

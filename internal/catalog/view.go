@@ -61,7 +61,7 @@ func OpenView(ctx context.Context, c *Catalog) (*View, error) {
 		return nil, err
 	}
 	v := NewOwnView(ctx, c, raw)
-	if _, err := c.Dialect.Namespace(ctx, v.Session()); err != nil { // refuses sessions it cannot serve
+	if _, err := c.Dialect.Namespace(ctx, v.Own()); err != nil { // refuses sessions it cannot serve
 		_ = raw.Close()
 		return nil, err
 	}

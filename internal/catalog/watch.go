@@ -124,7 +124,7 @@ func (c *Catalog) readWithMarks(ctx context.Context, v *View, how loading, load 
 	names := c.writtenNames()
 	for tries := 1; ; tries++ {
 		began := clock()
-		got, err := d.Marks(ctx, v.Session(), names)
+		got, err := d.Marks(ctx, v.Own(), names)
 		if err != nil {
 			return nil, err
 		}
@@ -197,13 +197,13 @@ func (c *Catalog) compare(ctx context.Context, v *View, differs func()) error {
 		c.Watch.lookedAt(began) // the next reading takes marks
 		return nil
 	}
-	glance, err := d.Glance(ctx, v.Session(), names, want)
+	glance, err := d.Glance(ctx, v.Session(), names, want) // kept prepared by the parent
 	if err != nil {
 		return err
 	}
 	same := c.Watch.still(glance, c.awaiting())
 	if !same {
-		got, err := d.Marks(ctx, v.Session(), names)
+		got, err := d.Marks(ctx, v.Own(), names)
 		if err != nil {
 			return err
 		}

@@ -15,6 +15,7 @@ type Engine struct {
 	refers  dialect.ReferenceErrorClassifier
 	Watcher dialect.TxWatcher
 	args    dialect.ArgRewriter
+	limits  dialect.LimitLifter
 
 	Snapshots dialect.SnapshotIsolation // nil if no level checks changes against a snapshot
 	// SessionLevel reports whether Snapshots returns the level of the session, which may differ
@@ -30,6 +31,7 @@ func EngineOf(d dialect.Dialect) Engine {
 	e.refers, _ = d.(dialect.ReferenceErrorClassifier)
 	e.Watcher, _ = d.(dialect.TxWatcher)
 	e.args, _ = d.(dialect.ArgRewriter)
+	e.limits, _ = d.(dialect.LimitLifter)
 	e.Snapshots, _ = d.(dialect.SnapshotIsolation)
 	if s, ok := d.(dialect.SelectiveSnapshots); ok {
 		e.Snapshots, e.SessionLevel = s.Snapshots(), true

@@ -3,6 +3,8 @@ package link
 import (
 	"context"
 	"errors"
+
+	"github.com/slotsql/slotsql/dialect"
 )
 
 // Migrate runs the DDL of a slot table. The statements may be repeated, and run by many processes
@@ -19,8 +21,16 @@ func (c *Conn) Migrate(ctx context.Context, ddl []string) error {
 		}
 	}
 	return c.InOwnTx(ctx, func() error {
+		if l := c.Engine.limits; l != nil && c.Tx.Own() {
+			if err := c.Session().Exec(ctx, l.LiftLimits()); err != nil {
+				return err
+			}
+		}
 		for _, q := range ddl {
-			if err := c.Discard(ctx, q, nil); err != nil {
+			if d, ok := c.DB.Dialect.(dialect.StatementLimited); ok {
+				q = d.WithoutLimits(q)
+			}
+			if err := c.Own().Exec(ctx, q); err != nil {
 				return err
 			}
 		}

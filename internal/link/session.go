@@ -34,8 +34,8 @@ func (s *Session) query(ctx context.Context, sql string, args []any) ([][]any, e
 	if len(args) > 0 && s.Tx.KeepsLocks() && s.Drain.Begin() { // for a transaction that the preparation may lose
 		defer s.Drain.End()
 	}
-	if d, ok := s.DB.Dialect.(dialect.RowLimited); ok {
-		sql = d.AllRows(sql)
+	if d, ok := s.DB.Dialect.(dialect.StatementLimited); ok {
+		sql = d.WithoutLimits(sql)
 	}
 	rows, err := (*Conn)(s).ParentQuery(ctx, sql, NamedValues(args))
 	if err != nil {

@@ -77,16 +77,16 @@ func (r *Run) move(ctx context.Context, p *rewrite.Portion, share int, at slots.
 	if !ok {
 		return 0, "", errNoSide
 	}
-	connected, begin, commit, rollback := m.Moving()
-	c, _, err := s.sides.movers.take(ctx, func(ctx context.Context) (*Conn, error) { return s.openSide(ctx, connected) })
+	tx := m.Moving()
+	c, _, err := s.sides.movers.take(ctx, func(ctx context.Context) (*Conn, error) { return s.openSide(ctx, tx.Connected) })
 	if err != nil {
 		return 0, "", err
 	}
-	size, place, err = r.moveOn(ctx, c, p, share, at, begin)
+	size, place, err = r.moveOn(ctx, c, p, share, at, tx.Begin)
 	if err == nil {
-		end := commit
+		end := tx.Commit
 		if size == 0 {
-			end = rollback
+			end = tx.Rollback
 		}
 		err = c.Session().ExecAll(ctx, end)
 	}

@@ -52,14 +52,14 @@ func (c *Conn) renewLease(ctx context.Context) {
 // there is none.
 func (c *Conn) leasePart(ctx context.Context, l dialect.Leaser, part int) (int, error) {
 	take := func(part int) (bool, error) {
-		return l.Lease(ctx, c.Session(), slots.PartName(part), c.node.Range.Holder, slots.LeaseSeconds)
+		return l.Lease(ctx, c.Own(), slots.PartName(part), c.node.Range.Holder, slots.LeaseSeconds)
 	}
 	if part >= 0 {
 		if held, err := take(part); held || err != nil {
 			return part, err
 		}
 	}
-	others, err := l.Leased(ctx, c.Session())
+	others, err := l.Leased(ctx, c.Own())
 	if err != nil {
 		return -1, err
 	}

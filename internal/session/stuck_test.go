@@ -57,7 +57,9 @@ type sideDialect struct {
 	dialect.SlotNamer
 }
 
-func (sideDialect) Leasing() []string { return []string{"SET lock_timeout"} }
+func (sideDialect) Leasing() dialect.SideTx {
+	return dialect.SideTx{Connected: []string{"SET lock_timeout"}}
+}
 
 func (sideDialect) Observer() (connected, begin, end []string) {
 	return nil, []string{"BEGIN"}, []string{"COMMIT"}

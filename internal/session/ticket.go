@@ -189,22 +189,41 @@ func (r *Run) leaseAside(ctx context.Context, l *slots.Lease) *block {
 // leaseOnSide is leaseAside, but may return later than the end of ctx.
 func (r *Run) leaseOnSide(ctx context.Context, d dialect.TicketLeaser, l *slots.Lease) *block {
 	s := r.conn.Shared
-	side := s.sides.tickets.side
-	c, err := side.takeNow(ctx, func(ctx context.Context) (*Conn, error) { return s.openSide(ctx, d.Leasing()) })
+	side, tx := s.sides.tickets.side, d.Leasing()
+	c, err := side.takeNow(ctx, func(ctx context.Context) (*Conn, error) { return s.openSide(ctx, tx.Connected) })
 	if err != nil {
 		l.Fail(true)
 		return nil
 	}
-	b, err := r.leaseOn(ctx, c, l)
+	b, err := r.leaseInTxOf(ctx, c, tx, l)
 	if err != nil {
 		s.warnAside(ctx, "a block of numbers could not be leased, so they are drawn from the row itself", err)
 	}
-	if err == nil || c.Engine.NotApplied(err) || c.Engine.LockTimeout(err) {
+	usable := err == nil || c.Engine.NotApplied(err) || c.Engine.LockTimeout(err)
+	if usable && b == nil {
+		usable = c.Session().ExecAll(ctx, tx.Rollback) == nil
+	}
+	if usable {
 		side.keep(c)
 	} else {
 		side.drop(c)
 	}
 	return b
+}
+
+// leaseInTxOf runs a lease in a transaction of a side connection, which is left open if it returns no block.
+func (r *Run) leaseInTxOf(ctx context.Context, c *Conn, tx dialect.SideTx, l *slots.Lease) (b *block, err error) {
+	if _, err = c.inOneTrip(ctx, statements(tx.Begin, "", nil, nil)); err == nil {
+		b, err = r.leaseOn(ctx, c, l)
+	}
+	if b != nil {
+		err = c.Session().ExecAll(ctx, tx.Commit)
+	}
+	if err != nil {
+		l.Fail(true) // of a commit that fails it is not known whether the numbers have been leased
+		return nil, err
+	}
+	return b, nil
 }
 
 // block is what a lease has returned.
