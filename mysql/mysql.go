@@ -117,8 +117,15 @@ func (Engine) NotApplied(err error) bool { return number(err) != 0 && number(err
 // autocommit may get them as well, the latter at SERIALIZABLE.
 func (e Engine) Conflict(err error) bool { return e.TxEnded(err) }
 
-// LockTimeout recognises that innodb_lock_wait_timeout has expired.
-func (Engine) LockTimeout(err error) bool { return number(err) == 1205 }
+// LockTimeout recognises that innodb_lock_wait_timeout has expired, or the time that a statement may take:
+// MariaDB's max_statement_time, and max_execution_time, which MySQL applies to queries.
+func (Engine) LockTimeout(err error) bool {
+	switch number(err) {
+	case 1205, 1969, 3024:
+		return true
+	}
+	return false
+}
 
 // Retryable recognises deadlocks, locks that were not granted, and a COMMIT of a
 // transaction that a deadlock has rolled back (1180, MariaDB).

@@ -24,6 +24,8 @@ func TestOutcomes(t *testing.T) {
 		"newer, MySQL":         {err: answer(1020), notApplied: true},
 		"newer than snapshot":  {err: answer(1020), notApplied: true, conflict: true, mariaDB: true},
 		"lock wait":            {err: answer(1205), notApplied: true, waited: true},
+		"statement time":       {err: answer(1969), notApplied: true, waited: true},
+		"execution time":       {err: answer(3024), notApplied: true, waited: true},
 		"node not ready":       {err: answer(1047), notApplied: true},
 		"error during commit":  {err: answer(1180)},
 		"connection lost":      {err: mysql.ErrInvalidConn},
