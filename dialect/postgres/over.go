@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"context"
 	"database/sql/driver"
 	"strings"
 
@@ -54,6 +55,14 @@ type Over struct {
 	*Dialect
 	Fault func(error) (f Fault, ok bool)
 	Error func(Fault) error // makes an error of the parent's type; nil: a Fault is one
+}
+
+// InTransaction is that of the Dialect, for errors that Fault reads.
+func (o Over) InTransaction(ctx context.Context, s dialect.Session) (bool, error) {
+	return inTransaction(ctx, s, func(err error) (string, bool) {
+		f, ok := o.Fault(err)
+		return f.Code, ok
+	})
 }
 
 // SchemaChanged recognises undefined tables and columns, and prepared

@@ -1,7 +1,9 @@
 package postgres_test
 
 import (
+	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/slotsql/slotsql/dialect/postgres"
@@ -64,5 +66,37 @@ func TestNotApplied(t *testing.T) {
 	}
 	if over.NotApplied(errors.New("another")) {
 		t.Error("an error of another type is not applied")
+	}
+}
+
+// bareError is an error of a driver whose errors have no method SQLState, as those of lib/pq before 1.10.6.
+type bareError string
+
+func (e bareError) Error() string { return "pq: " + string(e) }
+
+// failing is a session whose statements fail.
+type failing struct{ err error }
+
+func (s failing) Query(context.Context, string, ...any) ([][]any, error) { return nil, s.err }
+func (s failing) Exec(context.Context, string, ...any) error             { return s.err }
+
+// Whether a session is in a transaction is read from the server's error by Fault, and by nothing else.
+func TestInTransaction(t *testing.T) {
+	t.Parallel()
+	by := postgres.Over{Dialect: postgres.New(), Fault: func(err error) (f postgres.Fault, ok bool) {
+		var e bareError
+		ok = errors.As(err, &e)
+		return postgres.Fault{Code: string(e)}, ok
+	}}
+	for code, want := range map[string]bool{"25P01": false, "25P02": true} {
+		if open, err := by.InTransaction(t.Context(), failing{bareError(code)}); open != want || err != nil {
+			t.Errorf("after %s a transaction is open: %v, %v", code, open, err)
+		}
+	}
+	if _, err := by.InTransaction(t.Context(), failing{bareError("53300")}); err != bareError("53300") {
+		t.Errorf("another error is not reported as it is: %v", err)
+	}
+	if _, err := by.InTransaction(t.Context(), failing{errors.New("hidden")}); err == nil || !strings.Contains(err.Error(), "Fault") {
+		t.Errorf("the error does not say what to do: %v", err)
 	}
 }

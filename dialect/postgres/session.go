@@ -45,25 +45,32 @@ func (*Dialect) OneState() (begin, end []string) {
 // InTransaction tries to set a savepoint, which only works in a transaction
 // block. The driver's own transaction status is cheaper where it is known.
 func (d *Dialect) InTransaction(ctx context.Context, s dialect.Session) (bool, error) {
+	return inTransaction(ctx, s, func(err error) (string, bool) {
+		var state interface{ SQLState() string }
+		if errors.As(err, &state) {
+			return state.SQLState(), true
+		}
+		return "", false
+	})
+}
+
+// inTransaction is InTransaction with a function that reads the SQLSTATE of the parent's errors.
+func inTransaction(ctx context.Context, s dialect.Session, code func(error) (string, bool)) (bool, error) {
 	err := s.Exec(ctx, "SAVEPOINT slotsql_probe")
 	if err == nil {
 		return true, s.Exec(ctx, "RELEASE SAVEPOINT slotsql_probe")
 	}
-	var state interface{ SQLState() string }
-	if errors.As(err, &state) {
-		switch state.SQLState() {
-		case "25P01": // no_active_sql_transaction
-			return false, nil
-		case "25P02": // in_failed_sql_transaction
-			return true, nil
-		}
+	state, known := code(err)
+	switch {
+	case state == "25P01": // no_active_sql_transaction
+		return false, nil
+	case state == "25P02": // in_failed_sql_transaction
+		return true, nil
+	case known, ctx.Err() != nil, errors.Is(err, driver.ErrBadConn):
 		return false, err
 	}
-	if ctx.Err() != nil || errors.Is(err, driver.ErrBadConn) {
-		return false, err
-	}
-	return false, fmt.Errorf("slotsql: cannot tell whether a session is in a transaction: a wrapper around the parent driver hides "+
-		"the parent's connection and the types of its errors: give its connection a method Unwrap() driver.Conn, or wrap errors with %%w: %w", err)
+	return false, fmt.Errorf("slotsql: cannot tell whether a session is in a transaction: the SQLSTATE of the parent driver's error cannot be read: "+
+		"give postgres.Over a Fault that reads it; if a wrapper hides the driver, have it wrap errors with %%w, or give its connection a method Unwrap() driver.Conn: %w", err)
 }
 
 // IsolationQuery asks for the isolation level of the transaction that is open; it
