@@ -1,6 +1,11 @@
 package rewrite
 
-import "github.com/slotsql/slotsql/rewrite/lex"
+import (
+	"slices"
+	"strings"
+
+	"github.com/slotsql/slotsql/rewrite/lex"
+)
 
 // multi plans several statements in one call. When every one of them runs as it
 // is, so does the whole; otherwise they are run one by one.
@@ -9,14 +14,14 @@ func (pl *Planner) multi(sql string, tokens []lex.Token, spans []lex.Span) (*Pla
 	asIs, base := true, 0
 	missing := &MissingError{}
 	for _, sp := range spans {
-		part := sql[sp.Start:sp.End]
+		part, numbers := renumbered(pl.Dialect, sql[sp.Start:sp.End])
 		plan, err := pl.Plan(part)
 		if m, ok := err.(*MissingError); ok {
 			missing.Names = append(missing.Names, m.Names...)
 			continue
 		}
 		src := newSource(pl.Dialect.LexRules(), part)
-		pt := Part{Plan: plan, SQL: part, ArgBase: base, Params: src.inputs()}
+		pt := Part{Plan: plan, SQL: part, ArgBase: base, Params: src.inputs(), Numbers: numbers}
 		for _, e := range lex.TxEvents(pl.Dialect.LexRules(), part) {
 			pt.TxBegin, pt.TxEnd = e.Kind == lex.TxBegins, e.Kind == lex.TxEnds
 		}
@@ -51,6 +56,26 @@ func (pl *Planner) multi(sql string, tokens []lex.Token, spans []lex.Span) (*Pla
 		}
 	}
 	return out, nil
+}
+
+// renumbered numbers the placeholders of one of several statements from 1 again, and returns the numbers that they had in the
+// call: $3 is the third argument of the call, whichever statement it is in. It leaves placeholders without numbers alone.
+func renumbered(d Dialect, part string) (string, []int) {
+	if !d.LexRules().DollarParam || strings.IndexByte(part, '$') < 0 {
+		return part, nil
+	}
+	src := newSource(d.LexRules(), part)
+	var numbers []int
+	var edits []edit
+	for _, p := range src.params {
+		n := slices.Index(numbers, p.arg.Index+1) + 1
+		if n == 0 {
+			numbers = append(numbers, p.arg.Index+1)
+			n = len(numbers)
+		}
+		edits = append(edits, edit{Span: p.Span, sql: d.Placeholder(n)})
+	}
+	return src.apply(edits), numbers
 }
 
 // changesReading reports whether a part may change the rules by which the parts

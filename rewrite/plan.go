@@ -354,7 +354,10 @@ const (
 // Part is one statement of a Multi.
 type Part struct {
 	Plan *Plan
-	SQL  string // as the application wrote it
+	SQL  string // as the application wrote it, but for the numbers of placeholders
+	// Numbers are the numbers in the call of the arguments that the part takes, where placeholders have numbers ($1).
+	// Where they have none, they are those from ArgBase on.
+	Numbers []int
 	// ArgBase is the number of positional placeholders before this part.
 	ArgBase int
 	// Params is the number of arguments that this part takes.

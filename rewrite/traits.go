@@ -245,8 +245,8 @@ type SessionRules struct {
 	// first one on.
 	ArgsRestart bool
 	// MultiProbe is two harmless statements, to be run first where
-	// the parent may refuse such calls. MultiProbeArg is one that
-	// takes an argument: the parent may refuse them with arguments only.
+	// the parent may refuse such calls. MultiProbeArg is for calls with
+	// arguments: in place of its ? come the placeholders of the call.
 	MultiProbe, MultiProbeArg string
 	// SlowParse: the parent parses SQL each time it runs, so that slotsql
 	// prepares its own.

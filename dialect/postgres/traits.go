@@ -27,8 +27,13 @@ func (*Dialect) Traits() rewrite.Traits {
 			SharedWith:  true,
 			GroupsByKey: true,
 		},
-		WriteRules:   rewrite.WriteRules{ChangeKeepsSlotless: true},
-		SessionRules: rewrite.SessionRules{MultiIsTx: true, StatementTriggers: true, ErrorAborts: true},
+		WriteRules: rewrite.WriteRules{ChangeKeepsSlotless: true},
+		SessionRules: rewrite.SessionRules{
+			MultiIsTx:         true,
+			MultiProbeArg:     "SELECT ?; SELECT 1",
+			StatementTriggers: true,
+			ErrorAborts:       true,
+		},
 	}
 }
 

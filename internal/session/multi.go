@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"slices"
+	"strings"
 
 	"github.com/slotsql/slotsql/internal/catalog"
 	"github.com/slotsql/slotsql/internal/link"
@@ -44,18 +45,37 @@ func (r *Run) execMulti(ctx context.Context) (answer, error) {
 	return answer{result: &out}, nil
 }
 
-// probeMulti asks a parent that may refuse several statements in one call whether it does.
+// probeMulti has the parent check what it checks of a call as a whole: it may refuse several statements, or the number of
+// their arguments. Two statements without any effect, with the placeholders and arguments of the call, stand in for it.
 func (r *Run) probeMulti(ctx context.Context) error {
 	traits := &r.conn.Shared.Traits
-	if traits.MultiProbe == "" {
+	probe := traits.MultiProbe
+	if len(r.call.args) > 0 {
+		probe = strings.Replace(traits.MultiProbeArg, "?", r.placeholders(), 1)
+	}
+	if probe == "" {
 		return nil
 	}
-	probe, args := traits.MultiProbe, r.call.args
-	if len(args) > 0 {
-		probe, args = traits.MultiProbeArg, args[:1]
-	}
-	_, err := r.conn.ParentExec(ctx, probe, args)
+	_, err := r.conn.ParentExec(ctx, probe, link.JoinArgs(r.call.options, r.call.args))
 	return err
+}
+
+// placeholders lists those of all parts; without any, a number.
+func (r *Run) placeholders() string {
+	var list []string
+	for _, part := range r.Plan.Parts {
+		for i := range part.Params {
+			n := part.ArgBase + i + 1
+			if part.Numbers != nil {
+				n = part.Numbers[i]
+			}
+			list = append(list, r.conn.Dialect().Placeholder(n))
+		}
+	}
+	if list == nil {
+		return "0"
+	}
+	return strings.Join(list, ", ")
 }
 
 // multiBlock is the transaction of a call of several statements. Where the engine runs such a text
@@ -126,10 +146,19 @@ func (r *Run) runPart(ctx context.Context, part rewrite.Part, planned *catalog.S
 	return c.newRun(p, direct{c}, call{args: args, options: r.call.options}).run(ctx)
 }
 
-// argsOf returns the arguments of a part: those that are its by position, numbered from 1 again
+// argsOf returns the arguments of a part: those of its numbers, or those that are its by position, numbered from 1 again
 // because some parents bind by number, and all named ones, which any part that has all of its own
 // may use (mattn/go-sqlite3).
 func argsOf(part rewrite.Part, all []driver.NamedValue) []driver.NamedValue {
+	if part.Numbers != nil {
+		var out []driver.NamedValue
+		for i, n := range part.Numbers {
+			if n <= len(all) { // else the parent reports what is missing
+				out = append(out, driver.NamedValue{Ordinal: i + 1, Value: all[n-1].Value})
+			}
+		}
+		return out
+	}
 	if part.ArgBase > len(all) {
 		return all
 	}
