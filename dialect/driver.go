@@ -31,8 +31,8 @@ type ErrorClassifier interface {
 	// single statement, because of other transactions, so that the same statement may
 	// succeed when it runs again.
 	Conflict(err error) bool
-	// LockTimeout reports whether a lock was not granted within the time that the server
-	// allows a statement.
+	// LockTimeout reports whether the time ran out that the server allows a statement, or
+	// allows it to wait for a lock.
 	LockTimeout(err error) bool
 	// Retryable reports whether one of slotsql's own transactions may succeed when it
 	// runs again: after a conflict, a serialization failure or a lock timeout.
@@ -136,6 +136,12 @@ type SelectiveTxWatcher interface {
 	TxWatcher
 	// Watches reports whether ConnInTransaction knows the connection.
 	Watches(driver.Conn) bool
+}
+
+// A BusyWatcher is a TxWatcher whose parent refuses a statement while the rows of a query are open on
+// the connection. slotsql then hands the statement to the parent as it is.
+type BusyWatcher interface {
+	ConnBusy(driver.Conn) bool
 }
 
 // An ArgRewriter separates arguments that are options of the parent driver, and

@@ -30,6 +30,7 @@ var (
 	_ slotdialect.ReferenceErrorClassifier = Engine{}
 	_ slotdialect.TxWatcher                = Engine{}
 	_ slotdialect.SelectiveTxWatcher       = Engine{}
+	_ slotdialect.BusyWatcher              = Engine{}
 	_ slotdialect.ArgRewriter              = Engine{}
 	_ slotdialect.ReadOnlyReader           = Engine{}
 	_ slotdialect.ReadOnlyWatcher          = Engine{}
@@ -94,6 +95,12 @@ func (Engine) Watches(c driver.Conn) bool {
 func (Engine) ConnInTransaction(c driver.Conn) bool {
 	p, ok := pgxConn(c)
 	return ok && p.PgConn().TxStatus() != 'I'
+}
+
+// ConnBusy reports whether rows of a query are open.
+func (Engine) ConnBusy(c driver.Conn) bool {
+	p, ok := pgxConn(c)
+	return ok && p.PgConn().IsBusy()
 }
 
 // ConnReadOnly reads what servers since version 14 report about the session's default and

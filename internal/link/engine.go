@@ -16,6 +16,7 @@ type Engine struct {
 	Watcher dialect.TxWatcher
 	args    dialect.ArgRewriter
 	limits  dialect.LimitLifter
+	busy    dialect.BusyWatcher
 
 	Snapshots dialect.SnapshotIsolation // nil if no level checks changes against a snapshot
 	// SessionLevel reports whether Snapshots returns the level of the session, which may differ
@@ -32,6 +33,7 @@ func EngineOf(d dialect.Dialect) Engine {
 	e.Watcher, _ = d.(dialect.TxWatcher)
 	e.args, _ = d.(dialect.ArgRewriter)
 	e.limits, _ = d.(dialect.LimitLifter)
+	e.busy, _ = d.(dialect.BusyWatcher)
 	e.Snapshots, _ = d.(dialect.SnapshotIsolation)
 	if s, ok := d.(dialect.SelectiveSnapshots); ok {
 		e.Snapshots, e.SessionLevel = s.Snapshots(), true

@@ -52,6 +52,10 @@ func (c *Conn) InTransaction(ctx context.Context) (bool, error) {
 	return open, nil
 }
 
+// Busy reports whether the parent is certain to refuse the next statement without sending it, because rows of a query are
+// open. The parent's own answer to the application's SQL is then right, and leaves the transaction as it is.
+func (c *Conn) Busy() bool { return c.Engine.busy != nil && c.Engine.busy.ConnBusy(c.Parent) }
+
 // MayBeInTransaction is InTransaction. If the engine cannot tell, it goes by what the session has
 // run.
 func (c *Conn) MayBeInTransaction(ctx context.Context) (bool, error) {

@@ -12,6 +12,9 @@ var _ driver.ExecerContext = (*Conn)(nil)
 
 // ExecContext implements driver.ExecerContext.
 func (c *Conn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	if e, ok := c.Parent.(driver.ExecerContext); ok && c.busy() {
+		return e.ExecContext(ctx, query, args)
+	}
 	query, args, options, err := c.Engine.RewriteArgs(ctx, c.Parent, query, args)
 	if err != nil {
 		return nil, err

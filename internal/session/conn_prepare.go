@@ -18,6 +18,9 @@ func (c *Conn) Prepare(query string) (driver.Stmt, error) {
 // PrepareContext implements driver.ConnPrepareContext. It plans the statement, so a statement that
 // is refused fails here.
 func (c *Conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
+	if p, ok := c.Parent.(driver.ConnPrepareContext); ok && c.busy() {
+		return p.PrepareContext(ctx, query)
+	}
 	p, err := c.Plan(ctx, query)
 	if err != nil {
 		return nil, err

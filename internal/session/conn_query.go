@@ -12,6 +12,9 @@ var _ driver.QueryerContext = (*Conn)(nil)
 
 // QueryContext implements driver.QueryerContext.
 func (c *Conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	if q, ok := c.Parent.(driver.QueryerContext); ok && c.busy() {
+		return q.QueryContext(ctx, query, args)
+	}
 	query, args, options, err := c.Engine.RewriteArgs(ctx, c.Parent, query, args)
 	if err != nil {
 		return nil, err
