@@ -11,9 +11,9 @@
 // planner. slotsql looks for each of them by a type assertion:
 //
 //   - Servers, sessions and DDL: ServerAware, ClusterAware, NamespaceAware, NamespaceMover, SessionAware,
-//     OwnSettings, StatementLimited, LimitLifter, BriefLocker, Widener, TriggerKeeper, InsertIDSetter,
+//     OwnSettings, StatementLimited, LimitLifter, BriefLocker, Yielder, Widener, TriggerKeeper, InsertIDSetter,
 //     TargetFinder, Pipeliner, ArgRewriter, ErrorClassifier and ReferenceErrorClassifier.
-//   - Transactions: TxWatcher, SelectiveTxWatcher, TxGuard, TxErrorClassifier,
+//   - Transactions: TxWatcher, SelectiveTxWatcher, BusyWatcher, TxGuard, TxErrorClassifier,
 //     SavepointErrorClassifier, CancelErrorClassifier, SlotNamer, ProofErrorClassifier, PortionMover and
 //     TicketLeaser.
 //   - Snapshots: SnapshotAware, SnapshotTeller, SnapshotIsolation,
@@ -147,6 +147,15 @@ type BriefLocker interface {
 	// each lock no longer than the given time. An engine that counts in seconds does not
 	// wait, or waits as briefly as it can.
 	Briefly(ddl []string, wait time.Duration) []string
+}
+
+// A Yielder is a Dialect of an engine where a statement that writes first takes locks that end with it, which a backup, say,
+// keeps from being granted while it waits for statements under way.
+type Yielder interface {
+	// Yielding changes a statement so that it fails, with an error that is LockTimeout and Retryable, rather than wait for
+	// such a lock, and returns within what time. It returns a statement that it cannot change as it is, with a negative
+	// time. Changing a statement twice is changing it once.
+	Yielding(sql string) (string, time.Duration)
 }
 
 // A Widener is a Dialect whose slot tables have a narrow type for the slot number unless

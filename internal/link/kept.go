@@ -43,6 +43,9 @@ func (p *Kept) get(ctx context.Context, c *Conn, key any, sql string) (*keptStmt
 	if p.stale {
 		p.Close()
 	}
+	if other := c.yieldingSQL(sql); other != sql {
+		key, sql = other, other
+	}
 	if k := p.stmts[key]; k != nil && k.Stmt != nil {
 		return k, nil
 	}

@@ -29,6 +29,7 @@ type Conn struct {
 	Broken bool // never to be used again: see Conn.Lost
 
 	timeouts int // lock timeouts in a row on a cluster, see Retry
+	yield    yielding
 }
 
 // ErrBroken is returned by every statement after the one in which the connection was lost, or in

@@ -10,6 +10,7 @@ import (
 
 // ParentExec runs one statement on the parent, prepared if the parent wants that.
 func (c *Conn) ParentExec(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	query = c.yieldingSQL(query)
 	if e, ok := c.Parent.(driver.ExecerContext); ok {
 		if res, err := e.ExecContext(ctx, query, args); err != driver.ErrSkip {
 			return res, err
@@ -59,6 +60,7 @@ func (c *Conn) QueryUnprepared(ctx context.Context, query string, args []driver.
 }
 
 func (c *Conn) queryUnprepared(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	query = c.yieldingSQL(query)
 	if q, ok := c.Parent.(driver.QueryerContext); ok {
 		return q.QueryContext(ctx, query, args)
 	}
@@ -99,6 +101,7 @@ func (c *Conn) ParentPrepare(ctx context.Context, query string) (driver.Stmt, er
 }
 
 func (c *Conn) prepareOnParent(ctx context.Context, query string) (driver.Stmt, error) {
+	query = c.yieldingSQL(query)
 	if p, ok := c.Parent.(driver.ConnPrepareContext); ok {
 		return p.PrepareContext(ctx, query)
 	}

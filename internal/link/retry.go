@@ -55,17 +55,26 @@ func (c *Conn) Retry(ctx context.Context, tries int, err error) bool {
 		most = MaxClusterTries
 	}
 	if tries <= 1 {
-		c.timeouts = 0
+		c.timeouts, c.yield.times = 0, 0
 	}
-	if err != nil && c.Engine.LockTimeout(err) {
+	refused, patience := c.yield.refused, maxPatience
+	switch c.yield.refused = false; {
+	case err == nil:
+		return false
+	case refused:
+		patience = refusedPause
+		if c.yield.times++; c.yield.times > maxRefused {
+			return false
+		}
+	case c.Engine.LockTimeout(err):
 		c.timeouts++
 	}
-	if err == nil || tries >= most || c.timeouts > maxTimeouts || !c.Deadlocked(err) {
+	if !refused && (tries-c.yield.times >= most || c.timeouts > maxTimeouts || !c.Deadlocked(err)) {
 		return false
 	}
 	if tries > 1 {
 		select {
-		case <-time.After(rand.N(min(time.Duration(tries)*2*time.Millisecond, maxPatience))):
+		case <-time.After(rand.N(min(time.Duration(tries)*2*time.Millisecond, patience))):
 		case <-ctx.Done():
 		}
 	}

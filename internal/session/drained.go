@@ -105,8 +105,10 @@ func (r *Run) drainAndRun(ctx context.Context) (a answer, err error) {
 	if err != nil {
 		return answer{}, err
 	}
+	r.conn.Yield()
 	missed, err := r.drain(ctx)
 	if err != nil {
+		r.conn.Insist(err)
 		r.cleanUp(ctx, err)
 		return answer{}, end(r.unapplied(err))
 	}
@@ -127,6 +129,7 @@ func (r *Run) drainAndRun(ctx context.Context) (a answer, err error) {
 		}
 		return n, r.unapplied(err)
 	})
+	r.conn.Insist(err)
 	if err == nil && stream {
 		return answer{rows: r.endingWith(ctx, a.rows, end)}, nil
 	}

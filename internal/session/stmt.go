@@ -103,6 +103,9 @@ func named(args []driver.Value) []driver.NamedValue {
 
 // ExecContext implements driver.StmtExecContext.
 func (s *stmt) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
+	if s.conn.busy() {
+		return link.StmtExec(ctx, s.parent, args)
+	}
 	r, err := s.plannedRun(ctx, args, false)
 	if err != nil {
 		return nil, err
@@ -115,6 +118,9 @@ func (s *stmt) ExecContext(ctx context.Context, args []driver.NamedValue) (drive
 
 // QueryContext implements driver.StmtQueryContext.
 func (s *stmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
+	if s.conn.busy() {
+		return link.StmtQuery(ctx, s.parent, args)
+	}
 	r, err := s.plannedRun(ctx, args, true)
 	if err != nil {
 		return nil, err
@@ -157,18 +163,29 @@ func (s *stmt) reprepare(ctx context.Context, p *rewrite.Plan) error {
 	return nil
 }
 
+// prepared returns the statement of the plan's SQL as it is sent now.
+func (s *stmt) prepared(ctx context.Context, p *rewrite.Plan) (driver.Stmt, error) {
+	if s.conn.Yields() {
+		return s.statements.Get(ctx, &s.conn.Conn, p.SQL, p.SQL)
+	}
+	err := s.reprepare(ctx, p)
+	return s.parent, err
+}
+
 func (s *stmt) execSQL(ctx context.Context, p *rewrite.Plan, c call) (driver.Result, error) {
-	if err := s.reprepare(ctx, p); err != nil {
+	st, err := s.prepared(ctx, p)
+	if err != nil {
 		return nil, err
 	}
-	return link.StmtExec(ctx, s.parent, link.JoinArgs(c.options, c.args))
+	return link.StmtExec(ctx, st, link.JoinArgs(c.options, c.args))
 }
 
 func (s *stmt) querySQL(ctx context.Context, p *rewrite.Plan, c call) (driver.Rows, error) {
-	if err := s.reprepare(ctx, p); err != nil {
+	st, err := s.prepared(ctx, p)
+	if err != nil {
 		return nil, err
 	}
-	return link.StmtQuery(ctx, s.parent, link.JoinArgs(c.options, c.args))
+	return link.StmtQuery(ctx, st, link.JoinArgs(c.options, c.args))
 }
 
 func (s *stmt) execBound(ctx context.Context, b *rewrite.Bound, sql string, args []driver.NamedValue) (driver.Result, error) {
