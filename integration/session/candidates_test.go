@@ -271,7 +271,7 @@ type beforeStatement struct {
 func (b *beforeStatement) ConnExecContext(
 	ctx context.Context, c driver.ExecerContext, query string, args []driver.NamedValue,
 ) (driver.Result, error) {
-	if query == b.statement && !b.done {
+	if strings.HasSuffix(query, b.statement) && !b.done { // in a drain it yields to a backup: SET STATEMENT ... FOR
 		b.done = true
 		b.do()
 	}
