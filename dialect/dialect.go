@@ -18,7 +18,7 @@
 //     TicketLeaser.
 //   - Snapshots: SnapshotAware, SnapshotTeller, SnapshotIsolation,
 //     SelectiveSnapshots and DirtyReader.
-//   - Read-only transactions: ReadOnlyDetector, ReadOnlyErrorClassifier, ReadOnlyReader and
+//   - Read-only transactions: ReadOnlyDetector, ReadOnlyAsker, ReadOnlyErrorClassifier, ReadOnlyReader and
 //     ReadOnlyWatcher.
 //   - Rights: RightsReader and QueryGuard.
 //   - Roll-up: Leaser, Fencer, PassNoter, WriterLocker and FoldErrorClassifier.

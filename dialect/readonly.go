@@ -14,6 +14,13 @@ type ReadOnlyDetector interface {
 	ReadOnly(err error) bool
 }
 
+// A ReadOnlyAsker is for an engine whose parent may close the connection on which a write was
+// refused (rejectReadOnly of go-sql-driver/mysql), so that slotsql asks before it writes for itself.
+type ReadOnlyAsker interface {
+	// AsksReadOnly reports whether the server, or the session, accepts no writes.
+	AsksReadOnly(ctx context.Context, s Session) (bool, error)
+}
+
 // A ReadOnlyErrorClassifier is for an engine where a transaction that may not write may
 // lock rows in share mode. The error of ReadOnly leaves the transaction as it was.
 type ReadOnlyErrorClassifier interface {

@@ -100,19 +100,19 @@ func (v *View) look(ctx context.Context) error {
 // createSlots creates the slot table of a table, and reports whether it is there. Its foreign key
 // needs a lock on the base table, and other sessions queue behind a statement that waits for one: in
 // a running program the lock is asked for briefly, and again soon.
-func (sc *Schema) createSlots(ctx context.Context, v *View, c CheckedTable, first bool) (created bool, err error) {
-	ddl := sc.Catalog.Dialect.CreateSlots(c.Table)
+func (l *schemaLoader) createSlots(ctx context.Context, c CheckedTable, first bool) (created bool, err error) {
+	sc, v := l.sc, l.view
+	run := v.MigrateBriefly
 	if first {
-		err = v.Migrate(ctx, ddl)
-	} else {
-		err = v.MigrateBriefly(ctx, ddl)
+		run = v.Migrate
 	}
+	created, err = l.migrate(ctx, run, sc.Catalog.Dialect.CreateSlots(c.Table))
 	if !first && err != nil && v.Engine.Retryable(err) && !v.Broken && ctx.Err() == nil {
 		sc.await(c.Config)
 		sc.fresh.review = time.Now().Add(lookAgain)
 		return false, nil
 	}
-	if err != nil {
+	if err != nil || !created {
 		return false, err
 	}
 	v.prefetched.forget(dialect.WrittenName{Schema: c.Table.Schema, Name: c.Table.Name})

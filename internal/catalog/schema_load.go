@@ -21,6 +21,8 @@ type schemaLoader struct {
 	unfit    []unfitTable
 	rights   map[*rewrite.Table]dialect.SlotRights // what the session's user lacks on the slot tables
 	problems []config.Problem
+
+	unwritable bool // slot tables cannot be created here
 }
 
 // unfitTable is a configured table that no longer fits its configuration.
@@ -162,6 +164,7 @@ func (l *schemaLoader) checkSlotTables(ctx context.Context, checked []CheckedTab
 		switch {
 		case err != nil:
 			return nil, err
+		case !found && l.unwritable:
 		case l.strict() && config.Demanded(c.Config):
 			l.problems, fitting = append(l.problems, problems...), append(fitting, c)
 			if err := l.checkContents(ctx, c); err != nil {

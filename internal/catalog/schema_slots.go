@@ -33,7 +33,7 @@ func (l *schemaLoader) makeSlots(ctx context.Context, checked []CheckedTable) er
 		if ddl = append(ddl, s.Dialect.CreateSlots(c.Table)...); s.Traits.OneWriter {
 			continue
 		}
-		if err := v.Migrate(ctx, ddl); err != nil {
+		if done, err := l.migrate(ctx, v.Migrate, ddl); err != nil || !done {
 			return err
 		}
 		ddl = nil
@@ -42,7 +42,7 @@ func (l *schemaLoader) makeSlots(ctx context.Context, checked []CheckedTable) er
 		return nil
 	}
 	if len(ddl) > 0 {
-		if err := v.Migrate(ctx, ddl); err != nil {
+		if done, err := l.migrate(ctx, v.Migrate, ddl); err != nil || !done {
 			return err
 		}
 	}
@@ -95,7 +95,10 @@ func (l *schemaLoader) slotTable(ctx context.Context, c CheckedTable) (found boo
 		}
 		if open {
 			sc.fresh.partial = true // it cannot be created in a transaction of the application
-		} else if created, err := sc.createSlots(ctx, l.view, c, strict); err != nil || !created {
+		} else if created, err := l.createSlots(ctx, c, strict); err != nil || !created {
+			if l.unwritable {
+				l.awaitWritable(ctx, c)
+			}
 			return false, nil, err
 		} else if slots, err = l.view.MadeSlots(ctx, c); err != nil {
 			return false, nil, err

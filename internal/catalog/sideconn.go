@@ -65,6 +65,17 @@ func (d *side) run(ctx context.Context, s *Catalog, f func(*View) error) error {
 	return err
 }
 
+// Beside runs f on the side connection, beside the statements of the application. It is not limited
+// by ctx, of which it keeps the values, but by patience and the end of the connector.
+func (c *Catalog) Beside(ctx context.Context, patience time.Duration, f func(context.Context, *View) error) error {
+	d := &c.Watch.Side
+	ctx, cancel := d.bounded(ctx, patience)
+	defer cancel()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.try(ctx, c, func(v *View) error { return f(ctx, v) })
+}
+
 func (d *side) try(ctx context.Context, s *Catalog, f func(*View) error) error {
 	for {
 		if ctx.Err() != nil {

@@ -2,8 +2,10 @@ package session
 
 import (
 	"context"
+	"database/sql/driver"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/slotsql/slotsql/dialect"
@@ -46,16 +48,24 @@ func (l *leasing) Lease(_ context.Context, _ dialect.Session, name, holder strin
 // and whatever else happens goes on with the slots it has.
 func TestLease(t *testing.T) {
 	t.Parallel()
+	synctest.Test(t, testLease)
+}
+
+func testLease(t *testing.T) {
 	l := &leasing{Engine: fake.Probing, held: map[string]string{}}
 	open := func() *Conn {
 		cfg, err := config.Parse([]byte("version: 1\ndefaults: {slots: 64, placement: connection}\ntables: {posts: {counters: {views: {}}}}\n"), "slotsql.yaml")
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := NewConn(t.Context(), New(l, cfg), &countConn{server: &countServer{}})
+		s := New(l, cfg)
+		s.OpensAside, s.Dial = true, func(context.Context) (driver.Conn, error) { return &countConn{server: &countServer{}}, nil }
+		t.Cleanup(s.Close)
+		c, err := NewConn(t.Context(), s, &countConn{server: &countServer{}})
 		if err != nil {
 			t.Fatal(err)
 		}
+		synctest.Wait() // for the lease, for which no connection waits
 		return c
 	}
 	const n = 64
@@ -72,6 +82,7 @@ func TestLease(t *testing.T) {
 		if err := c.ResetSession(t.Context()); err != nil {
 			t.Fatal(err)
 		}
+		synctest.Wait()
 	}
 	asks := l.asks
 	if err := conns[1].ResetSession(t.Context()); err != nil || l.asks != asks {

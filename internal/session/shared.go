@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"hash/maphash"
 	"sync"
 	"sync/atomic"
@@ -71,7 +72,7 @@ func NewFor(d dialect.Dialect, cfg *config.Config, tables []config.TableConfig) 
 		Made:      slots.Made{Wake: make(chan struct{}, 1), Journal: make(chan struct{}, 1)},
 	}
 	s.Hooks.NewNames = s.Untouched.Clear
-	s.Hooks.FirstRead = s.leases
+	s.Hooks.FirstRead = func(context.Context, *catalog.View) { s.placement.StartLeasing() }
 	return s
 }
 

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"errors"
 	"math/bits"
 	"time"
 
@@ -11,34 +12,59 @@ import (
 	"github.com/slotsql/slotsql/internal/slots"
 )
 
-// renewLease takes or renews the lease of the process's part of the slots, if that is due. It runs
-// on a connection that is about to be used, but on behalf of no statement: if it fails, the
-// process goes on with the slots that it has, and tries again later.
+// slotLeasePatience bounds the renewal of a lease.
+const slotLeasePatience = 10 * time.Second
+
+// renewLease has the lease of the process's part of the slots taken or renewed, if that is due: on
+// the side connection, because it is for no statement, and a refused write may end a connection
+// (rejectReadOnly). No statement waits for it. If it fails, the process goes on with the slots that
+// it has, and tries again later.
 func (c *Conn) renewLease(ctx context.Context) {
-	p := c.node.Range
+	p, s := c.node.Range, c.Shared
 	due := p.Due.Load()
-	if due == 0 || time.Now().UnixNano() < due || !c.AsConnected() {
+	if due == 0 || time.Now().UnixNano() < due || !s.OpensAside {
 		return
 	}
-	if !p.Due.CompareAndSwap(due, time.Now().Add(slots.LeaseRenewal).UnixNano()) {
-		return // another connection does it
+	l, ok := s.Dialect.(dialect.Leaser)
+	if !ok || !p.Due.CompareAndSwap(due, time.Now().Add(slots.LeaseRenewal).UnixNano()) {
+		return // or another connection does it
 	}
-	l, ok := c.Shared.Dialect.(dialect.Leaser)
-	if !ok {
-		return
+	n := c.node
+	go func() {
+		err := s.Beside(ctx, slotLeasePatience, func(ctx context.Context, v *catalog.View) error { return s.lease(ctx, l, v, n) })
+		if err != nil && !errors.Is(err, context.Canceled) { // or the connector is closed
+			s.warnAside(ctx, "a range of slots could not be leased, so other processes may use the same ones", err)
+		}
+	}()
+}
+
+// lease renews the lease of a node on a connection.
+func (s *Shared) lease(ctx context.Context, l dialect.Leaser, v *catalog.View, n *slots.Node) error {
+	if unwritable, err := v.Unwritable(ctx); err != nil || unwritable {
+		return err
 	}
+	p := n.Range
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
 	was := int(p.Part.Load())
-	part, err := c.leasePart(ctx, l, was)
-	for tries := 1; err != nil && tries < link.MaxTries && c.Engine.Conflict(err); tries++ {
-		part, err = c.leasePart(ctx, l, was) // another node of a cluster has taken one
+	part, err := leasePart(ctx, l, v, p.Holder, was)
+	if err != nil && v.Engine.SchemaChanged(err) {
+		if !s.Config.AutoMigrate() {
+			p.Due.Store(0) // there is no table
+			return nil
+		}
+		if err = v.Migrate(ctx, l.CreateLeases()); err == nil {
+			part, err = leasePart(ctx, l, v, p.Holder, was)
+		}
+	}
+	for tries := 1; err != nil && tries < link.MaxTries && v.Engine.Conflict(err); tries++ {
+		part, err = leasePart(ctx, l, v, p.Holder, was) // another node of a cluster has taken one
 	}
 	switch {
-	case err != nil && c.Engine.SchemaChanged(err):
-		p.Due.Store(0) // there is no table
+	case err != nil && v.ReadOnly(err):
+		return nil
 	case err != nil: // it is not known who has the part
-		c.Shared.warnAside(ctx, "a range of slots could not be leased, so other processes may use the same ones", err)
+		return err
 	case part != was && part >= 0:
 		p.First.Store(bits.Reverse32(uint32(part)))
 		p.Part.Store(int32(part))
@@ -46,20 +72,21 @@ func (c *Conn) renewLease(ctx context.Context) {
 		p.First.Store(slots.RandomFirst())
 		p.Part.Store(-1)
 	}
+	return nil
 }
 
 // leasePart extends the lease of a part, or takes the first part that is free. It returns -1 if
 // there is none.
-func (c *Conn) leasePart(ctx context.Context, l dialect.Leaser, part int) (int, error) {
+func leasePart(ctx context.Context, l dialect.Leaser, v *catalog.View, holder string, part int) (int, error) {
 	take := func(part int) (bool, error) {
-		return l.Lease(ctx, c.Own(), slots.PartName(part), c.node.Range.Holder, slots.LeaseSeconds)
+		return l.Lease(ctx, v.Own(), slots.PartName(part), holder, slots.LeaseSeconds)
 	}
 	if part >= 0 {
 		if held, err := take(part); held || err != nil {
 			return part, err
 		}
 	}
-	others, err := l.Leased(ctx, c.Own())
+	others, err := l.Leased(ctx, v.Own())
 	if err != nil {
 		return -1, err
 	}
@@ -74,21 +101,6 @@ func (c *Conn) leasePart(ctx context.Context, l dialect.Leaser, part int) (int, 
 		}
 	}
 	return -1, nil
-}
-
-// leases has leases taken from now on, in a table that exists or, if the configuration says so, is
-// created.
-func (s *Shared) leases(ctx context.Context, c *catalog.View) {
-	l, ok := s.Dialect.(dialect.Leaser)
-	if !ok {
-		return
-	}
-	if s.Config.AutoMigrate() {
-		if err := c.Migrate(ctx, l.CreateLeases()); err != nil {
-			s.warnAside(ctx, "the table of leases could not be created, so processes may use the same slots", err)
-		}
-	}
-	s.placement.StartLeasing()
 }
 
 // learnNode finds out which node the connection is on.
