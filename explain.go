@@ -25,8 +25,9 @@ import (
 //     written the same slot row before, and AgainLocked in a transaction on PostgreSQL.
 //   - Requires lists what arguments must be for the statement to run as an increment.
 //     Fallback tells what runs if they are not, or if the increment affects no row.
-//   - Rewritten is the SQL that is sent for the statement. Probe is sent first: it gives
-//     the result if none of its rows has slots. Whole runs instead of Rewritten if Estimate
+//   - Observed is the statement with one more column, which reports whether there are slots. It
+//     is sent first, and gives the result if there are none. Rewritten is the SQL that is sent
+//     otherwise. Whole runs instead of Rewritten if Estimate
 //     expects that many rows match, and one of Only if many do of all sources but one.
 //   - Proof runs in one round trip instead of a drain if the row has no slots. Confirm runs
 //     behind the statement as written, and shows that Proof is not needed.

@@ -22,6 +22,8 @@ import (
 //     shared a statement on the base row, and Slotted how many went to a slot.
 //   - Heated is how often a row became hot.
 //   - Tickets is how many numbers were drawn from leased blocks.
+//   - Observed is how many queries ran as written because there were no slots, and Exact
+//     how many in the way that is exact beside slots.
 //   - Examples are a few of the statements, with ? for literals and placeholders.
 type StatementStats = session.StatementStats
 

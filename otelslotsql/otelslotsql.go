@@ -49,6 +49,10 @@ var statements = []counter[slotsql.StatementStats]{
 		func(s *slotsql.StatementStats) uint64 { return s.Heated }},
 	{"tickets", "{number}", "Numbers that were drawn from leased blocks.",
 		func(s *slotsql.StatementStats) uint64 { return s.Tickets }},
+	{"observed", "{query}", "Queries that ran as written because there were no slots.",
+		func(s *slotsql.StatementStats) uint64 { return s.Observed }},
+	{"exact", "{query}", "Queries that ran in the way that is exact beside slots.",
+		func(s *slotsql.StatementStats) uint64 { return s.Exact }},
 }
 
 var rollUps = []counter[slotsql.RollUpStats]{

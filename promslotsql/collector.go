@@ -62,6 +62,10 @@ var statements = []metric[slotsql.StatementStats]{
 		func(s *slotsql.StatementStats) uint64 { return s.Heated }),
 	counter("tickets", "Numbers that were drawn from leased blocks.", kindLabels,
 		func(s *slotsql.StatementStats) uint64 { return s.Tickets }),
+	counter("observed", "Queries that ran as written because there were no slots.", kindLabels,
+		func(s *slotsql.StatementStats) uint64 { return s.Observed }),
+	counter("exact", "Queries that ran in the way that is exact beside slots.", kindLabels,
+		func(s *slotsql.StatementStats) uint64 { return s.Exact }),
 }
 
 var rollUps = []metric[slotsql.RollUpStats]{

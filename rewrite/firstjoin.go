@@ -38,7 +38,7 @@ func (c *candidates) joined() bool {
 		}
 	}
 	for _, s := range c.q.From {
-		if c.volatileSource(c.sc, s) != "" {
+		if (volatility{planning: c.planning}).source(c.sc, s) != "" {
 			return false
 		}
 	}

@@ -65,7 +65,7 @@ type Plan struct {
 	// Base is for PassThrough and AdditiveBase, and for the fallback of an Upsert: how
 	// the original SQL runs on the base table.
 	Base BasePlan
-	// Read is for class Read.
+	// Read is for class Read; its Observed also for class Drain.
 	Read ReadPlan
 	// Drain is for class Drain. Additive, AdditiveBase and Upsert have its tables: the
 	// fallback drains them if the increment affects no row, or an argument does not
@@ -126,12 +126,8 @@ type ReadPlan struct {
 	// expressions report other types than the plain column; nil elsewhere.
 	Types *TypesQuery
 
-	// Probe is a form of the original for a row without slots, or "", see probe.go. Held is the one for
-	// a transaction that has changed the row, and HeldKey the row's key.
-	// KeptProbe is Probe for a statement that recurs with other numbers, or nil.
-	Probe, Held string
-	HeldKey     []KeyValue
-	KeptProbe   *KeptProbe
+	// Observed is the form that runs first, in place of SQL, or of the drain of class Drain; nil if there is none.
+	Observed *Observed
 
 	// Estimate decides whether SQL names candidates in vain, or is nil.
 	Estimate *Estimate

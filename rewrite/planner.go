@@ -158,6 +158,7 @@ func (pl *Planner) single(sql string, tokens []lex.Token, spans []lex.Span) (*Pl
 	if plan.Drain.LockingRead != nil {
 		plan.Drain.LockingRead.SQL.same += sql[len(body):]
 	}
+	plan.Read.Observed.end(sql[len(body):])
 	if plan.Class != Drain && plan.Class != Refused {
 		plan = p.changedAll(plan, p.changedWithin)
 	}

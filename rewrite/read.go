@@ -104,7 +104,9 @@ func (p *planning) planSelect(st *Statement) *Plan {
 		func(r *reader) error { return r.query(nil, st.Select) })
 	switch {
 	case err != nil:
-		return p.drainSelect(st, tables, reasonOf(err))
+		plan := p.drainSelect(st, tables, reasonOf(err))
+		plan.Read.Observed = p.observed(st, tables, nil)
+		return plan
 	case r.found.locks && r.locksOnly():
 		return p.lockedRows(st, r.seen)
 	case r.found.locks:
@@ -120,11 +122,9 @@ func (p *planning) planSelect(st *Statement) *Plan {
 	}
 	plan := &Plan{Class: Read, Reason: r.reason, Tables: names(r.tables)}
 	plan.Read = ReadPlan{Stars: r.stars, Reprepare: r.found.merged}
+	plan.Read.Observed = p.observed(st, r.tables, r)
 	plan.Reason, plan.Read.Estimate = r.wholeForm()
 	plan.SQL, plan.Read.Args = r.written()
-	if plan.Reason == "" && plan.Read.Args == nil {
-		r.probe(st, &plan.Read)
-	}
 	if st.Kind == KindSelect && !st.Select.Into && p.d.Traits().TotalsChangeTypes {
 		if b := p.typesQuery(st.Select); b != nil {
 			// The reason is that of faster, or of what is derived.

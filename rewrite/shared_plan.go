@@ -29,8 +29,6 @@ var heads = []func(*Plan) *string{
 	func(p *Plan) *string { return &p.SQL },
 	func(p *Plan) *string { return &p.Reason },
 	func(p *Plan) *string { return &p.GroupReason },
-	func(p *Plan) *string { return &p.Read.Probe },
-	func(p *Plan) *string { return &p.Read.Held },
 }
 
 // maxTries bounds how often a statement is planned until no decision depends on a literal that is

@@ -1,6 +1,10 @@
 package rewrite
 
-import "github.com/slotsql/slotsql/rewrite/lex"
+import (
+	"slices"
+
+	"github.com/slotsql/slotsql/rewrite/lex"
+)
 
 // A View is a view, at whatever depth, over counter tables, or a routine that
 // the configuration says touches them. What it does is done inside the
@@ -60,6 +64,11 @@ func (p *planning) viewed() (tables []*Table, why string) {
 func (p *planning) planViewed(tables []*Table, why string) *Plan {
 	pl := p.drainAll(tables, why)
 	pl.Drain.ByView = !p.calls()
+	if pl.Drain.ByView && !slices.ContainsFunc(tables, func(t *Table) bool { return len(t.Counter.Options.Routines) > 0 }) && !p.src.namesOwn() {
+		if st, err := p.parse(p.src.sql); err == nil {
+			pl.Read.Observed = p.observed(st, tables, nil)
+		}
+	}
 	return pl
 }
 

@@ -50,14 +50,31 @@ func (p *planning) stable() *Stable {
 }
 
 // volatile says why an expression must be evaluated only once, or "".
-func (p *planning) volatile(sc *scope, e *Expr) string { return p.volatileBut(sc, e, nil) }
+func (p *planning) volatile(sc *scope, e *Expr) string { return volatility{planning: p}.expr(sc, e) }
 
 // volatileBut is volatile with further functions allowed.
 func (p *planning) volatileBut(sc *scope, e *Expr, also map[string]bool) string {
+	return volatility{planning: p, also: also}.expr(sc, e)
+}
+
+// volatileQuery is volatile of a query: it has to read tables, with stable expressions.
+func (p *planning) volatileQuery(sc *scope, q *Select) string {
+	return volatility{planning: p}.query(sc, q)
+}
+
+// volatility looks for what must be evaluated only once.
+type volatility struct {
+	*planning
+	also map[string]bool // functions that may be called twice
+	// sources reports whether queries may read other queries of the statement, views, and rows of functions.
+	sources bool
+}
+
+func (v volatility) expr(sc *scope, e *Expr) string {
 	if e == nil {
 		return ""
 	}
-	known := p.stable()
+	known := v.stable()
 	why := ""
 	e.Walk(func(x *Expr) bool {
 		if why != "" {
@@ -65,20 +82,20 @@ func (p *planning) volatileBut(sc *scope, e *Expr, also map[string]bool) string 
 		}
 		switch x.Kind {
 		case ColumnRef:
-			if len(x.Name) > 1 && p.d.Traits().WholeRow && !p.namesColumn(sc, x.Name) {
+			if len(x.Name) > 1 && v.d.Traits().WholeRow && !v.namesColumn(sc, x.Name) {
 				// A function of one row may be written as a column of it.
 				why = "names " + nameText(x.Name) + ", which may be a function"
 			}
 		case Excluded:
 			why = "names the row of an INSERT"
 		case Call:
-			if !known.Functions[x.Op] && !also[x.Op] {
+			if !known.Functions[x.Op] && !v.also[x.Op] {
 				why = "calls " + x.Op + "(), which may return another value or have a side effect each time it is called"
 			}
 		case Binary, Unary, Opaque:
-			why = p.volatileForm(known, x)
+			why = v.volatileForm(known, x)
 		case Subquery:
-			why = p.volatileQuery(sc, x.Query)
+			why = v.query(sc, x.Query)
 		}
 		return why == ""
 	})
@@ -137,20 +154,25 @@ func (p *planning) namesColumn(sc *scope, name []Ident) bool {
 	return false
 }
 
-// volatileQuery is volatile of a query: it has to read tables, with stable expressions.
-func (p *planning) volatileQuery(sc *scope, q *Select) string {
+func (v volatility) query(sc *scope, q *Select) string {
 	const form = "has a subquery of a form that slotsql does not analyze"
-	if q == nil || q.Lock || q.Into || len(q.With) > 0 || p.src.hasWord("TABLESAMPLE") {
+	if q == nil || q.Lock || q.Into || len(q.With) > 0 && !v.sources || v.src.hasWord("TABLESAMPLE") {
 		return form
 	}
-	for _, o := range q.Operands {
-		if why := p.volatileQuery(sc, o); why != "" {
+	sc = v.withScope(sc, q.With)
+	for _, c := range q.With {
+		if why := v.query(v.cteScope(sc, c), c.Select); why != "" {
 			return why
 		}
 	}
-	inner := p.newScope(sc, nil, q.From)
+	for _, o := range q.Operands {
+		if why := v.query(sc, o); why != "" {
+			return why
+		}
+	}
+	inner := v.newScope(sc, nil, q.From)
 	for _, s := range q.From {
-		if why := p.volatileSource(inner, s); why != "" {
+		if why := v.source(inner, s); why != "" {
 			return why
 		}
 	}
@@ -160,7 +182,7 @@ func (p *planning) volatileQuery(sc *scope, q *Select) string {
 	}
 	for _, list := range lists {
 		for _, e := range list {
-			if why := p.volatile(inner, e); why != "" {
+			if why := v.expr(inner, e); why != "" {
 				return why
 			}
 		}
@@ -168,23 +190,29 @@ func (p *planning) volatileQuery(sc *scope, q *Select) string {
 	return ""
 }
 
-func (p *planning) volatileSource(sc *scope, s *Source) string {
+func (v volatility) source(sc *scope, s *Source) string {
 	switch {
 	case s == nil:
 		return ""
 	case s.Left != nil || s.Right != nil:
 		for _, side := range []*Source{s.Left, s.Right} {
-			if why := p.volatileSource(sc, side); why != "" {
+			if why := v.source(sc, side); why != "" {
 				return why
 			}
 		}
-		return p.volatile(sc, s.On)
+		return v.expr(sc, s.On)
+	case s.Select != nil && s.Lateral && v.sources:
+		return v.query(sc, s.Select)
 	case s.Select != nil:
-		return p.volatileQuery(sc.parent, s.Select)
-	case len(s.Name) == 0 || p.findCTE(sc, s.Name) != nil:
+		return v.query(sc.parent, s.Select)
+	case s.Func != nil && v.sources:
+		return v.expr(sc, s.Func)
+	case len(s.Name) > 0 && v.sources && v.findCTE(sc, s.Name) != nil:
+		return ""
+	case len(s.Name) == 0 || v.findCTE(sc, s.Name) != nil:
 		return "has a subquery of something other than a table"
 	}
-	if t, known := p.lookup(s.Name); known && (t == nil || t.IsView || t.Triggers.Ruled) {
+	if t, known := v.lookup(s.Name); known && (t == nil || t.IsView && !v.sources || t.Triggers.Ruled) {
 		return "has a subquery of " + nameText(s.Name) + ", which may call functions"
 	}
 	return ""

@@ -37,14 +37,14 @@ func (d *Dialect) Proof(t *rewrite.Table, s rewrite.Scope) rewrite.ProofSQL {
 	return rewrite.ProofSQL{Holds: holds + " = 18446744073709551615"}
 }
 
-var _ rewrite.ProbingDialect = (*Dialect)(nil)
+var _ rewrite.ObservingDialect = (*Dialect)(nil)
 
-// HasSlots implements rewrite.ProbingDialect.
+// HasSlots implements rewrite.ObservingDialect.
 func (d *Dialect) HasSlots(t *rewrite.Table, qualifier string) string {
 	return "EXISTS (SELECT 1 FROM " + slotsOf(t, qualifier, t.Counter.Counters) + ")"
 }
 
-// Bare implements rewrite.ProbingDialect.
+// Bare implements rewrite.ObservingDialect.
 func (d *Dialect) Bare(t *rewrite.Table, qualifier string) string {
 	return "IF(" + d.HasSlots(t, qualifier) + ", NULL, " + here + ")"
 }

@@ -23,11 +23,12 @@ var (
 // rules than the default ones, or keep slotsql's own statements from running as
 // they are written. The zero value is the default of all of them.
 type settings struct {
-	lexRules *lex.Rules // nil: the default one
-	modes    []string   // of sql_mode, those that change how statements are read
-	foreign  string     // the character set of statements, where it is not UTF-8
-	dirty    bool       // tx_isolation is READ UNCOMMITTED
-	limited  bool       // sql_safe_updates, sql_select_limit or max_join_size are in force
+	lexRules     *lex.Rules // nil: the default one
+	modes        []string   // of sql_mode, those that change how statements are read
+	foreign      string     // the character set of statements, where it is not UTF-8
+	dirty        bool       // tx_isolation is READ UNCOMMITTED
+	serializable bool       // it is SERIALIZABLE
+	limited      bool       // sql_safe_updates, sql_select_limit or max_join_size are in force
 }
 
 // lexicalModes are the parts of sql_mode that change what a statement means to a
@@ -68,6 +69,9 @@ func (d *Dialect) Namespace(ctx context.Context, s dialect.Session) (string, err
 	if dialect.String(rows[0][3]) == "READ-UNCOMMITTED" {
 		parts = append(parts, "dirty")
 	}
+	if dialect.String(rows[0][3]) == "SERIALIZABLE" {
+		parts = append(parts, "serializable")
+	}
 	return strings.Join(append([]string{dialect.String(rows[0][0])}, parts...), "\x00"), nil
 }
 
@@ -96,6 +100,8 @@ func (d *Dialect) In(namespace string) *Dialect {
 			lx.Foreign, lx.Wide = true, wideOf(value)
 		case "dirty":
 			own.settings.dirty = true
+		case "serializable":
+			own.settings.serializable = true
 		case "limited":
 			own.settings.limited = true
 		}
@@ -196,6 +202,9 @@ func (d *Dialect) WithoutLimits(sql string) string {
 
 // Dirty implements dialect.DirtyReader.
 func (d *Dialect) Dirty() bool { return d.settings.dirty }
+
+// Serializable reports whether transactions of the session are SERIALIZABLE unless they are begun at another level.
+func (d *Dialect) Serializable() bool { return d.settings.serializable }
 
 // NextReadCommitted implements dialect.DirtyReader.
 func (*Dialect) NextReadCommitted() string { return "SET TRANSACTION ISOLATION LEVEL READ COMMITTED" }

@@ -35,7 +35,7 @@ func (d *Dialect) Traits() rewrite.Traits {
 			UpsertCounts:       true,
 		},
 		ReadRules: rewrite.ReadRules{
-			ProbesText:        true,
+			KeepsRecurring:    true,
 			NullsEqual:        " <=> ",
 			SortsJoins:        true,
 			TotalsChangeTypes: true,

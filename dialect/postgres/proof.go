@@ -51,9 +51,9 @@ func (d *Dialect) Proof(t *rewrite.Table, s rewrite.Scope) rewrite.ProofSQL {
 	return sql
 }
 
-var _ rewrite.ProbingDialect = (*Dialect)(nil)
+var _ rewrite.ObservingDialect = (*Dialect)(nil)
 
-// HasSlots implements rewrite.ProbingDialect. PostgreSQL starts an aggregate for each
+// HasSlots implements rewrite.ObservingDialect. PostgreSQL starts an aggregate for each
 // statement that has one: a point read with a sum of slots takes 30,000 instructions more
 // than the plain one, with this question 17,000 to 19,000.
 func (*Dialect) HasSlots(t *rewrite.Table, qualifier string) string {
@@ -64,7 +64,7 @@ func (*Dialect) HasSlots(t *rewrite.Table, qualifier string) string {
 	return "EXISTS (SELECT 1 FROM " + slotTable(t) + " AS " + alias + " WHERE " + slotEquals(t, alias, qualifier, t.Counter.Counters...) + ")"
 }
 
-// Bare implements rewrite.ProbingDialect.
+// Bare implements rewrite.ObservingDialect.
 func (d *Dialect) Bare(t *rewrite.Table, qualifier string) string {
 	return "CASE WHEN " + newSnapshot + " AND NOT " + d.HasSlots(t, qualifier) + " THEN TRUE END"
 }

@@ -22,7 +22,6 @@ func (*Dialect) Traits() rewrite.Traits {
 			Stable: stable,
 		},
 		ReadRules: rewrite.ReadRules{
-			Probes:      true,
 			KeyIn:       [2]string{" = ANY (ARRAY(", "))"},
 			SharedWith:  true,
 			GroupsByKey: true,

@@ -38,3 +38,13 @@ func likeColumn(base, condition, value, slots string) string {
 	return "(SELECT CASE WHEN " + condition + " THEN " + value + " ELSE " + base + " END" + slots +
 		" UNION ALL SELECT " + base + " WHERE FALSE)"
 }
+
+var _ rewrite.ObservingDialect = (*Dialect)(nil)
+
+// HasSlots implements rewrite.ObservingDialect.
+func (*Dialect) HasSlots(t *rewrite.Table, qualifier string) string {
+	return "EXISTS (SELECT 1 " + slotsOf(t, qualifier, t.Counter.Counters...) + ")"
+}
+
+// Bare implements rewrite.ObservingDialect. No other session writes while a transaction has changed a row.
+func (d *Dialect) Bare(t *rewrite.Table, qualifier string) string { return d.HasSlots(t, qualifier) }

@@ -61,9 +61,8 @@ type Explanation struct {
 	Requires []string `json:"requires,omitempty"`
 	// Rewritten is the statement's SQL where it is not sent as it is.
 	Rewritten *ExplainedStatement `json:"rewritten,omitempty"`
-	// Probe is sent first where it is not empty: it gives the result if no row that it
-	// returns has slots, as its last column reports.
-	Probe string `json:"probe,omitempty"`
+	// Observed is sent first where it is not empty: it gives the result if there are no slots, as its last column reports.
+	Observed string `json:"observed,omitempty"`
 	// Whole runs instead of Rewritten where Estimate expects that many rows meet its bounds.
 	Estimate *ExplainedStatement `json:"estimate,omitempty"`
 	Whole    *ExplainedStatement `json:"whole,omitempty"`
@@ -206,9 +205,11 @@ func explanation(p *rewrite.Plan, query string) *Explanation {
 	if p.Class == rewrite.Refused {
 		return e
 	}
+	if o := p.Read.Observed; o != nil {
+		e.Observed = o.SQL.Of(p.Values)
+	}
 	if p.SQL != query || len(p.Read.Args) > 0 {
 		e.Rewritten = &ExplainedStatement{p.SQL, explainArgs(p.Read.Args)}
-		e.Probe = p.Read.Probe
 		if x := p.Read.Estimate; x != nil {
 			estimate, whole := explainStatement(x.Query), explainStatement(x.Whole)
 			e.Estimate, e.Whole = &estimate, &whole

@@ -48,7 +48,7 @@ func (e *Explanation) write(b *strings.Builder, indent string) {
 	one("increment", e.Increment)
 	one("again", e.Again)
 	one("  locked", e.AgainLocked)
-	line("probe", e.Probe)
+	line("observed", e.Observed)
 	one("rewritten", e.Rewritten)
 	one("estimate", e.Estimate)
 	for i := range e.Only {

@@ -78,7 +78,7 @@ func (c *BareConn) query(ctx context.Context, q string, args []driver.NamedValue
 	if _, err := c.Session.run(ctx, q, args); err != nil {
 		return nil, err
 	}
-	r := &BareRows{session: c.Session, Left: 1}
+	r := &BareRows{session: c.Session, Left: 1, observed: strings.Contains(q, "slotsql_slots")}
 	if c.Rows != nil {
 		return c.Rows(r), nil
 	}
@@ -263,10 +263,17 @@ type BareRows struct {
 	Left    int
 	Err     error // instead of the row
 	closed  bool
+	// observed: they have one more column, which says that there are no slots.
+	observed bool
 }
 
 // Columns implements driver.Rows.
-func (r *BareRows) Columns() []string { return []string{"views"} }
+func (r *BareRows) Columns() []string {
+	if r.observed {
+		return []string{"views", "slotsql_slots"}
+	}
+	return []string{"views"}
+}
 
 // Close implements driver.Rows.
 func (r *BareRows) Close() error { r.closed = true; return nil }
@@ -281,6 +288,9 @@ func (r *BareRows) Next(dest []driver.Value) error {
 	}
 	r.Left--
 	dest[0] = int64(7)
+	if r.observed {
+		dest[1] = false
+	}
 	return nil
 }
 

@@ -9,19 +9,7 @@ import (
 
 // read writes the forms of a query of totals.
 func (b *printer) read(indent, sql string, p *rewrite.Plan) {
-	if p.Read.Probe != "" {
-		b.line(indent, "probe", strings.TrimRight(p.Read.Probe, "\n"))
-	}
-	if k := p.Read.KeptProbe; k != nil {
-		numbers := make([]string, len(k.Numbers))
-		for i, n := range k.Numbers {
-			numbers[i] = strconv.FormatInt(n.Of(p.Values), 10)
-		}
-		b.line(indent, "probe, prepared", strings.TrimRight(k.SQL.Of(p.Values), "\n")+" -- "+strings.Join(numbers, ", "))
-	}
-	if p.Read.Held != p.Read.Probe {
-		b.line(indent, "row held", strings.TrimRight(p.Read.Held, "\n"))
-	}
+	b.observed(indent, sql, p)
 	if x := p.Read.Estimate; x != nil {
 		b.line(indent, "estimate", bound(x.Query))
 		for _, only := range x.Only {
@@ -41,6 +29,47 @@ func (b *printer) read(indent, sql string, p *rewrite.Plan) {
 		}
 		b.line(indent, "types", shape)
 	}
+}
+
+// observed writes what the form that runs first has beside the statement.
+func (b *printer) observed(indent, sql string, p *rewrite.Plan) {
+	o := p.Read.Observed
+	if o == nil {
+		return
+	}
+	said := added(sql, o.SQL.Of(p.Values))
+	if o.DecidesRows {
+		said += "; no row is no answer"
+	}
+	if o.MayFail {
+		said += "; may fail"
+	}
+	b.line(indent, "observed", said)
+	if o.Row == nil {
+		return
+	}
+	if held := o.Row.Held.Of(p.Values); held != o.SQL.Of(p.Values) {
+		b.line(indent, "row held", added(sql, held))
+	}
+	if k := o.Row.Kept; k != nil {
+		numbers := make([]string, len(k.Numbers))
+		for i, n := range k.Numbers {
+			numbers[i] = strconv.FormatInt(n.Of(p.Values), 10)
+		}
+		b.line(indent, "kept", strings.TrimRight(k.SQL.Of(p.Values), "\n")+" -- "+strings.Join(numbers, ", "))
+	}
+}
+
+// added returns what a statement has that another has not: a list item, if that is all, else the whole statement.
+func added(sql, longer string) string {
+	n := len(longer) - len(sql)
+	for i := range len(sql) + 1 {
+		item := longer[i : i+n]
+		if strings.HasPrefix(item, ", ") && longer[:i] == sql[:i] && longer[i+n:] == sql[i:] {
+			return strings.TrimSuffix(strings.TrimSpace(item[2:]), " AS slotsql_slots")
+		}
+	}
+	return strings.TrimRight(longer, "\n")
 }
 
 // proofs writes the forms of a statement that needs no drain if its row has no slots.

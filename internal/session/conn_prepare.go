@@ -28,7 +28,8 @@ func (c *Conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, e
 	if err := c.checkAllowed(p.Plan); err != nil {
 		return nil, err
 	}
-	parent, err := c.ParentPrepare(ctx, p.SQL)
+	sql := c.firstSQL(p)
+	parent, err := c.ParentPrepare(ctx, sql)
 	if err != nil {
 		if len(p.Tables) > 0 {
 			c.LearnFrom(err)
@@ -38,11 +39,20 @@ func (c *Conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, e
 			return nil, err
 		}
 		p = again.Plan
-		if parent, err = c.ParentPrepare(ctx, p.SQL); err != nil {
+		sql = c.firstSQL(p)
+		if parent, err = c.ParentPrepare(ctx, sql); err != nil {
 			return nil, err
 		}
 	}
-	return newStmt(c, query, p, parent), nil
+	return newStmt(c, query, p, sql, parent), nil
+}
+
+// firstSQL returns the SQL of a plan that is likely to run first.
+func (c *Conn) firstSQL(p *plan) string {
+	if r := c.newRun(p, direct{c}, call{wantsRows: true}); r.expectsNone() {
+		return p.Read.Observed.SQL.Of(p.Values)
+	}
+	return p.SQL
 }
 
 // CheckNamedValue implements driver.NamedValueChecker.

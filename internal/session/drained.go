@@ -28,6 +28,9 @@ func (r *Run) runDrained(ctx context.Context) (answer, error) {
 	if r.recalls() {
 		return r.runWithRetries(ctx, r.drainAndRun)
 	}
+	if rows, err := r.observeDrained(ctx); rows != nil || err != nil {
+		return answer{rows: rows}, err
+	}
 	if a, done, err := r.runProven(ctx); done || err != nil {
 		return a, err
 	}

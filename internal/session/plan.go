@@ -29,6 +29,7 @@ type plan struct {
 type learned struct {
 	types  atomic.Pointer[shapeTypes] // see Run.queryShape
 	proofs proofs
+	awake  atomic.Pointer[[]*awake] // see Run.tablesAsked
 }
 
 // variant returns another plan for the same statement. Its executions are counted with those of p.

@@ -16,6 +16,20 @@ func (r *Run) runRead(ctx context.Context) (a answer, err error) {
 	if err := r.drainChanges(ctx); err != nil {
 		return answer{}, err
 	}
+	if a.rows, err = r.observe(ctx); a.rows != nil || err != nil {
+		return a, err
+	}
+	before := r.Plan
+	if err := r.CheckStars(ctx); err != nil {
+		return answer{}, err
+	} else if r.Plan != before {
+		return r.runClass(ctx)
+	}
+	return r.readExact(ctx)
+}
+
+// readExact runs the statement in the way that is exact beside slots.
+func (r *Run) readExact(ctx context.Context) (a answer, err error) {
 	var types []ColumnType
 	var other *rewrite.Bound
 	if r.call.wantsRows {
@@ -34,13 +48,7 @@ func (r *Run) runRead(ctx context.Context) (a answer, err error) {
 	if !r.call.wantsRows || len(r.Plan.Base.Changes) > 0 {
 		return r.runOnBase(ctx)
 	}
-	if r.probes() {
-		if b, err := r.probed(ctx, r.Plan.Read.Probe, hasNone); err != nil {
-			return answer{}, err
-		} else if b != nil {
-			return answer{rows: b}, nil
-		}
-	}
+	r.Plan.tally.readExact()
 	if other != nil {
 		a.rows, err = r.queryForm(ctx, other)
 	} else {

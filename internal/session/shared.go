@@ -55,6 +55,7 @@ type sideConns struct {
 // habits are what the application's statements and transactions have been seen to do.
 type habits struct {
 	slots.Habits
+	awake awakeTables
 	level atomic.Int32 // the isolation level of transactions begun without one, once it is known
 }
 

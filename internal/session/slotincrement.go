@@ -30,7 +30,7 @@ func (r *Run) execInSlot(ctx context.Context) (answer, error) {
 	if v.Err != nil {
 		return answer{}, v.Err
 	}
-	r.Plan.tally.ranSlotted()
+	r.ranSlotted()
 	r.noteIncrement()
 	if err := r.holdIncrement(ctx); err != nil {
 		return answer{}, err

@@ -40,6 +40,10 @@ type StatementStats struct {
 	Heated uint64 `json:"heated"`
 	// Tickets is how many numbers were drawn from leased blocks: see tickets.
 	Tickets uint64 `json:"tickets"`
+	// Observed is how many queries ran as written because there were no slots, and Exact how many in the way that is
+	// exact beside slots.
+	Observed uint64 `json:"observed"`
+	Exact    uint64 `json:"exact"`
 
 	// Examples are a few of the statements, without their values: literals and
 	// placeholders are shown as ?.
@@ -57,7 +61,7 @@ func Stats() []StatementStats {
 			Dialect: k.Dialect, Tables: k.Tables, Class: k.Class, Reason: k.Reason, Scope: k.Scope,
 			Statements: c.statements.Load(), Drains: c.drains.Load(), Fallbacks: c.fallbacks.Load(), Coalesced: c.coalesced.Load(),
 			Cold: c.cold.Load(), Grouped: c.grouped.Load(), Slotted: c.slotted.Load(), Heated: c.heated.Load(),
-			Tickets:  c.tickets.Load(),
+			Tickets: c.tickets.Load(), Observed: c.observed.Load(), Exact: c.exact.Load(),
 			Examples: c.examples.shapes(),
 		})
 	})
@@ -68,7 +72,7 @@ var tallies tally.Set[counts]
 
 // counts are those of one kind of statement.
 type counts struct {
-	statements, drains, fallbacks, coalesced, cold, grouped, slotted, heated, tickets atomic.Uint64
+	statements, drains, fallbacks, coalesced, cold, grouped, slotted, heated, tickets, observed, exact atomic.Uint64
 
 	examples examples
 }
@@ -136,5 +140,17 @@ func (c *counts) drewTicket() {
 func (c *counts) heatedRow(became bool) {
 	if c != nil && became {
 		c.heated.Add(1)
+	}
+}
+
+func (c *counts) readObserved() {
+	if c != nil {
+		c.observed.Add(1)
+	}
+}
+
+func (c *counts) readExact() {
+	if c != nil {
+		c.exact.Add(1)
 	}
 }

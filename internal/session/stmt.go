@@ -17,18 +17,26 @@ var (
 	_ sender                   = (*stmt)(nil)
 )
 
-// stmt is a prepared statement: the plan's SQL prepared on the parent, and the increment's own
+// stmt is a prepared statement: the plan's SQL prepared on the parent, or the form in which a query is observed, and the increment's own
 // statements once they are used. The parent's statement takes as many arguments as the
 // application's.
 type stmt struct {
-	conn   *Conn
-	query  string
-	plan   *plan
-	parent driver.Stmt
-	sql    string // that parent was prepared with
-	ran    bool   // parent has been executed
+	conn  *Conn
+	query string
+	plan  *plan
+
+	parent   *prepared // own or observed, whichever was prepared first
+	own      prepared  // the plan's SQL
+	observed prepared  // its Observed
 
 	statements link.Kept // those of the plan's increment
+}
+
+// prepared is a statement of the parent.
+type prepared struct {
+	driver.Stmt        // nil until it is needed
+	sql         string // that it was prepared with
+	ran         bool   // it has been executed
 }
 
 // convertingStmt is a stmt whose parent has column converters. A stmt without them must not have
@@ -44,8 +52,13 @@ func (s *convertingStmt) ColumnConverter(i int) driver.ValueConverter {
 	return s.converter.ColumnConverter(i)
 }
 
-func newStmt(c *Conn, query string, p *plan, parent driver.Stmt) driver.Stmt {
-	s := &stmt{conn: c, query: query, plan: p, parent: parent, sql: p.SQL}
+func newStmt(c *Conn, query string, p *plan, sql string, parent driver.Stmt) driver.Stmt {
+	s := &stmt{conn: c, query: query, plan: p}
+	s.parent = &s.own
+	if sql != p.SQL {
+		s.parent = &s.observed
+	}
+	*s.parent = prepared{Stmt: parent, sql: sql}
 	if cc, ok := parent.(driver.ColumnConverter); ok { //nolint:staticcheck // the parent's choice
 		return &convertingStmt{s, cc}
 	}
@@ -53,7 +66,7 @@ func newStmt(c *Conn, query string, p *plan, parent driver.Stmt) driver.Stmt {
 }
 
 // Unwrap returns the parent's statement for the plan's SQL.
-func (s *stmt) Unwrap() driver.Stmt { return s.parent }
+func (s *stmt) Unwrap() driver.Stmt { return s.parent.Stmt }
 
 // Close implements driver.Stmt.
 func (s *stmt) Close() error {
@@ -61,6 +74,11 @@ func (s *stmt) Close() error {
 		return nil
 	}
 	err := s.parent.Close()
+	for _, p := range []*prepared{&s.own, &s.observed} {
+		if p != s.parent && p.Stmt != nil {
+			_ = p.Close()
+		}
+	}
 	s.statements.Close()
 	return err
 }
@@ -77,7 +95,7 @@ func (s *stmt) NumInput() int {
 // CheckNamedValue implements driver.NamedValueChecker: the parent's statement
 // first, then its connection, as database/sql asks them.
 func (s *stmt) CheckNamedValue(v *driver.NamedValue) error {
-	if n, ok := s.parent.(driver.NamedValueChecker); ok {
+	if n, ok := s.parent.Stmt.(driver.NamedValueChecker); ok {
 		return n.CheckNamedValue(v)
 	}
 	return s.conn.CheckNamedValue(v)
@@ -147,33 +165,34 @@ func (s *stmt) plannedRun(ctx context.Context, args []driver.NamedValue, wantsRo
 	return s.conn.takeRun(p, s, call{args: values, options: options, wantsRows: wantsRows}), nil
 }
 
-// reprepare prepares the plan's SQL, which is about to run, unless the parent's statement has it
-// already.
-func (s *stmt) reprepare(ctx context.Context, p *rewrite.Plan) error {
-	if s.sql == p.SQL && !(p.Read.Reprepare && s.ran) {
-		s.ran = true
+// ready prepares SQL that is about to run, unless that has been done. With anew it is prepared each time that it runs.
+func (s *stmt) ready(ctx context.Context, p *prepared, sql string, anew bool) error {
+	if p.Stmt != nil && p.sql == sql && !(anew && p.ran) {
+		p.ran = true
 		return nil
 	}
-	parent, err := s.conn.ParentPrepare(ctx, p.SQL)
+	parent, err := s.conn.ParentPrepare(ctx, sql)
 	if err != nil {
 		return err
 	}
-	_ = s.parent.Close()
-	s.parent, s.sql, s.ran = parent, p.SQL, true
+	if p.Stmt != nil {
+		_ = p.Close()
+	}
+	*p = prepared{parent, sql, true}
 	return nil
 }
 
-// prepared returns the statement of the plan's SQL as it is sent now.
-func (s *stmt) prepared(ctx context.Context, p *rewrite.Plan) (driver.Stmt, error) {
+// ownSQL returns the statement of the plan's SQL as it is sent now.
+func (s *stmt) ownSQL(ctx context.Context, p *rewrite.Plan) (driver.Stmt, error) {
 	if s.conn.Yields() {
 		return s.statements.Get(ctx, &s.conn.Conn, p.SQL, p.SQL)
 	}
-	err := s.reprepare(ctx, p)
-	return s.parent, err
+	err := s.ready(ctx, &s.own, p.SQL, p.Read.Reprepare)
+	return s.own.Stmt, err
 }
 
 func (s *stmt) execSQL(ctx context.Context, p *rewrite.Plan, c call) (driver.Result, error) {
-	st, err := s.prepared(ctx, p)
+	st, err := s.ownSQL(ctx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -181,11 +200,19 @@ func (s *stmt) execSQL(ctx context.Context, p *rewrite.Plan, c call) (driver.Res
 }
 
 func (s *stmt) querySQL(ctx context.Context, p *rewrite.Plan, c call) (driver.Rows, error) {
-	st, err := s.prepared(ctx, p)
+	st, err := s.ownSQL(ctx, p)
 	if err != nil {
 		return nil, err
 	}
 	return link.StmtQuery(ctx, st, link.JoinArgs(c.options, c.args))
+}
+
+func (s *stmt) queryObserved(ctx context.Context, p *plan, c call) (driver.Rows, bool, error) {
+	if err := s.ready(ctx, &s.observed, p.Read.Observed.SQL.Of(p.Values), false); err != nil {
+		return nil, false, err
+	}
+	rows, err := link.StmtQuery(ctx, s.observed.Stmt, link.JoinArgs(c.options, c.args))
+	return rows, false, err
 }
 
 func (s *stmt) execBound(ctx context.Context, b *rewrite.Bound, sql string, args []driver.NamedValue) (driver.Result, error) {

@@ -1,0 +1,338 @@
+package session
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"io"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/slotsql/slotsql/internal/link"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// A query of counters first runs as the application wrote it, with one more column, which reports whether its tables have
+// slots (rewrite.Observed). If the first row says no, the rows are the application's: one statement sees one
+// state of the database, and base values without slots beside them are totals. If it says yes, the rows are closed, and the query runs in
+// the way that is exact beside slots. docs/design/observed.md explains why that is right on each engine and at each level.
+
+// observe runs the query so. It returns no rows if the other way has to be taken.
+func (r *Run) observe(ctx context.Context) (driver.Rows, error) {
+	if !r.observes() {
+		return nil, nil
+	}
+	o := r.Plan.Read.Observed
+	rows, kept, err := r.sender.queryObserved(ctx, r.Plan, r.call)
+	if err != nil {
+		return nil, r.observedError(ctx, err)
+	}
+	out := r.readAhead(rows, kept)
+	switch {
+	case out.err == io.EOF && o.DecidesRows:
+		return nil, rows.Close()
+	case out.err == io.EOF:
+	case out.err != nil && (o.MayFail || r.conn.Engine.SchemaChanged(out.err)):
+		_ = rows.Close()
+		return nil, r.observedError(ctx, out.err)
+	case out.err != nil: // comes with the rows, as from the parent
+	case !isFalse(out.row[len(out.columns)]):
+		r.noteObserved(false)
+		return nil, rows.Close()
+	default:
+		r.noteObserved(true)
+	}
+	r.Plan.tally.readObserved()
+	return out, nil
+}
+
+// observeDrained is observe for a query that drains beside slots. Rows that the transaction has changed have to be
+// drained before it reads them.
+func (r *Run) observeDrained(ctx context.Context) (driver.Rows, error) {
+	c := r.conn
+	if r.Plan.Read.Observed == nil || !r.call.wantsRows {
+		return nil, nil
+	}
+	for _, ch := range c.changes {
+		if !ch.drained && slices.ContainsFunc(r.Plan.Touched, func(t *rewrite.Table) bool { return ch.of(t) }) {
+			return nil, nil
+		}
+	}
+	rows, err := r.observe(ctx)
+	if rows != nil {
+		r.noteRead()
+		c.Tx.Read()
+	} else {
+		r.Plan.tally.readExact()
+	}
+	return rows, err
+}
+
+// readAhead reads the first row of an observed query.
+func (r *Run) readAhead(rows driver.Rows, kept bool) *observedRows {
+	o := &observedRows{RowsBase: link.RowsBase{Rows: rows}, columns: rows.Columns(), unsigned: kept, ahead: true}
+	if r.conn.Shared.Traits.LateErrors {
+		o.types = TypesOf(rows) // some parents take them from the current row
+	}
+	own := len(o.columns) - 1
+	o.columns, o.row = o.columns[:own:own], make([]driver.Value, own+1)
+	o.err = rows.Next(o.row)
+	return o
+}
+
+// observedError returns the error of an observed query; nil if it may be one of base values that are no totals, so that the query has
+// to run in the other way.
+func (r *Run) observedError(ctx context.Context, err error) error {
+	c := r.conn
+	if !r.Plan.Read.Observed.MayFail || err == driver.ErrSkip || ctx.Err() != nil || c.Broken || c.failsTx(err) || c.Engine.SchemaChanged(err) {
+		return err
+	}
+	return nil
+}
+
+// isFalse reports whether a value is what engines and parents give for a condition that is not met.
+func isFalse(v driver.Value) bool {
+	switch v := v.(type) {
+	case bool:
+		return !v
+	case int64:
+		return v == 0
+	case []byte:
+		return string(v) == "0" || string(v) == "f"
+	case string:
+		return v == "0" || v == "f"
+	}
+	return false
+}
+
+// mayObserve reports whether the query may run in that form.
+func (r *Run) mayObserve() bool {
+	c, o := r.conn, r.Plan.Read.Observed
+	return o != nil && !c.readsDirty() && !c.serializable() &&
+		!(o.MayFail && c.Shared.Traits.ErrorAborts && !c.InAutocommit()) // the error would end the transaction
+}
+
+// observes reports whether the execution is worth a try in that form.
+func (r *Run) observes() bool {
+	switch {
+	case !r.mayObserve() || !r.call.wantsRows || slices.ContainsFunc(r.call.options, byColumn):
+		return false
+	case r.Plan.Read.Observed.Row != nil:
+		return r.Plan.proofs.due()
+	}
+	return !slices.ContainsFunc(r.tablesAsked(), func(a *awake) bool { return !a.asks() })
+}
+
+// expectsNone reports whether executions are likely to run in that form. It is asked when a statement is prepared.
+func (r *Run) expectsNone() bool {
+	return r.mayObserve() && (r.Plan.Read.Observed.Row != nil ||
+		!slices.ContainsFunc(r.tablesAsked(), func(a *awake) bool { return a.always || a.until.Load() != 0 }))
+}
+
+// byColumn reports whether an option has a value for each column of the result.
+func byColumn(option driver.NamedValue) bool {
+	v := reflect.ValueOf(option.Value)
+	return v.Kind() == reflect.Slice && v.Len() > 1
+}
+
+// serializable reports whether what a transaction reads counts against others: the question would then be a lock on, or conflict with,
+// the first slot of any row.
+func (c *Conn) serializable() bool {
+	if sql.IsolationLevel(c.begun) == sql.LevelSerializable {
+		return !c.Shared.Traits.OneWriter
+	}
+	d, ok := c.Dialect().(interface{ Serializable() bool })
+	return ok && d.Serializable() && !c.InAutocommit()
+}
+
+// noteObserved remembers what a query has observed.
+func (r *Run) noteObserved(none bool) {
+	if r.Plan.Read.Observed.Row != nil {
+		r.Plan.proofs.note(none)
+		return
+	}
+	for _, t := range r.tablesAsked() {
+		if none {
+			t.slept()
+		} else {
+			t.woke()
+		}
+	}
+}
+
+// observedRows are the rows of an observed query, without its last column.
+type observedRows struct {
+	link.RowsBase
+	columns  []string
+	types    columnTypes    // as before the first row; nil where they do not depend on it
+	row      []driver.Value // of the parent
+	ahead    bool           // row, or err, has been read and not been returned
+	err      error          // in place of the first row
+	unsigned bool           // prepared, in place of a statement sent as text
+}
+
+var _ rowsTyper = (*observedRows)(nil)
+
+// Columns implements driver.Rows.
+func (o *observedRows) Columns() []string { return o.columns }
+
+// Next implements driver.Rows.
+func (o *observedRows) Next(dest []driver.Value) error {
+	switch {
+	case o.err != nil:
+		return o.err
+	case o.ahead:
+		o.ahead = false
+	default:
+		if err := o.Rows.Next(o.row); err != nil {
+			return err
+		}
+	}
+	copy(dest, o.row[:len(o.columns)])
+	if o.unsigned {
+		unsignedIn([][]driver.Value{dest}, o.RowsBase, true)
+	}
+	return nil
+}
+
+// ColumnTypeScanType implements driver.RowsColumnTypeScanType.
+func (o *observedRows) ColumnTypeScanType(i int) reflect.Type {
+	if o.ahead && o.types != nil {
+		return o.types.ColumnTypeScanType(i)
+	}
+	return o.RowsBase.ColumnTypeScanType(i)
+}
+
+// awake is what the process knows of whether a table has slots.
+type awake struct {
+	always bool // its increments go to slots, or are not seen
+	// until is when to ask again, in nanoseconds since started: 0 for a table that has none.
+	until atomic.Int64
+}
+
+// awakeTables are those of a connector's tables, by slot table.
+type awakeTables struct{ sync.Map }
+
+var started = time.Now()
+
+// AskAgain is how long a table that has slots is taken to have some. It is a variable for tests, which set it before anything runs.
+var AskAgain = time.Second
+
+// asks reports whether a query is to ask for slots: the table has none as far as the process knows, or it is time to
+// look. One that is to look does so for all.
+func (a *awake) asks() bool {
+	if a.always {
+		return false
+	}
+	until := a.until.Load()
+	if until == 0 {
+		return true
+	}
+	now := int64(time.Since(started))
+	return now >= until && a.until.CompareAndSwap(until, now+int64(AskAgain))
+}
+
+// woke notes that the table has slots.
+func (a *awake) woke() { a.until.Store(int64(time.Since(started) + AskAgain)) }
+
+// slept notes that it has none.
+func (a *awake) slept() {
+	if a.until.Load() != 0 {
+		a.until.Store(0)
+	}
+}
+
+// of returns what is known of a table.
+func (m *awakeTables) of(t *rewrite.Table) *awake {
+	key := t.Counter.SlotTable.Schema + "." + t.Counter.Slotted()
+	if a, ok := m.Load(key); ok {
+		return a.(*awake)
+	}
+	o := t.Counter.Options
+	a, _ := m.LoadOrStore(key, &awake{
+		always: o.Placement != rewrite.PlacementAdaptive || t.Counter.Layout == rewrite.LayoutShared || t.Counter.Layout == rewrite.LayoutJournal,
+	})
+	return a.(*awake)
+}
+
+// tablesAsked returns what is known of the tables whose slots an observed query asks for, or that an increment adds to.
+func (r *Run) tablesAsked() []*awake {
+	if known := r.Plan.awake.Load(); known != nil {
+		return *known
+	}
+	var tables []*rewrite.Table
+	switch {
+	case r.Plan.Read.Observed != nil:
+		tables = r.Plan.Read.Observed.Tables
+	case r.Plan.Increment != nil:
+		tables = []*rewrite.Table{r.Plan.Increment.Table}
+	}
+	out := make([]*awake, len(tables))
+	for i, t := range tables {
+		out[i] = r.conn.Shared.habits.awake.of(t)
+	}
+	r.Plan.awake.Store(&out)
+	return out
+}
+
+// FoldedAll notes that the process has found a table without slots, or has folded the last of them.
+func (s *Shared) FoldedAll(t *rewrite.Table) { s.habits.awake.of(t).slept() }
+
+// ranSlotted notes an increment in a slot.
+func (r *Run) ranSlotted() {
+	r.Plan.tally.ranSlotted()
+	for _, t := range r.tablesAsked() {
+		t.woke()
+	}
+}
+
+// queryObserved implements sender.
+func (t direct) queryObserved(ctx context.Context, p *plan, c call) (rows driver.Rows, kept bool, err error) {
+	o := p.Read.Observed
+	if o.Row != nil {
+		if rows, err = t.queryRecurring(ctx, p, c); rows != nil || err != nil {
+			return rows, true, err
+		}
+	}
+	rows, err = t.queryRead(ctx, o.SQL.Of(p.Values), c)
+	return rows, false, err
+}
+
+// queryRecurring runs a query of one row prepared if such reads recur on the connection, which spares the server most of
+// what the text costs it. It returns nil otherwise. A statement with comments is sent as it is: they differ from one
+// execution to the next, and are there for the server to see.
+func (t direct) queryRecurring(ctx context.Context, p *plan, c call) (driver.Rows, error) {
+	row := p.Read.Observed.Row
+	if row.Kept == nil || len(c.args)+len(c.options) > 0 || !t.conn.PreparesArgs || t.conn.Cluster {
+		return nil, nil
+	}
+	query := row.Kept.SQL.Of(p.Values)
+	if strings.Contains(query, "/*") || strings.Contains(query, "--") || strings.Contains(query, "#") {
+		return nil, nil
+	}
+	args := make([]driver.NamedValue, len(row.Kept.Numbers))
+	for i, n := range row.Kept.Numbers {
+		args[i] = driver.NamedValue{Ordinal: i + 1, Value: n.Of(p.Values)}
+	}
+	return t.conn.Kept.QueryRecurring(ctx, &t.conn.Conn, query, args)
+}
+
+// queryRead runs a query of the application that is kept prepared where the parent would otherwise prepare it for its arguments, or parse it,
+// each time.
+func (t direct) queryRead(ctx context.Context, query string, c call) (driver.Rows, error) {
+	tr := &t.conn.Shared.Traits
+	// A parent that executes it late would return the columns of when it was prepared.
+	if len(c.options) == 0 && (tr.SlowParse && !tr.LateErrors) {
+		if rows, err := t.conn.Kept.Query(ctx, &t.conn.Conn, query, query, c.args); rows != nil || err != nil {
+			return rows, err
+		}
+	}
+	if len(c.options) == 0 && t.keeps(c.args) {
+		return t.queryUnpreparedOrKept(ctx, query, c.args)
+	}
+	return t.conn.ParentQuery(ctx, query, link.JoinArgs(c.options, c.args))
+}

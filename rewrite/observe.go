@@ -1,0 +1,386 @@
+package rewrite
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/slotsql/slotsql/rewrite/lex"
+)
+
+// This file writes the form in which a query of counters runs first: the application's own SQL with
+// one more result column, which reports whether there are slots. Where there are none, the base values that the statement has read
+// are the totals, whatever its shape. See docs/design/observed.md.
+
+// Observed is a query with one more column behind its own. It takes the arguments of the original.
+type Observed struct {
+	SQL SQL
+
+	// Tables are those whose slots the column asks for. It has one value for the whole statement, unless Row is set.
+	Tables []*Table
+	// DecidesRows reports whether counters may decide if there are any rows. No row is then no answer.
+	DecidesRows bool
+	// MayFail reports whether the statement may raise an error for base values that it would not raise for totals.
+	MayFail bool
+
+	// Row is set where the statement reads one row by its key. The column asks for the slots of that row.
+	Row *ObservedRow
+}
+
+// ObservedRow is what a query of one row has besides.
+type ObservedRow struct {
+	// Held is the SQL for a transaction that has changed the row, and Key the row's key.
+	Held SQL
+	Key  []KeyValue
+	// Kept is the SQL for a statement that recurs with other numbers, or nil.
+	Kept *KeptQuery
+}
+
+// A KeptQuery is a statement without arguments, to be kept prepared: it has placeholders for whole numbers.
+type KeptQuery struct {
+	SQL     SQL
+	Numbers []Literal // its arguments
+}
+
+// end adds what follows the statement in the call's SQL.
+func (o *Observed) end(rest string) {
+	if o == nil {
+		return
+	}
+	o.SQL.same += rest
+	if o.Row != nil {
+		o.Row.Held.same += rest
+	}
+}
+
+// An ObservingDialect is a Dialect that can ask within a query for the slots of one row.
+type ObservingDialect interface {
+	// HasSlots writes whether a row has slots, as an expression that is true or false.
+	HasSlots(t *Table, qualifier string) string
+	// Bare writes what tells of a row that the transaction has changed whether others have slots of it: NULL if they
+	// may have, because the statement's snapshot shows some, or may be older than the change. Where it cannot tell how old the snapshot is,
+	// it writes the name of the server otherwise, for another session there to be asked.
+	Bare(t *Table, qualifier string) string
+}
+
+// observed returns the form of a query that is observed, or nil. Of reads totals in it; without one, any
+// part of the query may depend on counters.
+func (p *planning) observed(st *Statement, tables []*Table, of *reader) *Observed {
+	q := st.Select
+	blocks := arms(q)
+	if st.Kind != KindSelect || st.Opaque != "" || len(tables) == 0 || len(blocks) == 0 || p.src.large || p.work > maxWork ||
+		!onlyReads(st) || !p.positionsStay(q, blocks) || slices.ContainsFunc(tables, func(t *Table) bool { return t.IsView || t.Counter.Rights.Blind }) {
+		return nil
+	}
+	if (volatility{planning: p, also: noEffect, sources: true}).query(p.outer, q) != "" {
+		return nil
+	}
+	o := &Observed{Tables: tables, DecidesRows: true, MayFail: true}
+	if of != nil {
+		o.DecidesRows = !of.editsOnlyValues(blocks)
+		o.MayFail = of.mayFailObserved(st, o.DecidesRows)
+	}
+	if of != nil && !o.DecidesRows && of.observedRow(o, q) {
+		return o
+	}
+	sql, ok := p.withColumn(blocks, p.anySlots(tables))
+	if !ok {
+		return nil
+	}
+	o.SQL = Whole(sql)
+	return o
+}
+
+// arms returns the blocks whose rows a query returns; nil if one of them has no select list.
+func arms(q *Select) (out []*Select) {
+	if q == nil {
+		return nil
+	}
+	for _, o := range q.Operands {
+		list := arms(o)
+		if list == nil {
+			return nil
+		}
+		out = append(out, list...)
+	}
+	if len(q.Operands) == 0 && len(q.Items) > 0 && !q.Table && len(q.Values) == 0 {
+		out = []*Select{q}
+	}
+	return out
+}
+
+// onlyReads reports whether a query neither locks rows nor writes any.
+func onlyReads(st *Statement) bool {
+	ok := true
+	v := Visitor{
+		Query: func(q *Select) { ok = ok && !q.Lock && !q.Into },
+		CTE:   func(c *CTE) { ok = ok && c.Statement == nil },
+	}
+	v.Walk(st)
+	return ok
+}
+
+// positionsStay reports whether no ORDER BY or GROUP BY may take the added column for one of its own: the engine
+// refuses ORDER BY 3 of a list of two.
+func (p *planning) positionsStay(q *Select, blocks []*Select) bool {
+	own := 0
+	for _, it := range blocks[0].Items {
+		if it.Expr == nil {
+			return false
+		}
+		if it.Expr.Kind != Star { // which is any number of columns
+			own++
+		}
+	}
+	if own > maxOwnItems {
+		return false
+	}
+	stay := true
+	check := func(e *Expr) {
+		for x := e; x != nil; {
+			switch {
+			case x.Kind == Number:
+				n, whole := keyNumber(p.src.cut(x.Span))
+				p.noteAbove(p.src.sql[x.Start:x.End], int64(own))
+				stay = stay && x == e && whole && n.Literal.same <= int64(own)
+				return
+			case x.Kind == Param:
+				stay = false // a parent may write the argument into the SQL
+				return
+			case len(x.Args) != 1 || x.Kind == Call:
+				return
+			}
+			x = x.Args[0]
+		}
+	}
+	blocks = append([]*Select{q}, blocks...)
+	for _, b := range blocks {
+		for _, list := range [][]*Expr{b.OrderBy, b.GroupBy, b.DistinctOn} {
+			for _, e := range list {
+				check(e)
+			}
+		}
+	}
+	return stay
+}
+
+// maxOwnItems is far below the number of columns that an engine returns at most.
+const maxOwnItems = 1000
+
+// noEffect are functions that are not known to be stable, but leave nothing behind when the rows that they
+// were called for are not used: the statement may run again.
+var noEffect = Names(`
+	row_number rank dense_rank percent_rank cume_dist ntile lag lead first_value last_value nth_value
+
+	any_value array_agg bit_and bit_or bit_xor group_concat json_agg json_arrayagg json_group_array json_group_object json_object_agg
+	json_objectagg jsonb_agg jsonb_object_agg mode percentile_cont percentile_disc stddev_pop stddev_samp string_agg var_pop var_samp
+	variance stddev
+
+	generate_series unnest json_each jsonb_each json_array_elements jsonb_array_elements json_table
+
+	clock_timestamp gen_random_uuid sysdate uuid`)
+
+// anySlots writes whether one of the tables has slots.
+func (p *planning) anySlots(tables []*Table) string {
+	list := make([]string, len(tables))
+	for i, t := range tables {
+		list[i] = "EXISTS (SELECT 1 FROM " + SlotSource(p.d, t) + ")"
+	}
+	return strings.Join(list, " OR ")
+}
+
+// withColumn writes the statement with one more item in each of the blocks, behind the others; false if it is not
+// certain where that is.
+func (p *planning) withColumn(blocks []*Select, column string, more ...edit) (string, bool) {
+	edits := more
+	for i, b := range blocks {
+		at := b.Items[len(b.Items)-1].End
+		add := ", " + column
+		if i == 0 {
+			add += " AS slotsql_slots"
+		}
+		next := p.src.tokenFrom(at)
+		if !p.src.endsList(next) {
+			return "", false
+		}
+		if p.d.Traits().ItemNames == ItemsToNextToken { // the name of an item ends where the next token begins
+			end := len(p.src.sql)
+			if next < len(p.src.tokens) {
+				end = p.src.tokens[next].Start
+			}
+			if strings.Contains(p.src.sql[at:end], "--") && !strings.HasSuffix(p.src.sql[at:end], "\n") {
+				add = "\n" + add
+			}
+			at, add = end, add+" "
+		}
+		edits = append(edits, edit{Span{at, at}, add})
+	}
+	slices.SortStableFunc(edits, func(a, b edit) int { return a.Start - b.Start })
+	return p.src.apply(edits), true
+}
+
+// tokenFrom returns the first token that begins at a place of the statement or behind it.
+func (s *source) tokenFrom(at int) int {
+	i, _ := slices.BinarySearchFunc(s.tokens, at, func(t lex.Token, at int) int { return t.Start - at })
+	return i
+}
+
+// endsList reports whether a select list ends before a token.
+func (s *source) endsList(i int) bool {
+	if i >= len(s.tokens) {
+		return true
+	}
+	return slices.ContainsFunc([]string{
+		"FROM", "WHERE", "GROUP", "HAVING", "WINDOW", "ORDER", "LIMIT", "OFFSET", "FETCH", "UNION", "INTERSECT", "EXCEPT", "MINUS", ")", ";",
+	}, func(w string) bool { return s.is(i, w) })
+}
+
+// editsOnlyValues reports whether totals take the place of counters only where they cannot decide if there are any rows:
+// in the lists of the blocks whose rows are returned, and in what these are grouped or ordered by.
+func (r *reader) editsOnlyValues(blocks []*Select) bool {
+	if r.src.hasWord("INTERSECT") || r.src.hasWord("EXCEPT") || r.src.hasWord("MINUS") {
+		return false
+	}
+	within := func(e edit, spans ...Span) bool {
+		return slices.ContainsFunc(spans, func(s Span) bool { return e.Start >= s.Start && e.End <= s.End })
+	}
+	var values []Span
+	for _, b := range blocks {
+		values = append(values, Span{b.Items[0].Start, b.Items[len(b.Items)-1].End})
+		for _, e := range slices.Concat(b.OrderBy, b.GroupBy) {
+			values = append(values, e.Span)
+		}
+	}
+	return !slices.ContainsFunc(r.edits, func(e edit) bool { return !within(e, values...) })
+}
+
+// mayFailObserved reports whether the query may raise an error for base values that it would not raise for totals.
+// Where counters decide which rows there are, that may be any expression, otherwise one with a counter in it.
+func (r *reader) mayFailObserved(st *Statement, all bool) bool {
+	may := false
+	names := func(e *Expr) bool {
+		return all || slices.ContainsFunc(r.edits, func(x edit) bool { return x.Start >= e.Start && x.End <= e.End })
+	}
+	check := func(lists ...[]*Expr) {
+		for _, list := range lists {
+			for _, e := range list {
+				may = may || e != nil && names(e) && !valuedAlways(e)
+			}
+		}
+	}
+	v := Visitor{
+		Query: func(q *Select) {
+			for _, it := range q.Items {
+				check([]*Expr{it.Expr})
+			}
+			check(q.Values...)
+			check(q.DistinctOn, []*Expr{q.Where, q.Having}, q.GroupBy, q.Windows, q.OrderBy)
+			for _, e := range q.Limit { // a negative one is an error
+				may = may || names(e) && !namesOnly(e, func([]Ident) bool { return false }, nil)
+			}
+		},
+		Source: func(s *Source) { check([]*Expr{s.Func, s.On}) },
+	}
+	v.Walk(st)
+	return may
+}
+
+// valuedAlways is cannotFail with what queries compute of many rows, and queries for one value that always have one.
+func valuedAlways(e *Expr) bool {
+	x := unparen(e)
+	switch {
+	case x.Kind == In:
+		return !slices.ContainsFunc(x.Args, func(a *Expr) bool { return a.Kind != Subquery && !valuedAlways(a) })
+	case x.Kind == Call && alwaysValued[x.Op]:
+		return !slices.ContainsFunc(x.Args, func(a *Expr) bool { return !valuedAlways(a) })
+	case x.Kind == Subquery:
+		return x.Op != "" || ofOneRow(x.Query) // its own expressions are looked at by themselves
+	case x.Kind == Binary && (x.Op == "AND" || x.Op == "OR" || comparison[x.Op]), x.Kind == Unary && x.Op == "NOT":
+		return !slices.ContainsFunc(x.Args, func(a *Expr) bool { return !valuedAlways(a) })
+	}
+	return cannotFail(x)
+}
+
+// alwaysValued are functions of many rows that have a value whatever the rows are.
+var alwaysValued = Names(`count max min sum avg row_number rank dense_rank percent_rank cume_dist coalesce`)
+
+// ofOneRow reports whether a query returns one row at most, because it aggregates.
+func ofOneRow(q *Select) bool {
+	return q != nil && len(q.Items) == 1 && len(q.GroupBy) == 0 && q.Items[0].Expr != nil && unparen(q.Items[0].Expr).Aggregate
+}
+
+// observedRow writes the form of a query that reads one row by its key, whose column asks for the slots of that row. It
+// returns false for any other.
+func (r *reader) observedRow(o *Observed, q *Select) bool {
+	d, ok := r.d.(ObservingDialect)
+	if !ok || len(r.derived) > 0 || !ofOneTable(q) || r.groups(q) || r.windowed() { // no column may stand beside aggregates
+		return false
+	}
+	sc := r.newScope(nil, nil, q.From)
+	b := sc.bindings[0]
+	if !b.counts || b.table.IsView || len(b.table.Counter.Key) == 0 {
+		return false
+	}
+	rows := r.fixedRows(sc, b, q.Where)
+	if rows == nil || !rows.single {
+		return false
+	}
+	slots := d.HasSlots(b.table, r.qualifier(b))
+	sql, ok := r.withColumn([]*Select{q}, slots)
+	if !ok {
+		return false
+	}
+	o.SQL = Whole(sql)
+	held, _ := r.withColumn([]*Select{q}, d.Bare(b.table, r.qualifier(b)))
+	o.Row = &ObservedRow{Held: Whole(held), Key: rows.slotKey(b.table)}
+	if numbers, marks := r.numbersEqual(sc, b, q.Where); numbers != nil && r.d.Traits().KeepsRecurring && r.sameAsText(sc, b, q.Items) {
+		kept, _ := r.withColumn([]*Select{q}, slots, marks...)
+		o.Row.Kept = &KeptQuery{SQL: Whole(kept), Numbers: numbers}
+	}
+	return true
+}
+
+// numbersEqual returns the whole numbers that integer columns equal in a condition, and placeholders in
+// their place; nil if there are other numbers or strings in it.
+func (r *reader) numbersEqual(sc *scope, b *binding, where *Expr) (numbers []Literal, marks []edit) {
+	for _, e := range equalities(where) {
+		column, values := r.equated(sc, b, e)
+		if len(values) != 1 || values[0].Kind != Number || column.Kind != ColumnRef {
+			continue
+		}
+		n, whole := keyNumber(r.src.cut(values[0].Span))
+		if c := b.table.Column(r.targetColumn(sc, b, column.Name)); !whole || c == nil || c.Numeric != Integer || c.Bits == 0 {
+			return nil, nil
+		}
+		numbers, marks = append(numbers, n.Literal), append(marks, edit{values[0].Span, "?"})
+	}
+	literals := 0
+	where.Walk(func(e *Expr) bool {
+		if e.Kind == Number || e.Kind == String || e.Kind == Param {
+			literals++
+		}
+		return true
+	})
+	if literals > len(numbers) {
+		return nil, nil
+	}
+	return numbers, marks
+}
+
+// sameAsText reports whether the values of a list are the same from a prepared statement as from
+// one sent as text. Floating-point numbers have fewer digits as text.
+func (r *reader) sameAsText(sc *scope, b *binding, list []Item) bool {
+	same := func(c *Column) bool { return c != nil && !c.Padded && c.Numeric != Float }
+	for _, it := range list {
+		switch {
+		case it.Expr.Kind == Star:
+			for i := range b.table.Columns {
+				if !same(&b.table.Columns[i]) {
+					return false
+				}
+			}
+		case it.Expr.Kind != ColumnRef || !same(b.table.Column(r.targetColumn(sc, b, it.Expr.Name))):
+			return false
+		}
+	}
+	return true
+}
