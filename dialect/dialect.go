@@ -13,7 +13,7 @@
 //   - Servers, sessions and DDL: ServerAware, ClusterAware, NamespaceAware, NamespaceMover, SessionAware,
 //     OwnSettings, StatementLimited, LimitLifter, BriefLocker, Yielder, Widener, TriggerKeeper, InsertIDSetter,
 //     TargetFinder, Pipeliner, ArgRewriter, ErrorClassifier and ReferenceErrorClassifier.
-//   - Transactions: TxWatcher, SelectiveTxWatcher, BusyWatcher, TxGuard, TxErrorClassifier,
+//   - Transactions: TxWatcher, SelectiveTxWatcher, BusyWatcher, TxGuard, TxErrorClassifier, PrepareErrorClassifier,
 //     SavepointErrorClassifier, CancelErrorClassifier, SlotNamer, ProofErrorClassifier, PortionMover and
 //     TicketLeaser.
 //   - Snapshots: SnapshotAware, SnapshotTeller, SnapshotIsolation,

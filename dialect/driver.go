@@ -107,6 +107,13 @@ type CancelErrorClassifier interface {
 	Cancelled(err error) bool
 }
 
+// A PrepareErrorClassifier is for an engine that limits how many statements all sessions together
+// have prepared.
+type PrepareErrorClassifier interface {
+	// TooManyPrepared reports whether a statement was not prepared because of that limit.
+	TooManyPrepared(err error) bool
+}
+
 // A TxErrorClassifier is for an engine some of whose errors roll back the whole
 // transaction, while others leave it open.
 type TxErrorClassifier interface {

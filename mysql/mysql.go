@@ -27,6 +27,7 @@ var (
 	_ slotdialect.NamespaceAware           = Engine{}
 	_ slotdialect.ErrorClassifier          = Engine{}
 	_ slotdialect.TxErrorClassifier        = Engine{}
+	_ slotdialect.PrepareErrorClassifier   = Engine{}
 	_ slotdialect.ProofErrorClassifier     = Engine{}
 	_ slotdialect.ReferenceErrorClassifier = Engine{}
 	_ slotdialect.TxGuard                  = Engine{}
@@ -167,6 +168,9 @@ func (Engine) TxUndone() error {
 		Message:  "Deadlock found when trying to get lock; try restarting transaction",
 	}
 }
+
+// TooManyPrepared recognises max_prepared_stmt_count.
+func (Engine) TooManyPrepared(err error) bool { return number(err) == 1461 }
 
 // Unreferenced recognises the error of a child row without its parent.
 func (Engine) Unreferenced(err error) bool { return number(err) == 1452 }

@@ -16,7 +16,9 @@ type Engine struct {
 	Watcher dialect.TxWatcher
 	args    dialect.ArgRewriter
 	limits  dialect.LimitLifter
-	busy    dialect.BusyWatcher
+
+	refusals dialect.PrepareErrorClassifier
+	busy     dialect.BusyWatcher
 
 	Snapshots dialect.SnapshotIsolation // nil if no level checks changes against a snapshot
 	// SessionLevel reports whether Snapshots returns the level of the session, which may differ
@@ -33,6 +35,7 @@ func EngineOf(d dialect.Dialect) Engine {
 	e.Watcher, _ = d.(dialect.TxWatcher)
 	e.args, _ = d.(dialect.ArgRewriter)
 	e.limits, _ = d.(dialect.LimitLifter)
+	e.refusals, _ = d.(dialect.PrepareErrorClassifier)
 	e.busy, _ = d.(dialect.BusyWatcher)
 	e.Snapshots, _ = d.(dialect.SnapshotIsolation)
 	if s, ok := d.(dialect.SelectiveSnapshots); ok {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql/driver"
 	"strconv"
+	"sync/atomic"
+	"time"
 )
 
 // Kept keeps slotsql's own statements prepared on one connection, for a parent that would
@@ -13,12 +15,15 @@ type Kept struct {
 	prepared int               // how many of them are prepared
 	open     int               // how many have rows open
 	stale    bool              // the session may have changed since they were prepared
+	uses     int               // of statements that are prepared, to find the one that has not been used for longest
 }
 
 type keptStmt struct {
 	driver.Stmt      // nil while it is not prepared
 	busy        bool // rows of it are open
 	runs        int  // so often it has been sent as it is, see QueryRecurring
+	counted     bool // by the server: see maxCounted
+	used        int  // when it was last used, by uses
 }
 
 // Expire makes them be prepared again. They are not closed yet: rows of the statement that has
@@ -26,14 +31,28 @@ type keptStmt struct {
 // no other command.
 func (p *Kept) Expire() { p.stale = true }
 
-// maxPrepared bounds how many are prepared; beyond it they are all closed. maxKept bounds for how many others
-// executions are counted.
+// maxPrepared bounds how many are prepared; beyond it the one that has not been used for longest is closed. maxKept
+// bounds for how many others executions are counted.
 const maxPrepared, maxKept = 64, 256
 
-// Get returns the prepared statement of a key, which it prepares if there is none.
+// A server may limit how many statements all its sessions have prepared (MySQL's max_prepared_stmt_count, 16,382 by
+// default), and refuses more to other programs as well. There a connection keeps fewer, and all connections of the
+// process together at most maxProcess. After one was refused, none is prepared to be kept for keptRest.
+const (
+	maxCounted = 16
+	maxProcess = 512
+	keptRest   = time.Minute
+)
+
+// counted is how many statements of such servers are kept in the process, and restUntil until when none is prepared,
+// in Unix nanoseconds.
+var counted, restUntil atomic.Int64
+
+// Get returns the prepared statement of a key, which it prepares if there is none. It is nil if the statement is to be
+// sent as it is, because the server has, or may have, no room for another one.
 func (p *Kept) Get(ctx context.Context, c *Conn, key any, sql string) (driver.Stmt, error) {
 	k, err := p.get(ctx, c, key, sql)
-	if err != nil {
+	if err != nil || k == nil {
 		return nil, err
 	}
 	return k.Stmt, nil
@@ -46,20 +65,68 @@ func (p *Kept) get(ctx context.Context, c *Conn, key any, sql string) (*keptStmt
 	if other := c.yieldingSQL(sql); other != sql {
 		key, sql = other, other
 	}
+	refusals := c.Engine.refusals
+	resting := refusals != nil && time.Now().UnixNano() < restUntil.Load()
+	if resting && p.open == 0 {
+		p.Close()
+	}
 	if k := p.stmts[key]; k != nil && k.Stmt != nil {
+		p.uses++
+		k.used = p.uses
 		return k, nil
+	}
+	if resting || !p.makeRoom(refusals != nil) {
+		return nil, nil
 	}
 	st, err := c.prepareGuarded(ctx, sql)
 	if err != nil {
+		if refusals != nil && refusals.TooManyPrepared(err) {
+			restUntil.Store(time.Now().Add(keptRest).UnixNano())
+			if p.open == 0 {
+				p.Close()
+			}
+			return nil, nil
+		}
 		return nil, err
 	}
-	if p.prepared >= maxPrepared && p.open == 0 {
-		p.Close()
-	}
 	k := p.entry(key)
-	k.Stmt = st
+	k.Stmt, k.counted = st, refusals != nil
 	p.prepared++
+	p.uses++
+	k.used = p.uses
+	if k.counted {
+		counted.Add(1)
+	}
 	return k, nil
+}
+
+// makeRoom closes a statement if there are as many as may be, and reports whether there is room for another one.
+func (p *Kept) makeRoom(limited bool) bool {
+	full := p.prepared >= maxPrepared || limited && (p.prepared >= maxCounted || counted.Load() >= maxProcess)
+	if !full {
+		return true
+	}
+	var oldest *keptStmt
+	for _, k := range p.stmts {
+		if k.Stmt != nil && !k.busy && (oldest == nil || k.used < oldest.used) {
+			oldest = k
+		}
+	}
+	if oldest == nil {
+		return false
+	}
+	oldest.close()
+	p.prepared--
+	return true
+}
+
+// close closes a statement that is prepared.
+func (k *keptStmt) close() {
+	_ = k.Close()
+	k.Stmt = nil
+	if k.counted {
+		counted.Add(-1)
+	}
 }
 
 // entry returns what is known of a statement.
@@ -91,8 +158,7 @@ func (p *Kept) forget() {
 func (p *Kept) Close() {
 	for _, k := range p.stmts {
 		if k.Stmt != nil {
-			_ = k.Close()
-			k.Stmt = nil
+			k.close()
 		}
 	}
 	p.prepared, p.stale = 0, false
@@ -112,7 +178,7 @@ func (p *Kept) QueryRecurring(ctx context.Context, c *Conn, sql string, args []d
 		return nil, nil
 	}
 	k, err := p.get(ctx, c, sql, sql)
-	if err != nil {
+	if err != nil || k == nil {
 		return nil, nil //nolint:nilerr // see above
 	}
 	return p.query(ctx, k, args)
@@ -128,14 +194,14 @@ func (p *Kept) recurs(k *keptStmt) bool {
 	return err == nil && k.runs > many
 }
 
-// Query runs a query of slotsql's own on a kept statement. It returns nil if rows of another
-// execution are still open, or the number of arguments is wrong.
+// Query runs a query of slotsql's own on a kept statement. It returns nil if the query is to be sent
+// as it is (see Get), if rows of another execution are still open, or the number of arguments is wrong.
 func (p *Kept) Query(ctx context.Context, c *Conn, key any, sql string, args []driver.NamedValue) (driver.Rows, error) {
 	if k := p.stmts[key]; k != nil && k.busy {
 		return nil, nil
 	}
 	k, err := p.get(ctx, c, key, sql)
-	if err != nil {
+	if err != nil || k == nil {
 		return nil, err
 	}
 	return p.query(ctx, k, args)

@@ -251,7 +251,11 @@ func (w *Worker) exec(ctx context.Context, s dialect.Step, values []any) (int, e
 		if perr != nil {
 			return 0, perr
 		}
-		res, err = link.StmtExec(ctx, st, args)
+		if st != nil {
+			res, err = link.StmtExec(ctx, st, args)
+		} else {
+			res, err = w.Conn.ParentExec(ctx, s.SQL, args)
+		}
 	}
 	if err != nil {
 		return 0, err
@@ -269,7 +273,9 @@ func (w *Worker) query(ctx context.Context, s dialect.Step, values []any) ([][]a
 		rows, err = q.QueryContext(ctx, s.SQL, args)
 	}
 	if err == driver.ErrSkip {
-		rows, err = w.Conn.Kept.Query(ctx, &w.Conn.Conn, s.SQL, s.SQL, args)
+		if rows, err = w.Conn.Kept.Query(ctx, &w.Conn.Conn, s.SQL, s.SQL, args); rows == nil && err == nil {
+			rows, err = w.Conn.ParentQuery(ctx, s.SQL, args)
+		}
 	}
 	if err != nil {
 		return nil, err

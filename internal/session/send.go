@@ -117,7 +117,7 @@ func (t direct) execKept(ctx context.Context, sql string, args []driver.NamedVal
 		if err != nil {
 			return nil, err
 		}
-		if link.CheckArgCount(st, args) == nil {
+		if st != nil && link.CheckArgCount(st, args) == nil {
 			if args, err = link.ConvertArgs(st, args); err != nil {
 				return nil, err
 			}
