@@ -37,6 +37,7 @@ type Connector struct {
 	starting sync.Mutex
 	rollUp   *worker // nil before it is started, and where none is configured
 	statsLog *worker // likewise
+	folder   folder
 	closed   bool
 }
 
@@ -95,6 +96,7 @@ func newConnector(d *wrappedDriver, parent driver.Connector) (*Connector, error)
 		c.shadow, c.shared.Shadow = w, w
 	}
 	c.shell = shell{shared: c.shared}
+	c.shared.Sleep.Start = c.startFolding
 	return c, nil
 }
 
@@ -108,6 +110,7 @@ func (c *Connector) Connect(ctx context.Context) (driver.Conn, error) {
 	}
 	c.shared.Begin()
 	c.startRollUp()
+	c.lookForSlots()
 	c.logStats()
 	return conn, nil
 }
@@ -122,6 +125,7 @@ func (c *Connector) Close() error {
 	c.closed = true
 	c.starting.Unlock()
 	c.rollUp.stop()
+	c.folder.stop()
 	c.shared.Close()
 	c.shadow.Close()
 	c.statsLog.stop() // last: it logs what has been counted until now

@@ -32,8 +32,6 @@ func (g *grouper) set() string {
 			why = "the statement changes a key"
 		case g.table.IsCounter(name):
 			why = g.count(c, a.Value)
-		case g.slottedToo(name):
-			why = "slots hold the newest value of companion " + name
 		default:
 			g.assigns = append(g.assigns, assigning{c, a.Value})
 		}
@@ -47,19 +45,6 @@ func (g *grouper) set() string {
 	return g.shares()
 }
 
-// slottedToo reports whether slots may hold a newer value of a companion.
-func (g *grouper) slottedToo(column string) bool {
-	if g.real.Counter.Slots == 0 || g.real.Companion(column) == nil {
-		return false
-	}
-	for _, c := range g.real.Counter.Counters {
-		if !g.real.Counter.Unslotted.IsPassive(c) {
-			return true
-		}
-	}
-	return false
-}
-
 // implies adds the columns that the engine changes along with those of SET.
 func (g *grouper) implies() string {
 	for i := range g.counts {
@@ -69,9 +54,6 @@ func (g *grouper) implies() string {
 		c := &g.table.Columns[i]
 		if !c.OnUpdate || g.varies[c.Name] {
 			continue
-		}
-		if g.slottedToo(c.Name) {
-			return "slots hold the newest value of companion " + c.Name
 		}
 		g.varies[c.Name] = true
 	}

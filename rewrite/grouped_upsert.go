@@ -204,7 +204,8 @@ func (g *grouper) conflictSet() string {
 	defer func() { g.sc.strict = false }()
 	for _, a := range g.st.Set {
 		name, has := columnNamed(g.planning, g.table, a.Column[len(a.Column)-1])
-		if !has || len(a.Column) > 1 || g.varies[name] || a.Value == nil || g.table.ChangesKey(name) || g.slottedToo(name) {
+		slotted := g.real.Counter.Slots > 0 && g.real.Companion(name) != nil
+		if !has || len(a.Column) > 1 || g.varies[name] || a.Value == nil || g.table.ChangesKey(name) || slotted {
 			return "the conflict clause sets what slotsql does not analyze"
 		}
 		g.varies[name] = true

@@ -42,9 +42,9 @@ type Increment struct {
 	// Upsert reports whether the plan's SQL, not a drain, runs when no row is
 	// affected: it inserts the row.
 	Upsert bool
-	// Companions reports whether the increment sets companions, so that its SQL is
-	// never run on the base row without a drain.
-	Companions bool
+	// Companions reports whether the increment sets companions. If one of them is Latest, its SQL runs on the base row only
+	// where that has no slots, since what slots hold is newer: the plan's Proof, or a drain, sees to that.
+	Companions, Latest bool
 
 	plain  bool // the original statement is exact on the base table, too, whatever its arguments
 	onBase bool // it is where its arguments are as base has it

@@ -1,6 +1,9 @@
 package rewrite
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 func (p *planning) planUpdate(st *Statement) *Plan {
 	if st.Opaque != "" {
@@ -260,7 +263,8 @@ func (m *dml) slotted(base *Plan, a assigned, rows *rowset, where fragment) *Pla
 	}
 	in.Companions = companionSQL(a.companions, &tp)
 	out := &Increment{Table: t, Companions: len(a.companions) > 0}
-	out.onBase, out.base = len(base.Base.Cover) == 0 && len(a.companions) == 0, base.Base.Require
+	out.Latest = slices.ContainsFunc(a.companions, func(s companionSet) bool { return s.companion.Merge == Latest })
+	out.onBase, out.base = len(base.Base.Cover) == 0 && !out.Latest, base.Base.Require
 	out.plain = out.onBase && len(base.Base.Require) == 0
 	for _, s := range a.companions {
 		if s.arg != nil {
@@ -290,7 +294,11 @@ func (m *dml) slotted(base *Plan, a assigned, rows *rowset, where fragment) *Pla
 	out.Which, out.ByOther = rows.which(t)
 	out.Coalesced = m.coalesced(a, in, &tp, rows)
 	out.Row = m.drainTable(t, rowsOrAll(t, rows))
-	return &Plan{Class: Additive, Tables: []string{t.Name}, Increment: out, Drain: DrainPlan{Tables: []DrainTable{out.Row}}}
+	plan := &Plan{Class: Additive, Tables: []string{t.Name}, Increment: out, Drain: DrainPlan{Tables: []DrainTable{out.Row}}}
+	if out.Latest {
+		plan.Drain.Proof = m.proof(m.st, m.sc, m.st.Where, rows)
+	}
+	return plan
 }
 
 // addDelta adds a counter to a slotted upsert. It returns the plan of the statement where that does not take the delta.

@@ -9,7 +9,7 @@ import (
 	"github.com/slotsql/slotsql/integration/twin"
 )
 
-const companionConfig = "version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}}, companions: {seen: latest, top: max, low: min}, slots: 8}}\n"
+const companionConfig = "version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}}, companions: {seen: latest, top: max, low: min}, slots: 8, placement: connection}}\n"
 
 func companions(t *testing.T, dialect string) *twin.Pair {
 	t.Helper()

@@ -236,8 +236,14 @@ func explanation(p *rewrite.Plan, query string) *Explanation {
 	e.tickets(p)
 	require := p.Base.Require
 	if in := p.Increment; in != nil {
-		if on := in.Table.Counter; on.Options.Placement == rewrite.PlacementAdaptive && on.Layout != rewrite.LayoutJournal && in.BaseExact() {
-			e.Cold = "while nothing has waited for its row (placement: adaptive): runs the statement as written"
+		if on := in.Table.Counter; on.Options.Placement == rewrite.PlacementAdaptive && on.Layout != rewrite.LayoutJournal {
+			const cold = "while nothing has waited for its row (placement: adaptive): runs the statement as written"
+			switch {
+			case in.BaseExact():
+				e.Cold = cold
+			case in.Latest && p.Drain.Proof != nil:
+				e.Cold = cold + ", if the row has no slots"
+			}
 		}
 		t := explainStatement(in.Bound)
 		e.Increment = &t

@@ -16,6 +16,9 @@ func (r *Run) execColdRow(ctx context.Context) (answer, error) {
 	if !r.conn.Tx.KeepsLocks() {
 		return r.runGrouped(ctx, r.execCold)
 	}
+	if r.Plan.Increment.Latest {
+		return r.execCold(ctx)
+	}
 	// The next increment of the row goes to a slot, perhaps before this one has the base row.
 	if err := r.awaitTrial(ctx, onBase); err != nil {
 		return answer{}, err
@@ -30,13 +33,15 @@ func (r *Run) execColdRow(ctx context.Context) (answer, error) {
 
 // execCold runs the increment on the base row as the application wrote it.
 func (r *Run) execCold(ctx context.Context) (answer, error) {
+	if r.Plan.Increment.Latest {
+		return r.execColdLatest(ctx)
+	}
 	start := time.Now()
 	a, n, err := r.sendCounted(ctx)
 	r.noteDuration(start, err)
 	if err != nil {
-		retries := r.row != (slots.RowKey{}) && r.conn.InAutocommit() && ctx.Err() == nil
-		if retries && r.conn.Deadlocked(err) && r.conn.Engine.NotApplied(err) {
-			return r.execIncrement(ctx) // the row is hot now, and in a slot it does not meet the others
+		if r.retriesInSlot(ctx, err) {
+			return r.execIncrement(ctx)
 		}
 		if r.conn.InAutocommit() && r.conn.Engine.SlotFull(err) {
 			return r.because(outOfRange).fallback(ctx) // the base value has, and the total may not
@@ -47,6 +52,37 @@ func (r *Run) execCold(ctx context.Context) (answer, error) {
 		r.Plan.tally.ranCold()
 	}
 	return a, r.addedToRow(ctx, n)
+}
+
+// execColdLatest runs an increment that sets a companion of which the latest value counts. What slots hold of it is taken to be
+// newer than the base row's. So the statement runs on the base row if that has no slots, in the form of a drain's statement that
+// proves it. If it has some, because another process counts it, the row is hot here as well.
+func (r *Run) execColdLatest(ctx context.Context) (answer, error) {
+	start := time.Now()
+	a, done, err := r.runProven(ctx)
+	switch {
+	case done:
+	case err == nil && r.conn.Tx.KeepsLocks():
+		if a, err = r.runDrained(ctx); r.addedToBase {
+			r.Plan.tally.heatedRow(r.conn.Shared.heat.NoteWait(r.row))
+		}
+	case err == nil:
+		r.Plan.tally.heatedRow(r.conn.Shared.heat.NoteWait(r.row))
+		r.conn.Shared.woke(r.Plan.Increment.Table, slots.WokenByOther)
+		return r.execInSlot(ctx)
+	}
+	r.noteDuration(start, err)
+	if err != nil && r.retriesInSlot(ctx, err) {
+		return r.execIncrement(ctx)
+	}
+	return a, err
+}
+
+// retriesInSlot reports whether an update of a base row that was chosen as deadlock victim, and has done nothing, is to run in a
+// slot: the row is hot now, and there it does not meet the others.
+func (r *Run) retriesInSlot(ctx context.Context, err error) bool {
+	retries := r.row != (slots.RowKey{}) && r.conn.InAutocommit() && ctx.Err() == nil
+	return retries && r.conn.Deadlocked(err) && r.conn.Engine.NotApplied(err)
 }
 
 // noteDuration notes the outcome of an update of a base row that began at the given time.

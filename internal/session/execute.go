@@ -248,7 +248,8 @@ func (r *Run) againstSide() bool {
 func (r *Run) onColdRow() bool {
 	c := r.conn
 	counter := r.Plan.Increment.Table.Counter
-	if counter.Options.Placement != rewrite.PlacementAdaptive || counter.Layout == rewrite.LayoutJournal || !r.incrementFitsBase() {
+	if counter.Options.Placement != rewrite.PlacementAdaptive || counter.Layout == rewrite.LayoutJournal ||
+		!r.incrementFitsBase() && !(r.Plan.Increment.Latest && r.provable()) {
 		return false
 	}
 	row, keyed := r.heatKey()

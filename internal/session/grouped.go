@@ -283,12 +283,17 @@ func (r *Run) leadGroup(ctx context.Context, m *slots.Member, b *slots.Batch) sl
 	if len(b.Rows) > 1 {
 		return r.leadShared(ctx, m, b, func(ctx context.Context, r *Run) { g.run = r; g.leadMany(ctx, b) })
 	}
-	if r.Plan.Class == rewrite.Drain && !g.plan(ctx) {
+	if r.drainsGroups() && !g.plan(ctx) {
 		g.tell(slots.Verdict{Outcome: slots.OutcomeAlone}, b.Members...)
 		m.Group.Next()
 		return g.verdict
 	}
 	return r.leadShared(ctx, m, b, func(ctx context.Context, r *Run) { g.run = r; g.lead(ctx) })
+}
+
+// drainsGroups reports whether a group's statement needs a row without slots, as its members' do.
+func (r *Run) drainsGroups() bool {
+	return r.Plan.Class == rewrite.Drain || r.Plan.Increment != nil && r.Plan.Increment.Latest
 }
 
 // plan has the group's statements planned: they drain as its members would.
@@ -300,7 +305,7 @@ func (g *group) plan(ctx context.Context) bool {
 			continue
 		}
 		p, err := g.run.conn.Plan(ctx, g.run.sql(b))
-		if err != nil || p.Class != rewrite.Drain {
+		if err != nil || p.Class != rewrite.Drain && (p.Increment == nil || !p.Increment.Latest) {
 			return false
 		}
 		g.drained[b] = p

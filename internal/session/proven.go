@@ -70,14 +70,21 @@ func (p *proofs) noteUnconfirmed() {
 // slot table.
 func (r *Run) mayProve() bool {
 	c := r.conn
-	if r.Plan.Class != rewrite.Drain || !c.Engine.Proves(r.Plan.Drain.Proof) || len(r.call.options) > 0 || r.partsStay ||
-		c.Cluster || c.Origin.RoleSet() {
+	if !r.provable() {
 		return false
 	}
 	d := &r.Plan.Drain.Tables[0]
-	t := d.Table.Counter
-	return len(t.Rights.Ungranted) == 0 && t.Options.OnDrain == rewrite.OnDrainRun && r.formsMatch(d.Forms) &&
-		(c.InAutocommit() || r.mayProveInTx(d)) && r.Plan.proofs.due()
+	return r.formsMatch(d.Forms) && (c.InAutocommit() || r.mayProveInTx(d)) && (r.Plan.Increment != nil || r.Plan.proofs.due())
+}
+
+// provable is mayProve for any arguments.
+func (r *Run) provable() bool {
+	c := r.conn
+	if !c.Engine.Proves(r.Plan.Drain.Proof) || len(r.call.options) > 0 || r.partsStay || c.Cluster || c.Origin.RoleSet() {
+		return false
+	}
+	t := r.Plan.Drain.Tables[0].Table.Counter
+	return len(t.Rights.Ungranted) == 0 && t.Options.OnDrain == rewrite.OnDrainRun
 }
 
 // mayProveInTx is mayProve for a transaction of the application's. One whose changes are checked
@@ -155,7 +162,11 @@ func (r *Run) provenRows(ctx context.Context, proof *rewrite.Proof) (driver.Rows
 func (r *Run) judgeProof(ran bool, err error) (done bool, _ error) {
 	switch {
 	case err == nil && ran:
-		r.Plan.tally.drained()
+		if r.Plan.Increment != nil {
+			r.Plan.tally.ranCold()
+		} else {
+			r.Plan.tally.drained()
+		}
 		r.Plan.proofs.note(true)
 		return true, nil
 	case err == nil, r.Plan.Drain.Proof.Lock == nil && r.conn.Engine.Refuted(err):

@@ -11,6 +11,7 @@ import (
 	"github.com/slotsql/slotsql/internal/catalog"
 	"github.com/slotsql/slotsql/internal/config"
 	"github.com/slotsql/slotsql/internal/slots"
+	"github.com/slotsql/slotsql/rewrite"
 )
 
 // Shared is what the connections of one connector share besides the facts of the database: the
@@ -23,6 +24,7 @@ type Shared struct {
 
 	Rolling atomic.Bool // the connector runs a roll-up worker
 	Made    slots.Made
+	Sleep   slots.Sleep
 
 	begun  sync.Once
 	Shadow Shadow // nil: no table is in shadow
@@ -94,6 +96,16 @@ func (on *Shared) ForModes(modes ...config.Mode) *Shared {
 	s.Logger, s.Dial, s.Role.Beside = on.Logger, on.Dial, true
 	s.Made.Wake, s.Made.Journal = on.Made.Wake, on.Made.Journal // a roll-up is of both
 	return s
+}
+
+// HotRows counts the hot rows of each table, by slot table.
+func (s *Shared) HotRows(now time.Time) map[string]int { return s.heat.HotRows(now) }
+
+// woke notes that a table has slots.
+func (s *Shared) woke(t *rewrite.Table, why slots.Waking) {
+	if slots.Sleeps(t.Counter) {
+		s.Sleep.Woke(t.Counter.Slotted(), why)
+	}
 }
 
 // Close closes the side connections.

@@ -72,6 +72,11 @@ func (r *Run) anotherSlot() int64 {
 // Where an update that finds no row would keep others from creating theirs (MySQL), a transaction
 // only has the upsert.
 func (r *Run) addOnce(ctx context.Context, p slots.Place, lasting bool) (res driver.Result, n int64, err error) {
+	defer func() {
+		if n > 0 {
+			r.conn.Shared.woke(r.Plan.Increment.Table, slots.WokenByHeat)
+		}
+	}()
 	r.slot = p.Slot
 	places, st := r.conn.Shared.placement, r.slotStatements(lasting)
 	if p.Keyed && st.update != nil && places.Knows(p.SlotRow) {

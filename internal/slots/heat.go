@@ -51,7 +51,7 @@ type warmth struct {
 
 const (
 	shortestPeriod = 2 * time.Second
-	longestPeriod  = time.Minute
+	longestPeriod  = 6 * time.Second // and two looks later the table sleeps, see rollup.FoldCooled
 	// slowFactor and slowSpare define when an update has waited: it took so many times as long as
 	// updates take, and so much longer. On a busy machine all updates are slow.
 	slowFactor = 8

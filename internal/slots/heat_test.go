@@ -39,7 +39,7 @@ func TestHeat(t *testing.T) {
 		want(true)
 		time.Sleep(shortestPeriod)
 		want(false)
-		time.Sleep(longestPeriod)
+		time.Sleep(2 * longestPeriod)
 		h.NoteWait(row) // after a long time it begins anew
 		time.Sleep(shortestPeriod + time.Millisecond)
 		want(false)

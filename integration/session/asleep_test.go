@@ -1,0 +1,91 @@
+package session
+
+import (
+	"database/sql"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/slotsql/slotsql/integration/twin"
+)
+
+// untilAsleep waits until a table has no slots.
+func untilAsleep(t *testing.T, p *twin.Pair, slots string) {
+	t.Helper()
+	for end := time.Now().Add(2 * time.Minute); value(t, p.Under, "SELECT COUNT(*) FROM "+slots) != "0"; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the table does not fall asleep")
+		}
+	}
+}
+
+// A table sleeps again when its hot rows have cooled, though no roll-up is configured.
+func TestFallsAsleep(t *testing.T) {
+	twin.Servers(t, func(t *testing.T, dialect string) {
+		p := adaptive(t, dialect)
+		const count = "UPDATE posts SET views = views + 1 WHERE id = 1"
+		run := func(tx *sql.Tx) error {
+			_, err := tx.ExecContext(t.Context(), count)
+			return err
+		}
+		begin := func() *sql.Tx {
+			tx, err := p.Wrapped.BeginTx(t.Context(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return tx
+		}
+		holder, waiter := begin(), begin()
+		if err := run(holder); err != nil {
+			t.Fatal(err)
+		}
+		counted := make(chan error, 1)
+		go func() { counted <- run(waiter) }() // in a slot, whose row it creates when the holder has ended
+		untilBlocked(t, p, counted)
+		if err := errors.Join(holder.Commit(), <-counted); err != nil {
+			t.Fatal(err)
+		}
+		if got := value(t, p.Wrapped, "SELECT COUNT(*) FROM posts WHERE id = 1 AND views = 1"); got != "1" {
+			t.Error("the waiter has counted on the base row")
+		}
+		if err := waiter.Commit(); err != nil {
+			t.Fatal(err)
+		}
+		for end := time.Now().Add(2 * time.Minute); value(t, p.Under, "SELECT views FROM posts WHERE id = 1") != "2"; time.Sleep(20 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatal("the row is not folded")
+			}
+		}
+		untilAsleep(t, p, "posts_slots")
+	})
+}
+
+// The slots of a process that has ended are folded by one that connects.
+func TestFallsAsleepForAnother(t *testing.T) {
+	each(t, func(t *testing.T, dialect string) {
+		p, slotted := coldCompanions(t, dialect)
+		for _, what := range []string{"a", "b"} {
+			if _, err := slotted.ExecContext(t.Context(), see(dialect, what, 1, 1)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := value(t, p.Under, "SELECT COUNT(*) FROM seen_posts_slots"); got == "0" {
+			t.Fatal("no slots")
+		}
+		if err := slotted.Close(); err != nil {
+			t.Fatal(err)
+		}
+		again, err := twin.OpenWrapped(twin.Plain[dialect], p.WrappedDSN, p.ConfigPath)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer again.Close()
+		if err := again.PingContext(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		untilAsleep(t, p, "seen_posts_slots")
+		if got := value(t, p.Under, "SELECT "+spaced(dialect, "views", "seen", "top")+" FROM seen_posts WHERE id = 1"); got != "2 b 1" {
+			t.Errorf("the base row has %s", got)
+		}
+	})
+}

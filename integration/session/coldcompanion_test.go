@@ -1,0 +1,186 @@
+package session
+
+import (
+	"database/sql"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/slotsql/slotsql"
+	"github.com/slotsql/slotsql/integration/twin"
+)
+
+// coldCompanions makes a table whose increments set companions, and opens it a second time, as a process that counts every row in
+// slots.
+func coldCompanions(t *testing.T, dialect string) (p *twin.Pair, slotted *sql.DB) {
+	t.Helper()
+	config := func(placement string) string {
+		return "version: 1\nauto_migrate: true\ndefaults: {slots: 16, placement: " + placement + "}\n" +
+			"tables: {seen_posts: {counters: {views: {}}, companions: {seen: latest, top: max}}}\n"
+	}
+	p = twin.New(t, twin.Options{
+		Dialect: dialect,
+		Schema: []string{
+			"CREATE TABLE seen_posts (id INT PRIMARY KEY, views BIGINT NOT NULL, seen VARCHAR(20) NOT NULL, top INT NOT NULL)",
+			"INSERT INTO seen_posts VALUES (1, 0, '', 0), (2, 0, '', 0), (3, 0, '', 0), (4, 0, '', 0)",
+		},
+		Config: config("adaptive"),
+	})
+	c, err := slotsql.Parse([]byte(config("connection")), "slotsql.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if slotted, err = slotsql.Open(twin.Wrapped[dialect], p.WrappedDSN, slotsql.WithConfig(c)); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = slotted.Close() })
+	if err := p.Wrapped.PingContext(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return p, slotted
+}
+
+// spaced writes columns as one string.
+func spaced(dialect string, columns ...string) string {
+	if dialect == "mysql" {
+		return "CONCAT_WS(' ', " + strings.Join(columns, ", ") + ")"
+	}
+	return strings.Join(columns, " || ' ' || ")
+}
+
+func see(dialect, what string, top, id int) string {
+	greatest := "GREATEST"
+	if dialect == "sqlite" {
+		greatest = "MAX"
+	}
+	return fmt.Sprintf("UPDATE seen_posts SET views = views + 1, seen = '%s', top = %s(top, %d) WHERE id = %d", what, greatest, top, id)
+}
+
+// An increment of a row that nothing waits for sets its companions on the base row, outside transactions and inside. On a busy
+// machine one may take as long as if it had waited, so one run of a few has to show it.
+func TestColdCompanion(t *testing.T) {
+	each(t, func(t *testing.T, dialect string) {
+		left := ""
+		for range 5 {
+			if left = coldCompanionSlots(t, dialect); left == "0" {
+				return
+			}
+		}
+		t.Errorf("%s slot rows of cold rows", left)
+	})
+}
+
+// coldCompanionSlots runs increments on both sides, and returns the number of slot rows that they leave.
+func coldCompanionSlots(t *testing.T, dialect string) string {
+	p, _ := coldCompanions(t, dialect)
+	for i := range 3 {
+		p.Same(t, twin.Statement{SQL: see(dialect, fmt.Sprint("a", i), i, 1)})
+		p.Same(t, twin.Statement{SQL: "UPDATE seen_posts SET views = views + 1, seen = " + map[bool]string{true: "$1", false: "?"}[dialect == "postgres"] +
+			" WHERE id = 2", Args: []any{fmt.Sprint("b", i)}})
+		p.Same(t, twin.Statement{SQL: see(dialect, "none", 1, 99)})
+		for _, db := range []*sql.DB{p.Plain, p.Wrapped} {
+			tx, err := db.BeginTx(t.Context(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, q := range []string{see(dialect, "first", 9, 3), see(dialect, "second", 8, 3), see(dialect, "other", 7, 4)} {
+				if _, err := tx.ExecContext(t.Context(), q); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var seen string
+			if err := tx.QueryRowContext(t.Context(), "SELECT seen FROM seen_posts WHERE id = 3").Scan(&seen); err != nil || seen != "second" {
+				t.Errorf("in the transaction: %s, %v", seen, err)
+			}
+			if err := tx.Commit(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	p.Same(t, twin.Statement{SQL: "SELECT * FROM seen_posts ORDER BY id"})
+	return value(t, p.Under, "SELECT COUNT(*) FROM seen_posts_slots")
+}
+
+// A companion that is set on the base row is newer than what slots hold, and one set in a slot afterwards is newer than the base row.
+func TestColdCompanionMeetsSlots(t *testing.T) {
+	each(t, func(t *testing.T, dialect string) {
+		p, slotted := coldCompanions(t, dialect)
+		run := func(db interface {
+			Exec(string, ...any) (sql.Result, error)
+		}, q string) {
+			t.Helper()
+			if _, err := db.Exec(q); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want := func(id int, want string) {
+			t.Helper()
+			q := fmt.Sprintf("SELECT %s FROM seen_posts WHERE id = %d", spaced(dialect, "views", "seen", "top"), id)
+			for _, db := range []*sql.DB{p.Wrapped, slotted} {
+				if got := value(t, db, q); got != want {
+					t.Errorf("row %d: %s, want %s", id, got, want)
+				}
+			}
+		}
+		for id := 1; id <= 2; id++ {
+			inTx := id == 2
+			run(slotted, see(dialect, "slot", 5, id))
+			if inTx {
+				tx, err := p.Wrapped.BeginTx(t.Context(), nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				run(tx, see(dialect, "base", 3, id))
+				if err := tx.Commit(); err != nil {
+					t.Fatal(err)
+				}
+			} else {
+				run(p.Wrapped, see(dialect, "base", 3, id))
+			}
+			want(id, "2 base 5")
+			run(slotted, see(dialect, "again", 4, id))
+			want(id, "3 again 5")
+			run(p.Wrapped, see(dialect, "last", 4, id))
+			want(id, "4 last 5")
+		}
+	})
+}
+
+// Increments with companions that overlap share statements on the base row of a cold row. On a busy machine the row may become hot
+// before they do, so one run of a few has to show it.
+func TestColdCompanionsShare(t *testing.T) {
+	twin.Servers(t, func(t *testing.T, dialect string) {
+		const q = "UPDATE seen_posts SET views = views + 1, seen = 'x' WHERE id = 1"
+		grouped := func() (n uint64) {
+			for _, s := range slotsql.Stats() {
+				if slices.Contains(s.Tables, "seen_posts") && s.Dialect == dialect {
+					n += s.Grouped
+				}
+			}
+			return n
+		}
+		for range 10 {
+			p, _ := coldCompanions(t, dialect)
+			var wg sync.WaitGroup
+			for range 40 {
+				wg.Go(func() {
+					for range 10 {
+						if _, err := p.Wrapped.ExecContext(t.Context(), q); err != nil {
+							t.Error(err)
+						}
+					}
+				})
+			}
+			wg.Wait()
+			if got := value(t, p.Wrapped, "SELECT views FROM seen_posts WHERE id = 1 AND seen = 'x'"); got != "400" {
+				t.Errorf("%s of 400", got)
+			}
+			if grouped() > 0 {
+				return
+			}
+		}
+		t.Error("no increment has shared a statement")
+	})
+}

@@ -1,0 +1,161 @@
+package rollup
+
+import (
+	"context"
+	"time"
+
+	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/internal/catalog"
+	"github.com/slotsql/slotsql/internal/slots"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+const (
+	// cooledPause is between two looks for rows that have cooled. A table falls asleep two of them after its last row has.
+	cooledPause = time.Second
+	// hotLooks is after how many looks the slots of a table are folded that has hot rows: their rows are counted in slots
+	// again, but others have cooled.
+	hotLooks = 5
+	// cooledPatience is after how many looks in vain the worker ends: other transactions or processes use the slots that are left.
+	cooledPatience = 10
+)
+
+// Cooled is what FoldCooled has to know of the process.
+type Cooled struct {
+	Sleep *slots.Sleep
+	Hot   func(time.Time) map[string]int // the number of hot rows of each table
+}
+
+// FoldCooled folds what is in slots of rows that are no longer hot, and deletes the slots, until the tables with placement adaptive
+// have none: they sleep. It works in batches as a roll-up does, under the same lease. It ends when there is nothing left for
+// it to do, or when ctx is done. On a server that takes no writes it does nothing.
+func FoldCooled(ctx context.Context, c *catalog.Catalog, of Cooled) {
+	w, err := NewWorker(c, Options{})
+	if err != nil {
+		return
+	}
+	defer w.Close()
+	defer w.release(ctx)
+	vain, failures := 0, 0
+	for look := 0; vain < cooledPatience; look++ {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(cooledPause << min(failures, 6)):
+		}
+		left, err := w.foldCooled(ctx, of, look)
+		switch {
+		case ctx.Err() != nil || err != nil && w.serverReadOnly(err):
+			return
+		case err != nil:
+			w.state.lose()
+			if failures++; failures == 1 && len(of.Hot(time.Now())) > 0 {
+				c.Log().WarnContext(ctx, "slotsql: the slots of rows that are no longer hot could not be folded; this is tried again", "error", err.Error())
+			}
+			vain++
+		case left == cooledNothing:
+			return
+		case left == cooledRows:
+			failures = 0
+			vain++
+		default:
+			failures, vain = 0, 0
+		}
+	}
+}
+
+func (w *Worker) serverReadOnly(err error) bool {
+	d, ok := w.catalog.Dialect.(dialect.ReadOnlyErrorClassifier)
+	return ok && d.ServerReadOnly(err)
+}
+
+// cooledLeft is what a look has left.
+type cooledLeft int
+
+const (
+	cooledNothing cooledLeft = iota
+	cooledRows               // slots of rows that are not hot in this process
+	cooledHot                // slots of rows that are, or that it has made just now
+)
+
+// foldCooled looks once at each table.
+func (w *Worker) foldCooled(ctx context.Context, of Cooled, look int) (left cooledLeft, err error) {
+	sc, err := w.Open(ctx)
+	if err != nil {
+		return left, err
+	}
+	hot := of.Hot(time.Now())
+	for _, t := range sc.Counters() {
+		name := t.Counter.Slotted()
+		if !slots.Sleeps(t.Counter) {
+			continue
+		}
+		stirred, busy := of.Sleep.Look(name), hot[name] > 0
+		switch {
+		case busy && look%hotLooks > 0:
+			left = cooledHot
+			continue
+		case look > 0 && !stirred && !busy && !of.Sleep.State(name).Awake:
+			continue
+		}
+		awake, err := w.settle(ctx, t, busy)
+		switch {
+		case err != nil:
+			return left, err
+		case !awake:
+			of.Sleep.Slept(name)
+		case busy || stirred:
+			left = cooledHot
+		default:
+			of.Sleep.Woke(name, slots.WokenByOther)
+			of.Sleep.Look(name)
+			left = max(left, cooledRows)
+		}
+	}
+	return left, nil
+}
+
+// settle folds and deletes the slots of a table, and reports whether there are any left. While the table has hot rows, what is
+// folded is deleted by a later look, unless it is in use again.
+func (w *Worker) settle(ctx context.Context, t *rewrite.Table, busy bool) (awake bool, err error) {
+	if awake, err = w.hasSlots(ctx, t); err != nil || !awake {
+		return false, err
+	}
+	if held, err := w.hold(ctx); err != nil || !held {
+		return true, err
+	}
+	jobs := []Job{MoveSlots, SweepSlots, ReclaimSlots}
+	if busy {
+		jobs = []Job{SweepSlots, MoveSlots}
+	}
+	tr, begun := Table{Table: t.Name, name: PassName(t)}, time.Now()
+	for _, job := range jobs {
+		if err = w.Walk(ctx, t, job, &tr); err != nil {
+			break
+		}
+	}
+	tallyOf(w.catalog.Dialect.Name(), t.Name).pass(tr, begun, err == nil)
+	if err == errFenced {
+		return true, nil
+	} else if err != nil {
+		if w.Conn.Engine.SchemaChanged(err) {
+			w.catalog.Expire()
+		}
+		return true, err
+	}
+	return w.hasSlots(ctx, t)
+}
+
+// hasSlots reports whether the table does not sleep.
+func (w *Worker) hasSlots(ctx context.Context, t *rewrite.Table) (bool, error) {
+	at := w.catalog.Dialect.Quote(t.Counter.SlotTable.Name)
+	if schema := t.Counter.SlotTable.Schema; schema != "" {
+		at = w.catalog.Dialect.Quote(schema) + "." + at
+	} else if t.Schema != "" {
+		at = w.catalog.Dialect.Quote(t.Schema) + "." + at
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), batchPatience)
+	defer cancel()
+	rows, err := w.query(ctx, dialect.Step{SQL: "SELECT 1 FROM " + at + " LIMIT 1"}, nil)
+	return len(rows) > 0, err
+}
