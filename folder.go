@@ -56,7 +56,7 @@ func (c *Connector) startFolding() {
 	}
 	f.worker = work(func(ctx context.Context) {
 		for {
-			rollup.FoldCooled(ctx, c.shared.Catalog, rollup.Cooled{Sleep: &c.shared.Sleep, Hot: c.shared.HotRows})
+			rollup.FoldCooled(ctx, c.shared.Catalog, rollup.Cooled{Sleep: &c.shared.Sleep, Hot: c.shared.HotRows, Slept: c.shared.FoldedAll})
 			f.works.Store(false)
 			// What has woken a table meanwhile has found a folder at work.
 			if ctx.Err() != nil || !c.shared.Sleep.Stirred() || !f.works.CompareAndSwap(false, true) {

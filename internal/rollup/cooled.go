@@ -24,6 +24,7 @@ const (
 type Cooled struct {
 	Sleep *slots.Sleep
 	Hot   func(time.Time) map[string]int // the number of hot rows of each table
+	Slept func(*rewrite.Table)           // is told of a table that has no slots
 }
 
 // FoldCooled folds what is in slots of rows that are no longer hot, and deletes the slots, until the tables with placement adaptive
@@ -104,6 +105,7 @@ func (w *Worker) foldCooled(ctx context.Context, of Cooled, look int) (left cool
 			return left, err
 		case !awake:
 			of.Sleep.Slept(name)
+			of.Slept(t)
 		case busy || stirred:
 			left = cooledHot
 		default:
