@@ -9,7 +9,7 @@ import (
 // effectsOf finds what a statement may do to its session. Tokens are all of SQL of
 // several statements, of another one the first two may do.
 func (pl *Planner) effectsOf(sql string, tokens []lex.Token) Effect {
-	e := effects(sql, tokens)
+	e := effects(pl.Dialect.LexRules(), sql, tokens)
 	if c, ok := pl.Catalog.(MovingCatalog); ok && c.Moves(sql) {
 		e |= Moved
 	}
@@ -19,13 +19,13 @@ func (pl *Planner) effectsOf(sql string, tokens []lex.Token) Effect {
 		return e
 	}
 	if lex.ContainsFold(sql, "into") || lex.ContainsFold(sql, "explain") && lex.ContainsFold(sql, "create") {
-		e |= makesTable(sql, lex.Tokens(lx, sql))
+		e |= makesTable(lx, sql, lex.Tokens(lx, sql))
 	}
 	return e
 }
 
 // makesTable finds a table that a query makes, or a statement inside EXPLAIN.
-func makesTable(sql string, tokens []lex.Token) (e Effect) {
+func makesTable(rules *lex.Rules, sql string, tokens []lex.Token) (e Effect) {
 	first, explain := true, false
 	is := func(i int, list ...string) bool {
 		for _, w := range list {
@@ -46,7 +46,7 @@ func makesTable(sql string, tokens []lex.Token) (e Effect) {
 			query = is(i, "SELECT", "WITH", "EXPLAIN", "VALUES", "TABLE")
 		}
 		if query && (is(i, "INTO") && !is(i-1, "INSERT", "MERGE") || explain && is(i, "CREATE")) {
-			e |= effectOf("CREATE", sql, nil)
+			e |= effectOf(rules, "CREATE", sql, nil)
 		}
 	}
 	return e
@@ -55,7 +55,7 @@ func makesTable(sql string, tokens []lex.Token) (e Effect) {
 // effects finds what a statement may do to its session by the first word of each
 // of its statements. It errs on the side of reporting too much: an effect
 // costs the session one look at the engine, nothing else.
-func effects(sql string, tokens []lex.Token) Effect {
+func effects(rules *lex.Rules, sql string, tokens []lex.Token) Effect {
 	var e Effect
 	first := true
 	for i, t := range tokens {
@@ -71,7 +71,7 @@ func effects(sql string, tokens []lex.Token) Effect {
 			e |= TxControl | SessionChange // executable comments, garbage
 			continue
 		}
-		e |= effectOf(strings.ToUpper(sql[t.Start:t.End]), sql, tokens[i+1:])
+		e |= effectOf(rules, strings.ToUpper(sql[t.Start:t.End]), sql, tokens[i+1:])
 	}
 	if lex.SetsPath(sql) {
 		e |= Moved
@@ -88,7 +88,7 @@ type MovingCatalog interface {
 	Moves(sql string) bool
 }
 
-func effectOf(word, sql string, rest []lex.Token) Effect {
+func effectOf(rules *lex.Rules, word, sql string, rest []lex.Token) Effect {
 	if lex.OnlyData(word) {
 		return 0
 	}
@@ -103,7 +103,7 @@ func effectOf(word, sql string, rest []lex.Token) Effect {
 		return Namespace | SessionChange
 	case "CREATE", "ALTER", "DROP", "RENAME", "TRUNCATE":
 		e = TxControl | Namespace | SchemaChange
-		if lex.ContainsFold(sql, "temp") {
+		if lex.Temporary(rules, sql) {
 			e |= SessionChange
 		}
 		return e

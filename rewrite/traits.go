@@ -259,6 +259,9 @@ type SessionRules struct {
 	// ErrorAborts: an error aborts the transaction, in which nothing but a rollback succeeds
 	// after it (PostgreSQL).
 	ErrorAborts bool
+	// RoutinesKeepTx: a block of code and a procedure may only end a transaction of their own
+	// making, so after one the session is in a transaction if it was in one before (PostgreSQL).
+	RoutinesKeepTx bool
 	// UnsignedByProtocol: the parent gives values of unsigned 64-bit columns another Go type
 	// where the statement is prepared, and sends unsigned arguments as unsigned numbers.
 	UnsignedByProtocol bool

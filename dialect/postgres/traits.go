@@ -32,6 +32,7 @@ func (*Dialect) Traits() rewrite.Traits {
 			MultiProbeArg:     "SELECT ?; SELECT 1",
 			StatementTriggers: true,
 			ErrorAborts:       true,
+			RoutinesKeepTx:    true,
 		},
 	}
 }

@@ -9,6 +9,7 @@ type Currency struct {
 	owner     owner
 	schema    schemaChange
 	namespace namespaceChange
+	pending   bool // the open transaction has changed the session's own tables
 }
 
 // age is whether the facts hold.
@@ -25,7 +26,7 @@ type owner byte
 const (
 	factsShared  owner = iota // those of every session in the namespace
 	factsOwn                  // the session's own, until its transaction has ended
-	factsOwnTemp              // and for good: it may have temporary tables
+	factsOwnTemp              // and for good: it may have temporary tables. They are read again when that may have changed
 )
 
 // schemaChange is whether the open transaction may have changed the schema.
@@ -67,6 +68,7 @@ func (c *Currency) MoveNamespace(inTx bool) {
 // temporary one. Other sessions must not take over what this one sees.
 func (c *Currency) ChangeTables(temporary bool) {
 	c.own()
+	c.pending = true
 	if temporary {
 		c.owner = factsOwnTemp
 	}
@@ -78,7 +80,7 @@ func (c *Currency) Alter() { c.schema = schemaAltered }
 // Commit notes that what a statement has changed is committed. Role: the rights of the
 // session's role are not known.
 func (c *Currency) Commit(role bool) {
-	c.schema = schemaAsCommitted
+	c.schema, c.pending = schemaAsCommitted, false
 	if c.owner == factsOwn && !role {
 		c.owner = factsShared
 	}
@@ -87,7 +89,7 @@ func (c *Currency) Commit(role bool) {
 // Settled reports whether the end of a transaction leaves the facts as they are. Role as in
 // Commit: what a session knows on account of its role does not depend on transactions.
 func (c *Currency) Settled(role bool) bool {
-	return c.schema == schemaAsCommitted && c.namespace == namespaceSettled && (c.owner == factsShared || role)
+	return c.schema == schemaAsCommitted && c.namespace == namespaceSettled && !c.pending && (c.owner != factsOwn || role)
 }
 
 // Settle notes that a transaction may have ended, or has (ended). It reports whether that

@@ -55,9 +55,11 @@ func TestCurrency(t *testing.T) {
 		"a new name is for one session":   {events{create, read}, private},
 		"until the end":                   {events{create, read, settle(true, false, false)}, old},
 		"a temporary table":               {events{createTemp, read}, private | temporary},
-		"outlives the tx":                 {events{createTemp, read, settle(true, false, false), read}, private | temporary},
+		"may end with its tx":             {events{createTemp, read, settle(true, false, false)}, old | private | temporary},
+		"or outlive it":                   {events{createTemp, read, settle(true, false, false), read}, private | temporary},
+		"and later ones":                  {events{createTemp, settle(true, false, false), read, settle(true, false, false)}, private | temporary},
 		"and what changes others":         {events{createTemp, alter, commit, read}, private | temporary},
-		"also where a role comes with it": {events{createTemp, role, read, settle(true, true, false)}, private | temporary},
+		"also where a role comes with it": {events{createTemp, commit, role, read, settle(true, true, false)}, private | temporary},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var cur Currency

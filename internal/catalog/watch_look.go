@@ -66,7 +66,7 @@ func (v *View) LookHereIfDue(ctx context.Context) {
 // always made like that: on a second connection they might see another database, or be in the way.
 func (v *View) lookHere(ctx context.Context) {
 	if v.Catalog.Traits.OneWriter {
-		if !v.Tx.None() || v.Facts.HasTemporary() {
+		if !v.Tx.None() {
 			return
 		}
 	} else if v.Origin.RowsOpen() || v.Tx.KeepsLocks() || !v.InAutocommit() {

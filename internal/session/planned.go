@@ -165,7 +165,7 @@ func (c *Conn) noteSchemaChange(query string) {
 	if concerns == catalog.NoFacts {
 		return
 	}
-	c.Facts.ChangeTables(lex.ContainsFold(query, "temp"))
+	c.Facts.ChangeTables(lex.Temporary(c.Dialect().LexRules(), query))
 	if concerns != catalog.NewNames && !catalog.OfTemporary(c.Dialect().LexRules(), query) {
 		c.Facts.Alter()
 		if lex.ContainsFold(query, "view") || c.Shared.Names.MayMove(query) {

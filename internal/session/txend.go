@@ -75,13 +75,23 @@ func (c *Conn) noteTxControl(plan *rewrite.Plan, err error) {
 		}
 		c.noteTxEvent(e, ddl)
 	}
-	if c.Shared.Traits.OneWriter && len(events) == 1 && events[0].Kind == lex.TxMayEnd && single(query) {
+	if len(events) == 1 && events[0].Kind == lex.TxMayEnd && (c.Shared.Traits.OneWriter && single(query) || c.keepsTx(query)) {
 		// SQLite has no routines: such a statement, an ALTER or DROP, leaves the transaction as it
 		// is.
 		c.Tx = before
 	}
 	c.giveUpLocks()
 	c.SettleFacts(false)
+}
+
+// keepsTx reports whether a statement is a block of code or the call of a procedure that leaves the session in a
+// transaction only if it was in one.
+func (c *Conn) keepsTx(query string) bool {
+	if !c.Shared.Traits.RoutinesKeepTx || c.ReadsOtherwise() {
+		return false
+	}
+	t := lex.NewScanner(c.Dialect().LexRules(), query).Next()
+	return t.Kind == lex.Word && (strings.EqualFold(query[t.Start:t.End], "DO") || strings.EqualFold(query[t.Start:t.End], "CALL"))
 }
 
 // single reports whether SQL is certainly one statement.

@@ -1,0 +1,40 @@
+package catalog
+
+import "testing"
+
+// What a session's DDL makes old is read again once, not for each statement that follows: DDL whose text only has
+// the letters of TEMP, a temporary table, and a block that may do anything.
+func TestFactsAreCurrentAgain(t *testing.T) {
+	each(t, func(t *testing.T, dialect string) {
+		p := newPair(t, dialect, 1)
+		statements := map[string][]string{
+			"a column of these letters": {"ALTER TABLE o0 ADD COLUMN failedattempts INTEGER"},
+			"a new table of them":       {"CREATE TABLE templates (id INTEGER PRIMARY KEY)"},
+			"a temporary table":         {"CREATE TEMPORARY TABLE mine (id INTEGER PRIMARY KEY)"},
+			"in a transaction":          {"BEGIN", "CREATE TEMPORARY TABLE mine (id INTEGER PRIMARY KEY)", "COMMIT"},
+			"rolled back":               {"BEGIN", "CREATE TEMPORARY TABLE mine (id INTEGER PRIMARY KEY)", "ROLLBACK"},
+			"and dropped":               {"CREATE TEMPORARY TABLE mine (id INTEGER PRIMARY KEY)", "DROP TABLE mine"},
+		}
+		if dialect == "postgres" {
+			statements["a block"] = []string{"DO $$ BEGIN PERFORM 1; END $$"}
+			statements["that makes one"] = []string{"DO $$ BEGIN CREATE TEMP TABLE mine (id INT); END $$"}
+		}
+		for name, list := range statements {
+			t.Run(name, func(t *testing.T) {
+				r := parent(t, p)
+				db := open(t, p, r, counters)
+				db.SetMaxOpenConns(1)
+				exec(t, db, increment, increment)
+				exec(t, db, list...)
+				exec(t, db, increment)
+				r.asked()
+				for range 5 {
+					exec(t, db, increment)
+				}
+				if _, readings := r.asked(); readings > 0 {
+					t.Errorf("the columns were read %d times for 5 statements", readings)
+				}
+			})
+		}
+	})
+}
