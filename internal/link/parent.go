@@ -62,7 +62,9 @@ func (c *Conn) QueryUnprepared(ctx context.Context, query string, args []driver.
 func (c *Conn) queryUnprepared(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
 	query = c.yieldingSQL(query)
 	if q, ok := c.Parent.(driver.QueryerContext); ok {
-		return q.QueryContext(ctx, query, args)
+		rows, err := q.QueryContext(ctx, query, args)
+		c.PreparesArgs = c.PreparesArgs || err == driver.ErrSkip && len(args) > 0
+		return rows, err
 	}
 	q, ok := c.Parent.(driver.Queryer) //nolint:staticcheck // the parent's choice
 	if !ok {

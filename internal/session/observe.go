@@ -307,7 +307,7 @@ func (t direct) queryObserved(ctx context.Context, p *plan, c call) (rows driver
 // execution to the next, and are there for the server to see.
 func (t direct) queryRecurring(ctx context.Context, p *plan, c call) (driver.Rows, error) {
 	row := p.Read.Observed.Row
-	if row.Kept == nil || len(c.args)+len(c.options) > 0 || !t.conn.PreparesArgs || t.conn.Cluster {
+	if row.Kept == nil || len(c.args)+len(c.options) > 0 || t.conn.Cluster {
 		return nil, nil
 	}
 	query := row.Kept.SQL.Of(p.Values)
@@ -317,6 +317,11 @@ func (t direct) queryRecurring(ctx context.Context, p *plan, c call) (driver.Row
 	args := make([]driver.NamedValue, len(row.Kept.Numbers))
 	for i, n := range row.Kept.Numbers {
 		args[i] = driver.NamedValue{Ordinal: i + 1, Value: n.Of(p.Values)}
+	}
+	if !t.conn.PreparesArgs { // or it is not known yet
+		if rows, err := t.conn.QueryUnprepared(ctx, query, args); err != driver.ErrSkip {
+			return rows, err
+		}
 	}
 	return t.conn.Kept.QueryRecurring(ctx, &t.conn.Conn, query, args)
 }
