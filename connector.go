@@ -88,7 +88,7 @@ func newConnector(d *wrappedDriver, parent driver.Connector) (*Connector, error)
 	}
 	c := &Connector{driver: d, parent: parent, shared: session.New(d.dialect, cfg)}
 	c.shared.Logger, c.shared.Dial, c.shared.OpensAside = d.options.logger, parent.Connect, true
-	c.shared.TraceGroup = d.options.groups
+	c.shared.TraceGroup, c.shared.ParentHooks = d.options.groups, hooksOf(parent)
 	if c.every = c.shared.ForModes(config.Modes...); c.every != c.shared {
 		c.shared.Role.Kin = append(c.shared.Role.Kin, c.every.Catalog)
 	}

@@ -63,9 +63,8 @@ type Dialect interface {
 	NameRules() NameRules
 
 	// Namespace identifies how this session resolves unqualified table
-	// names: two sessions with equal namespaces see the same tables under
-	// the same names.
-	Namespace(ctx context.Context, s Session) (string, error)
+	// names, and its settings.
+	Namespace(ctx context.Context, s Session) (Namespace, error)
 
 	// Table reads the facts of one table, resolved as the session would
 	// resolve it in a statement; schema may be "". It returns nil and no
@@ -79,6 +78,16 @@ type Dialect interface {
 	// only if Drain().Nested is false and nothing better is known. It does not change the
 	// session.
 	InTransaction(ctx context.Context, s Session) (bool, error)
+}
+
+// Namespace is what decides what a statement means in a session.
+type Namespace struct {
+	// Names is the same for two sessions that see the same tables under the same names, and read
+	// statements by the same rules.
+	Names string
+	// Settings is the same for two sessions in which a change of a row has the same effect: the
+	// user and whatever settings such a change depends on.
+	Settings string
 }
 
 // ServerAware is a Dialect that depends on the server to which it connects.

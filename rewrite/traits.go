@@ -253,6 +253,8 @@ type SessionRules struct {
 	// RightsAreFacts: what the session's user may do is a fact of a column, and
 	// another role of the same session may do other things (MySQL).
 	RightsAreFacts bool
+	// TempUnlisted: the namespace of a session does not tell of its temporary tables (MySQL).
+	TempUnlisted bool
 	// StatementTriggers: a trigger may fire for a statement that has changed no row
 	// (PostgreSQL), so that a fold is only sent where there are slots.
 	StatementTriggers bool

@@ -47,7 +47,7 @@ func (o Options) session(t *testing.T, db *sql.DB) *session {
 		t.Fatal(err)
 	}
 	if d, ok := s.Dialect.(dialect.NamespaceAware); ok {
-		s.Dialect = d.InNamespace(namespace)
+		s.Dialect = d.InNamespace(namespace.Names)
 	}
 	return s
 }

@@ -85,11 +85,11 @@ func TestSession(t *testing.T) {
 	s.run("ROLLBACK", "SET autocommit = 1")
 	want(false, "autocommit on")
 	ns, err := d.Namespace(t.Context(), s)
-	if err != nil || ns != s.one("SELECT DATABASE()") {
+	if err != nil || ns.Names != s.one("SELECT DATABASE()") {
 		t.Errorf("namespace %q, %v", ns, err)
 	}
 	s.run("SET sql_mode = 'ANSI_QUOTES'")
-	if quotes, err := d.Namespace(t.Context(), s); err != nil || quotes == ns || d.In(quotes).LexRules().DoubleString || d.In(ns) != d {
+	if quotes, err := d.Namespace(t.Context(), s); err != nil || quotes == ns || d.In(quotes.Names).LexRules().DoubleString || d.In(ns.Names) != d {
 		t.Errorf("namespace with ANSI_QUOTES %q, %v", quotes, err)
 	}
 	if server, err := ForServer(t.Context(), s); err != nil || server.FoldTableNames || server.NoWait != noWait(s.one("SELECT VERSION()")) {

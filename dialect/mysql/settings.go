@@ -38,23 +38,24 @@ var lexicalModes = []string{"ANSI_QUOTES", "NO_BACKSLASH_ESCAPES", "PIPES_AS_CON
 // Namespace is the current database, and what else decides what a statement
 // means: the character set in which it comes and the lexical parts of sql_mode.
 // It also names what limits slotsql's own statements.
-func (d *Dialect) Namespace(ctx context.Context, s dialect.Session) (string, error) {
+func (d *Dialect) Namespace(ctx context.Context, s dialect.Session) (ns dialect.Namespace, err error) {
 	isolation := "''"
 	if d.Isolation != "" {
 		isolation = "@@" + d.Isolation
 	}
 	rows, err := s.Query(ctx, "SELECT COALESCE(DATABASE(), ''), @@sql_mode, @@character_set_client, "+isolation+","+
-		" CAST(@@sql_safe_updates OR NOT @@sql_big_selects OR @@sql_select_limit <> 18446744073709551615 AS CHAR) LIMIT 1")
+		" CAST(@@sql_safe_updates OR NOT @@sql_big_selects OR @@sql_select_limit <> 18446744073709551615 AS CHAR),"+
+		" CONCAT_WS(' ', CURRENT_USER(), @@sql_mode, "+isolation+", @@"+strings.Join(changeSettings, ", @@")+") LIMIT 1")
 	if err != nil {
-		return "", fmt.Errorf("reading the current database and sql_mode: %w", err)
+		return ns, fmt.Errorf("reading the current database and sql_mode: %w", err)
 	}
-	if len(rows) != 1 || len(rows[0]) != 5 {
-		return "", fmt.Errorf("reading the current database and sql_mode: got %d rows", len(rows))
+	if len(rows) != 1 || len(rows[0]) != 6 {
+		return ns, fmt.Errorf("reading the current database and sql_mode: got %d rows", len(rows))
 	}
 	var parts []string
 	for _, m := range strings.Split(strings.ToUpper(dialect.String(rows[0][1])), ",") {
 		if m == "ORACLE" {
-			return "", errOracle
+			return ns, errOracle
 		}
 		if slices.Contains(lexicalModes, m) {
 			parts = append(parts, "mode="+m)
@@ -72,7 +73,16 @@ func (d *Dialect) Namespace(ctx context.Context, s dialect.Session) (string, err
 	if dialect.String(rows[0][3]) == "SERIALIZABLE" {
 		parts = append(parts, "serializable")
 	}
-	return strings.Join(append([]string{dialect.String(rows[0][0])}, parts...), "\x00"), nil
+	ns.Names = strings.Join(append([]string{dialect.String(rows[0][0])}, parts...), "\x00")
+	ns.Settings = dialect.String(rows[0][5])
+	return ns, nil
+}
+
+// changeSettings are those on which a change of a row may depend besides sql_mode and the isolation level.
+var changeSettings = []string{
+	"autocommit", "completion_type", "foreign_key_checks", "unique_checks", "sql_log_bin", "time_zone", "lc_time_names", "default_week_format",
+	"div_precision_increment", "sql_auto_is_null", "max_sort_length", "group_concat_max_len", "character_set_connection", "collation_connection",
+	"character_set_results",
 }
 
 // InNamespace implements dialect.NamespaceAware.

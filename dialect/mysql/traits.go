@@ -58,6 +58,7 @@ func (d *Dialect) Traits() rewrite.Traits {
 			MultiProbe:     "DO 0; DO 0",
 			MultiProbeArg:  "DO ?; DO 0",
 			RightsAreFacts: true,
+			TempUnlisted:   true,
 
 			UnsignedByProtocol: true,
 		},

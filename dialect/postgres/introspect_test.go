@@ -148,7 +148,7 @@ func TestNamespace(t *testing.T) {
 	t.Parallel()
 	open := database(t, `CREATE SCHEMA a`)
 	x, y := open(), open()
-	read := func(s *session) string {
+	read := func(s *session) any {
 		n, err := New().Namespace(context.Background(), s)
 		if err != nil {
 			t.Fatal(err)

@@ -12,25 +12,35 @@ import (
 
 var _ dialect.SnapshotIsolation = (*Dialect)(nil)
 
+// settings are those on which a change of a row may depend: its values, and what it fires or refuses.
+var settings = []string{
+	"session_authorization", "is_superuser", "session_replication_role", "row_security", "default_transaction_isolation", "default_transaction_read_only",
+	"synchronous_commit", "TimeZone", "DateStyle", "IntervalStyle", "lc_monetary", "lc_numeric", "lc_time", "extra_float_digits", "bytea_output",
+	"xmlbinary", "xmloption", "array_nulls", "transform_null_equals", "standard_conforming_strings", "backslash_quote",
+	"default_text_search_config", "client_encoding",
+}
+
 // Namespace is the database, the user (for "$user" and for what the search
 // path may see) and the schemas that are searched. A temporary one comes with what
 // is in it: a procedure or a DO block may have put it there, and the server gives
 // the schema of a session that has gone to another one.
-func (d *Dialect) Namespace(ctx context.Context, s dialect.Session) (string, error) {
-	rows, err := s.Query(
-		ctx,
-		`SELECT pg_catalog.current_database()::pg_catalog.text, current_user::pg_catalog.text, pg_catalog.current_schemas(true)::pg_catalog.text ||
-  CASE WHEN pg_catalog.pg_my_temp_schema() <> 0 THEN COALESCE((SELECT pg_catalog.string_agg(c.oid::pg_catalog.text, ' ' ORDER BY c.oid) FROM pg_catalog.pg_class c
-    WHERE c.relnamespace = pg_catalog.pg_my_temp_schema() AND c.relkind IN ('r', 'p', 'v', 'm')), '') ELSE '' END`,
-	)
+func (d *Dialect) Namespace(ctx context.Context, s dialect.Session) (ns dialect.Namespace, err error) {
+	rows, err := s.Query(ctx, namespaceQuery)
 	if err != nil {
-		return "", err
+		return ns, err
 	}
-	if len(rows) != 1 || len(rows[0]) != 3 {
-		return "", errors.New("postgres: the search path query returned no row")
+	if len(rows) != 1 || len(rows[0]) != 4 {
+		return ns, errors.New("postgres: the search path query returned no row")
 	}
-	return strings.Join([]string{dialect.String(rows[0][0]), dialect.String(rows[0][1]), dialect.String(rows[0][2])}, "\x00"), nil
+	ns.Names = strings.Join([]string{dialect.String(rows[0][0]), dialect.String(rows[0][1]), dialect.String(rows[0][2])}, "\x00")
+	ns.Settings = dialect.String(rows[0][3])
+	return ns, nil
 }
+
+var namespaceQuery = `SELECT pg_catalog.current_database()::pg_catalog.text, current_user::pg_catalog.text, pg_catalog.current_schemas(true)::pg_catalog.text ||
+  CASE WHEN pg_catalog.pg_my_temp_schema() <> 0 THEN COALESCE((SELECT pg_catalog.string_agg(c.oid::pg_catalog.text, ' ' ORDER BY c.oid) FROM pg_catalog.pg_class c
+    WHERE c.relnamespace = pg_catalog.pg_my_temp_schema() AND c.relkind IN ('r', 'p', 'v', 'm')), '') ELSE '' END,
+  pg_catalog.concat_ws(' ', pg_catalog.current_setting('` + strings.Join(settings, "', true), pg_catalog.current_setting('") + `', true))`
 
 // Drain opens a transaction of its own.
 func (d *Dialect) Drain() dialect.DrainTx {

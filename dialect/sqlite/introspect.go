@@ -13,14 +13,14 @@ var _ dialect.SessionAware = (*Dialect)(nil)
 // Namespace lists what decides which table an unqualified name means: the
 // temporary tables and views, which come before all others, and the databases
 // in the order in which they are searched. It reads no database file (databases).
-func (*Dialect) Namespace(ctx context.Context, s dialect.Session) (string, error) {
+func (*Dialect) Namespace(ctx context.Context, s dialect.Session) (ns dialect.Namespace, err error) {
 	temporary, err := s.Query(ctx, "SELECT name FROM temp.sqlite_schema WHERE type IN ('table', 'view') ORDER BY name")
 	if err != nil {
-		return "", fmt.Errorf("sqlite: reading the names of temporary tables: %w", err)
+		return ns, fmt.Errorf("sqlite: reading the names of temporary tables: %w", err)
 	}
 	list, err := databases(ctx, s)
 	if err != nil {
-		return "", fmt.Errorf("sqlite: reading the list of databases: %w", err)
+		return ns, fmt.Errorf("sqlite: reading the list of databases: %w", err)
 	}
 	var b strings.Builder
 	for _, r := range temporary {
@@ -29,7 +29,17 @@ func (*Dialect) Namespace(ctx context.Context, s dialect.Session) (string, error
 	for _, d := range list {
 		fmt.Fprintf(&b, "%d %q %q\n", d.seq, d.name, d.file)
 	}
-	return b.String(), nil
+	ns.Names = b.String()
+	b.Reset()
+	for _, name := range []string{"foreign_keys", "defer_foreign_keys", "recursive_triggers", "ignore_check_constraints", "query_only", "read_uncommitted"} {
+		rows, err := s.Query(ctx, "PRAGMA "+name)
+		if err != nil {
+			return ns, fmt.Errorf("sqlite: reading %s: %w", name, err)
+		}
+		fmt.Fprintln(&b, rows)
+	}
+	ns.Settings = b.String()
+	return ns, nil
 }
 
 // database is the main one or one that the session has attached.

@@ -157,7 +157,7 @@ func TestNamespace(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return s
+		return s.Names
 	}
 	seen := map[string]string{namespace(): "start"}
 	for _, s := range []string{"CREATE TEMP TABLE t (a)", "ATTACH ':memory:' AS x", "ATTACH ':memory:' AS y", "CREATE TEMP VIEW v AS SELECT 1"} {

@@ -59,6 +59,7 @@ type Noticed struct {
 // changed nothing. The catalog's mu guards it.
 type home struct {
 	namespace string
+	settings  string   // of the connector's first session
 	Facts     *Schema  // nil until they have been read
 	reading   *reading // in progress; nil: none
 	started   bool     // Hooks.FirstRead has been called
@@ -102,7 +103,7 @@ func (c *Catalog) Log() *slog.Logger {
 
 // load returns the facts that hold in the session's namespace.
 func (c *Catalog) load(ctx context.Context, v *View, how loading) (*Schema, error) {
-	namespace, err := c.Dialect.Namespace(ctx, v.Own())
+	namespace, err := v.namespace(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -118,6 +119,30 @@ func (c *Catalog) load(ctx context.Context, v *View, how loading) (*Schema, erro
 		return sc, err
 	}
 	return c.keep(sc), nil
+}
+
+// kept returns the facts of a namespace; nil if they have to be read.
+func (c *Catalog) kept(namespace string) *Schema {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	sc := c.schemas[namespace]
+	if sc == nil || sc.Stale() {
+		return nil
+	}
+	sc.fresh.loaded.Store(c.loads.Add(1))
+	return sc
+}
+
+// atHome reports whether a session is in the home namespace. It is asked only if it may be in
+// another.
+func (c *Catalog) atHome(ctx context.Context, v *View) bool {
+	if !c.ParentHooks.Any() && !v.Origin.Dirty() {
+		return true
+	}
+	namespace, err := v.namespace(ctx)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return err == nil && namespace == c.Home.namespace
 }
 
 // maxNamespaces is how many namespaces facts are kept of: an application may have one for each of its tenants.

@@ -14,6 +14,9 @@ import (
 
 // Refresh makes v.Schema the facts of the session's namespace as they are now.
 func (v *View) Refresh(ctx context.Context) error {
+	if v.Origin.Lent() {
+		v.Hooked()
+	}
 	// What has been read in a transaction lacks the slot tables that could not be made there.
 	ended := v.Schema != nil && v.Schema.fresh.partial && v.Tx.None()
 	if v.Schema != nil && !v.Facts.Old() && !v.Schema.Stale() && !ended {
@@ -23,20 +26,22 @@ func (v *View) Refresh(ctx context.Context) error {
 	if !v.Facts.Private() && v.Schema != nil {
 		// Another session's DDL may have given this one another namespace as well: a schema that its
 		// search path names has been created or dropped.
-		namespace, err := s.Dialect.Namespace(ctx, v.Own())
+		namespace, err := v.namespace(ctx)
 		if err != nil {
 			return err
 		}
-		s.mu.Lock()
-		sc, home := s.Home.Facts, s.Home.namespace
-		s.mu.Unlock()
-		switch {
-		case namespace != home:
-		case sc != nil && !sc.Stale():
+		if sc := s.kept(namespace); sc != nil {
 			v.know(sc)
 			return nil
-		default:
-			return v.readAgain(ctx)
+		}
+		s.mu.Lock()
+		home := namespace == s.Home.namespace
+		s.mu.Unlock()
+		if home {
+			if err := v.readAgain(ctx); err != nil || v.Schema.namespace == namespace {
+				return err
+			}
+			v.Facts.MoveNamespace(!v.Committed()) // what was read is another session's home
 		}
 	}
 	return v.Aside(ctx, func(on *View) error {

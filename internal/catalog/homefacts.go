@@ -107,13 +107,17 @@ func (c *Catalog) homeOf(ctx context.Context, v *View) (string, error) {
 	c.mu.Lock()
 	home := c.Home.namespace
 	c.mu.Unlock()
-	if _, own := c.Dialect.(dialect.OwnSettings); own && home != "" {
+	if _, own := c.Dialect.(dialect.OwnSettings); own && home != "" && !c.ParentHooks.Any() {
 		return home, nil
 	}
-	home, err := c.Dialect.Namespace(ctx, v.Own())
+	first := home == ""
+	home, err := v.namespace(ctx)
 	if err == nil {
 		c.mu.Lock()
 		c.Home.namespace = home
+		if first {
+			c.Home.settings = v.asked.Settings
+		}
 		c.mu.Unlock()
 	}
 	return home, err
@@ -148,6 +152,14 @@ const manyTables = 50
 // reading still uses the connection, and will close it.
 func (v *View) LearnAtOpen(ctx context.Context) (lent bool, err error) {
 	s := v.Catalog
+	if s.ParentHooks.Opening {
+		s.mu.Lock()
+		v.Schema = s.Home.Facts // until the session has been asked whether they are its own
+		s.mu.Unlock()
+		if v.Schema != nil {
+			return false, nil
+		}
+	}
 	var own *reading
 	v.Schema, err = s.current(ctx, func(r *reading) {
 		own = r
@@ -186,6 +198,10 @@ func (c *Catalog) renew(ctx context.Context, v *View) {
 	c.Home.reading = r
 	namespace := c.Home.namespace
 	c.mu.Unlock()
+	if !c.atHome(ctx, v) {
+		c.Expire() // sessions that are read them themselves
+		return
+	}
 	sc, err := c.read(ctx, v, loading{forRenewal, true}, namespace)
 	if err != nil {
 		c.Expire()
@@ -196,7 +212,7 @@ func (c *Catalog) renew(ctx context.Context, v *View) {
 // readAgain has the facts of the home namespace read for a statement of v.
 func (v *View) readAgain(ctx context.Context) error {
 	s := v.Catalog
-	if s.Traits.OneWriter || !s.mayLookAside() {
+	if s.Traits.OneWriter || s.ParentHooks.Any() || !s.mayLookAside() {
 		return v.readHere(ctx)
 	}
 	inTx := v.Tx.KeepsLocks() || !v.InAutocommit()

@@ -164,9 +164,9 @@ func (p *prefetched) read(ctx context.Context, d dialect.Describer, c *View, nam
 	return nil
 }
 
-// temporary reports whether the session may have temporary tables.
+// temporary reports whether the session may have temporary tables. A hook may have made some.
 func (v *View) temporary() dialect.Temporary {
-	if v.Facts.Private() || v.Origin.Dirty() || v.Facts.Altered() {
+	if v.Facts.Private() || v.Origin.Dirty() || v.Facts.Altered() || v.DB.ParentHooks.Any() {
 		return dialect.MayHide
 	}
 	return dialect.NoneHides

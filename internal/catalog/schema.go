@@ -45,6 +45,7 @@ type unslottedTables struct {
 
 // freshness is how long the facts may be used.
 type freshness struct {
+	number  int64     // of the reading
 	changes int64     // Noticed.Changes before the facts were read
 	review  time.Time // when the facts are to be read again in any case; zero: never
 	partial bool      // a slot table is to be created when the transaction has ended
@@ -55,7 +56,7 @@ type freshness struct {
 
 func newSchema(s *Catalog) *Schema {
 	sc := &Schema{Catalog: s, Known: map[string]*rewrite.Table{}, starred: map[*rewrite.Table]time.Time{}}
-	sc.fresh.changes = s.Noticed.Changes.Load()
+	sc.fresh.changes, sc.fresh.number = s.Noticed.Changes.Load(), s.loads.Add(1)
 	sc.Planner = rewrite.Planner{Dialect: s.Dialect, Catalog: sc}
 	return sc
 }
@@ -65,6 +66,9 @@ func newSchema(s *Catalog) *Schema {
 func (sc *Schema) Stale() bool {
 	return sc.fresh.over(sc.Catalog.Noticed.Changes.Load()) || sc.fresh.dropped.Load()
 }
+
+// Number tells the facts from those of other namespaces, and from earlier ones of the same.
+func (sc *Schema) Number() int64 { return sc.fresh.number }
 
 // over reports whether the facts no longer hold, given the number of changes that have been
 // noticed.

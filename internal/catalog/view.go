@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 
+	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/internal/link"
 )
 
@@ -14,8 +15,39 @@ type View struct {
 	Catalog    *Catalog
 	prefetched *prefetched // while a schema is made
 
-	Schema *Schema  // facts of the session's namespace; nil until they are needed
-	Facts  Currency // of Schema
+	Schema *Schema           // facts of the session's namespace; nil until they are needed
+	Facts  Currency          // of Schema
+	asked  dialect.Namespace // what the session has last said
+}
+
+// Hooked notes that code outside slotsql may have changed the session: a hook of the connector, or
+// whoever has been given the parent's connection. Before it is used for anything that depends on
+// it, the session is asked.
+func (v *View) Hooked() {
+	v.Origin.Hook()
+	v.Facts.MoveNamespace(!v.Committed())
+	if v.Origin.Lent() && v.Catalog.Traits.TempUnlisted {
+		v.Facts.ChangeTables(true)
+	}
+}
+
+// namespace asks the session which tables its names mean, and whether its settings are those of
+// the connector's first session. The query is so short that it needs no other limits than the
+// application's statements, which might cost further round trips.
+func (v *View) namespace(ctx context.Context) (string, error) {
+	ns, err := v.Catalog.Dialect.Namespace(ctx, v.Session())
+	if err != nil {
+		return "", err
+	}
+	if v.asked != ns && v.asked != (dialect.Namespace{}) {
+		v.Kept.Expire()
+	}
+	v.asked = ns
+	v.Catalog.mu.Lock()
+	settings := v.Catalog.Home.settings
+	v.Catalog.mu.Unlock()
+	v.Origin.Compare(ns.Settings == settings)
+	return ns.Names, nil
 }
 
 // know makes sc what the session knows of its namespace.
@@ -38,21 +70,24 @@ func NewOwnView(ctx context.Context, c *Catalog, parent driver.Conn) *View {
 }
 
 // AsConnected reports whether the session is as the connector opened it, outside a transaction,
-// and without open rows. The same statement does the same in any two such sessions.
+// and without open rows. The same statement does the same in any two such sessions with the same
+// facts.
 func (v *View) AsConnected() bool {
-	return v.Ordinary() && !v.Origin.RowsOpen() && !v.Tx.KeepsLocks() && v.InAutocommit()
+	return v.Facts.Common() && v.ordinary() && !v.Origin.RowsOpen() && !v.Tx.KeepsLocks() && v.InAutocommit()
 }
 
 // Ordinary reports whether any connection of the connector sees the same database.
-func (v *View) Ordinary() bool { return v.Facts.Common() && v.replaceable() }
+func (v *View) Ordinary() bool { return v.Facts.Common() && v.ordinary() && !v.DB.ParentHooks.Any() }
 
 // readsAsOthers reports whether any connection of the connector, if it read the facts now, would
 // read what this session would.
-func (v *View) readsAsOthers() bool { return v.Facts.Shared() && v.replaceable() }
+func (v *View) readsAsOthers() bool {
+	return v.Facts.Shared() && v.ordinary() && !v.DB.ParentHooks.Any()
+}
 
-// replaceable reports whether the session's settings and database are those of every connection of
-// the connector.
-func (v *View) replaceable() bool { return !v.Origin.Dirty() && v.DB.Sharing }
+// ordinary reports whether the session's settings are those with which the connector opens
+// connections, and its database is no other's.
+func (v *View) ordinary() bool { return !v.Origin.Dirty() && v.DB.Sharing }
 
 // OpenView opens a connection of the parent for slotsql's own statements.
 func OpenView(ctx context.Context, c *Catalog) (*View, error) {

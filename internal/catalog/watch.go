@@ -191,7 +191,7 @@ func (w *watch) forget() {
 // they are not.
 func (c *Catalog) compare(ctx context.Context, v *View, differs func()) error {
 	began, changes := clock(), c.Noticed.Changes.Load()
-	names, want := c.Watch.marked()
+	names, want := c.Watch.marked(c.atHome(ctx, v))
 	d := c.watcher()
 	if d == nil || len(names) == 0 {
 		c.Watch.lookedAt(began) // the next reading takes marks
@@ -226,13 +226,17 @@ func (c *Catalog) compare(ctx context.Context, v *View, differs func()) error {
 	return nil
 }
 
-// marked returns the names that there are marks of, in order, and these.
-func (w *watch) marked() (names []dialect.WrittenName, marks []dialect.Mark) {
+// marked returns the names that there are marks of, in order, and these. Away from home a name
+// without a schema may mean another table.
+func (w *watch) marked(home bool) (names []dialect.WrittenName, marks []dialect.Mark) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	names = slices.SortedFunc(maps.Keys(w.marks), func(a, b dialect.WrittenName) int {
 		return cmp.Or(cmp.Compare(a.Schema, b.Schema), cmp.Compare(a.Name, b.Name))
 	})
+	if !home {
+		names = slices.DeleteFunc(names, func(n dialect.WrittenName) bool { return n.Schema == "" })
+	}
 	for _, n := range names {
 		marks = append(marks, w.marks[n])
 	}

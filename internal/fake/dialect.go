@@ -95,7 +95,9 @@ func (d Engine) With(change func(*rewrite.Traits)) Engine {
 }
 
 // Namespace implements the dialect.
-func (Engine) Namespace(context.Context, dialect.Session) (string, error) { return "main", nil }
+func (Engine) Namespace(context.Context, dialect.Session) (dialect.Namespace, error) {
+	return dialect.Namespace{Names: "main"}, nil
+}
 
 // InTransaction implements the dialect.
 func (Engine) InTransaction(ctx context.Context, s dialect.Session) (bool, error) {

@@ -17,15 +17,26 @@ type Database struct {
 	Traits  rewrite.Traits                             // of the dialect
 	Dial    func(context.Context) (driver.Conn, error) // opens the parent's connections; nil: there is no way to
 	// OpensAside reports whether a statement of the application may have side connections opened.
-	OpensAside bool
-	Patience   time.Duration
-	Sharing    bool         // sessions may share a statement: see dialect.SessionAware
-	single     atomic.Bool  // the server is not part of a cluster
-	abandoned  atomic.Int32 // calls that have not returned in time: see WithContext
+	OpensAside  bool
+	Patience    time.Duration
+	Sharing     bool // sessions may share a statement: see dialect.SessionAware
+	ParentHooks ParentHooks
+	single      atomic.Bool  // the server is not part of a cluster
+	abandoned   atomic.Int32 // calls that have not returned in time: see WithContext
 
 	meeting chan struct{} // has an element while a connection meets the server
 	known   bool          // one has
 }
+
+// ParentHooks is when code of the application, in the parent's connector, may change a session. The
+// sessions of a connector that has such code may differ.
+type ParentHooks struct {
+	Opening bool // when the connector opens it
+	Reset   bool // each time a pool gives it out again
+}
+
+// Any reports whether there is any such code.
+func (h ParentHooks) Any() bool { return h.Opening || h.Reset }
 
 // NewDatabase returns what is known of a database before the first connection.
 func NewDatabase(d dialect.Dialect) Database {

@@ -1,12 +1,14 @@
 package link
 
 // Origin is whether a session is still as the connector opened it. Outside transactions, the same
-// statement does the same in any two sessions that are. A session never becomes so again: that a
-// statement has changed a setting back is not noticed.
+// statement does the same in any two sessions that are. A session never becomes so again once a
+// statement has changed a setting: that another one has changed it back is not noticed. What a hook
+// of the connector may have changed is compared.
 type Origin struct {
 	settings settings
 	role     role
 	rows     rows
+	lent     bool // code may be using the parent's connection
 }
 
 // settings is whether the settings of the session may have changed.
@@ -14,7 +16,9 @@ type settings byte
 
 const (
 	settingsAsOpened settings = iota
-	settingsChanged
+	settingsUnknown           // a hook may have changed them since they were compared
+	settingsOther             // a hook has
+	settingsChanged           // a statement may have, or code with the parent's connection
 )
 
 // role is which role the session may have.
@@ -34,9 +38,36 @@ const (
 	rowsOpen
 )
 
-// Change notes that a statement, or code that uses the parent's connection, may have changed
-// settings of the session.
+// Change notes that a statement may have changed settings of the session.
 func (o *Origin) Change() { o.settings = settingsChanged }
+
+// Lend notes that code has been given the parent's connection. It may use it whenever no statement
+// runs, as long as it holds the sql.Conn.
+func (o *Origin) Lend() {
+	o.Change()
+	o.lent = true
+}
+
+// Lent reports whether such code may use the connection.
+func (o *Origin) Lent() bool { return o.lent }
+
+// Hook notes that a hook of the connector may have changed settings of the session.
+func (o *Origin) Hook() {
+	if o.settings != settingsChanged {
+		o.settings = settingsUnknown
+	}
+}
+
+// Compare notes whether the settings are those of the connector's first session.
+func (o *Origin) Compare(same bool) {
+	switch {
+	case o.settings != settingsUnknown:
+	case same:
+		o.settings = settingsAsOpened
+	default:
+		o.settings = settingsOther
+	}
+}
 
 // SetRole notes that the session may have another role. If rightsKnown, the rights of that role
 // are asked for with each statement.
@@ -52,11 +83,12 @@ func (o *Origin) SetRole(rightsKnown bool) {
 // Query notes that rows may be open.
 func (o *Origin) Query() { o.rows = rowsOpen }
 
-// Reset notes that the connection has gone back to the pool: its rows are closed.
-func (o *Origin) Reset() { o.rows = rowsClosed }
+// Reset notes that the connection has gone back to the pool: its rows are closed, and nobody else
+// uses it.
+func (o *Origin) Reset() { o.rows, o.lent = rowsClosed, false }
 
-// Dirty reports whether settings of the session may have been changed.
-func (o *Origin) Dirty() bool { return o.settings == settingsChanged }
+// Dirty reports whether settings of the session may be others.
+func (o *Origin) Dirty() bool { return o.settings != settingsAsOpened }
 
 // RoleSet reports whether the role may be another than the session began with.
 func (o *Origin) RoleSet() bool { return o.role != roleAsOpened }

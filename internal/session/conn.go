@@ -78,17 +78,26 @@ func NewConn(ctx context.Context, s *Shared, parent driver.Conn) (*Conn, error) 
 			return nil, err
 		}
 	}
+	if s.ParentHooks.Opening {
+		c.Hooked()
+	}
 	c.slot = s.numbers.Take()
 	c.renewLease(ctx)
 	return c, nil
 }
 
+// peers identifies the sessions with which this one may share statements: those on the same node
+// with the same facts, for which names mean the same tables.
+func (c *Conn) peers() int64 { return int64(c.node.Number)<<40 | c.Schema.Number() }
+
 // Unwrap returns the parent driver's own connection, for sql.Conn.Raw. slotsql does not see
 // statements sent through it, so from then on this session shares no statement with other
-// sessions.
+// sessions. Until database/sql has the connection back it is asked before each statement on
+// counter tables which tables its names mean.
 func (c *Conn) Unwrap() driver.Conn {
 	c.detached.attach()
-	c.Origin.Change()
+	c.Origin.Lend()
+	c.Tx.Doubt()
 	return c.Parent
 }
 

@@ -27,6 +27,10 @@ func (c *Conn) ResetSession(ctx context.Context) error {
 	if c.Broken || c.detached.running() {
 		return driver.ErrBadConn
 	}
+	r, resets := c.Parent.(driver.SessionResetter)
+	if c.Origin.Lent() || resets && c.Shared.ParentHooks.Reset {
+		c.Hooked()
+	}
 	c.Origin.Reset()
 	c.insertID.reset()
 	if c.Tx.Reset(c.Idle()) {
@@ -34,7 +38,7 @@ func (c *Conn) ResetSession(ctx context.Context) error {
 	} else {
 		c.noteTxDoubt()
 	}
-	if r, ok := c.Parent.(driver.SessionResetter); ok {
+	if resets {
 		if err := r.ResetSession(ctx); err != nil {
 			return err
 		}

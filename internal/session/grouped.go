@@ -67,7 +67,7 @@ func (r *Run) inGroup(ctx context.Context) (slots.Verdict, slots.Turn) {
 		return alone, slots.Turn{}
 	}
 	alike := r.Plan.Group.SameSQL.Of(r.Plan.Values)
-	hash := co.Hash(alike, args, r.conn.node.Number)
+	hash := co.Hash(alike, args, r.conn.peers())
 	if !r.inCrowd() {
 		if turn, ok := co.Enter(hash); ok {
 			return alone, turn
@@ -80,12 +80,12 @@ func (r *Run) inGroup(ctx context.Context) (slots.Verdict, slots.Turn) {
 	// It may not share a statement with those of other rows, which adds signed numbers.
 	rowOnly := r.unsignedShares(r.Plan.Group.Shares) != nil
 	for range maxJoins {
-		form := slots.Form{SQL: alike, Node: r.conn.node.Number, Shares: r.Plan.Group.Shares, Hash: hash}
+		form := slots.Form{SQL: alike, Peers: r.conn.peers(), Shares: r.Plan.Group.Shares, Hash: hash}
 		common := signs
 		m.Key, m.Row = nil, slots.RowKey{}
 		if !rowOnly && r.joinsMany(hash) && r.joinMany(m, &form) {
 			common = manyArgs(many[:0], m)
-			form.Hash = co.Hash(form.SQL, common, form.Node)
+			form.Hash = co.Hash(form.SQL, common, form.Peers)
 		}
 		v, turn := r.leadOrWait(ctx, m, co.Join(form, common, m))
 		switch v.Outcome {

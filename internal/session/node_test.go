@@ -83,7 +83,7 @@ func TestNodesShareNothing(t *testing.T) {
 		if !ok {
 			t.Fatal("not shared")
 		}
-		keys = append(keys, fmt.Sprintf("%s with %s on node %d", form.SQL, args, form.Node))
+		keys = append(keys, fmt.Sprintf("%s with %s with peers %d", form.SQL, args, form.Peers))
 		places = append(places, r.place())
 	}
 	if keys[0] == keys[1] || keys[0] != keys[2] {

@@ -49,6 +49,13 @@ func (c *Conn) Plan(ctx context.Context, query string) (*plan, error) {
 	if p == nil && sc != nil {
 		known = cached(&sc.Plans, query)
 	}
+	if p == nil && known == nil && !c.Shared.Mentions(query) && c.mayBeElsewhere() {
+		// Its schema may have views over counter tables whose names are not known yet.
+		if err := c.Refresh(ctx); c.failsTx(err) && rewrite.Untouched(c.Dialect(), query).Effects&rewrite.TxControl == 0 {
+			return nil, err
+		}
+		sc = c.Schema
+	}
 	if p == nil && known == nil && !c.Shared.Mentions(query) {
 		p = c.Shared.untouchedPlan(query)
 		p.dynamic = rewrite.DynamicOf(c.Dialect(), query)
@@ -69,6 +76,12 @@ func (c *Conn) Plan(ctx context.Context, query string) (*plan, error) {
 		return known, nil
 	}
 	return c.planShaped(ctx, query)
+}
+
+// mayBeElsewhere reports whether code outside slotsql may have moved the session to other tables
+// since it was last asked.
+func (c *Conn) mayBeElsewhere() bool {
+	return c.Facts.Old() && (c.Shared.ParentHooks.Any() || c.Origin.Lent())
 }
 
 // planNow makes a plan, and reads the tables that the planner does not know yet.

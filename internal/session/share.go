@@ -69,7 +69,7 @@ func (r *Run) share(ctx context.Context) slots.Verdict {
 
 // slotForm returns the form of executions that add to a slot of one row.
 func (r *Run) slotForm(co *rewrite.Coalesced) slots.Form {
-	return slots.Form{SQL: r.sql(&co.Upsert), Node: r.conn.node.Number, Shares: co.Shares, Picker: r.picker()}
+	return slots.Form{SQL: r.sql(&co.Upsert), Peers: r.conn.peers(), Shares: co.Shares, Picker: r.picker()}
 }
 
 // mayShareRows reports whether the increment may share a statement with those of other rows: its

@@ -93,7 +93,7 @@ func (on *Shared) ForModes(modes ...config.Mode) *Shared {
 		return on
 	}
 	s := NewFor(on.Dialect, on.Config, tables)
-	s.Logger, s.Dial, s.Role.Beside = on.Logger, on.Dial, true
+	s.Logger, s.Dial, s.ParentHooks, s.Role.Beside = on.Logger, on.Dial, on.ParentHooks, true
 	s.Made.Wake, s.Made.Journal = on.Made.Wake, on.Made.Journal // a roll-up is of both
 	return s
 }

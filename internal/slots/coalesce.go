@@ -47,7 +47,7 @@ type coalescerShard struct {
 // groupKey is what executions that may share a statement have in common.
 type groupKey struct {
 	sql, args string
-	node      int
+	peers     int64
 }
 
 // A Group is the executions of one key that are in flight. The shard's lock guards its fields.
@@ -66,7 +66,7 @@ type Group struct {
 // A Form describes the statements of a group.
 type Form struct {
 	SQL    string
-	Node   int // of a cluster
+	Peers  int64 // the sessions that may share them
 	Shares []rewrite.Share
 	Many   bool // for several rows: with slots of this picker, or base rows
 	Base   bool
@@ -177,7 +177,7 @@ func (co *Coalescer) Join(f Form, args []byte, m *Member) *Batch {
 		if s.groups == nil {
 			s.groups = map[groupKey]*Group{}
 		}
-		g = &Group{shard: s, key: groupKey{f.SQL, string(args), f.Node}, form: f}
+		g = &Group{shard: s, key: groupKey{f.SQL, string(args), f.Peers}, form: f}
 		for _, share := range f.Shares {
 			g.max = append(g.max, share.Max)
 		}
@@ -203,11 +203,11 @@ func (co *Coalescer) Join(f Form, args []byte, m *Member) *Batch {
 // nearly always the entry's group. (Without one, the entry belongs to another shard.)
 func (s *coalescerShard) group(e *turnEntry, f *Form, args []byte) *Group {
 	if f.Hash != 0 {
-		if g := e.group; g != nil && g.key.args == string(args) && g.key.node == f.Node && g.key.sql == f.SQL {
+		if g := e.group; g != nil && g.key.args == string(args) && g.key.peers == f.Peers && g.key.sql == f.SQL {
 			return g
 		}
 	}
-	return s.groups[groupKey{f.SQL, string(args), f.Node}]
+	return s.groups[groupKey{f.SQL, string(args), f.Peers}]
 }
 
 const maxYields = 3

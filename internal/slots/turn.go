@@ -29,10 +29,10 @@ const (
 )
 
 // Hash returns the hash of a key: what executions have in common, that is their statement,
-// arguments and node.
-func (co *Coalescer) Hash(statement string, args []byte, node int) uint64 {
+// arguments and peers.
+func (co *Coalescer) Hash(statement string, args []byte, peers int64) uint64 {
 	h := maphash.String(co.seed, statement)*31 + maphash.Bytes(co.seed, args)
-	h = h*31 + uint64(node)
+	h = h*31 + uint64(peers)
 	return max(h&^groupBit, 2)
 }
 
