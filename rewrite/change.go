@@ -23,6 +23,7 @@ func (m *dml) changed(plan *Plan, t *Table) *Plan {
 		}
 	}
 	plan.Base.Changes = []DrainTable{m.drainTable(t, rows)}
+	plan.Base.LocksOthers = m.locks
 	plan.Base.Counted = rows != nil && len(m.st.From)+len(m.st.With) == 0 && !t.Triggers.Ruled
 	return plan
 }

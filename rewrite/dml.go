@@ -24,6 +24,7 @@ type dml struct {
 	table  *Table   // the target's counter table, or nil
 	once   bool     // no other source of the statement is a counter table
 	covers []Cover  // what increments demand that run on the base table
+	locks  bool     // a query in it locks rows of counter tables, and reads no counter
 }
 
 func (p *planning) newDML(st *Statement) *dml {
@@ -87,9 +88,10 @@ func (m *dml) reads(except map[*Expr]bool) (bool, string) {
 		return true, "the statement reads a companion"
 	case len(r.edits) > 0:
 		return true, "the statement reads a counter"
-	case r.found.locks:
+	case r.found.locks && !r.locksOnly():
 		return true, "the statement locks rows of a counter table"
 	}
+	m.locks = r.found.locks
 	return false, ""
 }
 
@@ -253,5 +255,10 @@ func (p *planning) planDelete(st *Statement) *Plan {
 		return m.drain(why)
 	}
 	// The slot rows go with the base row: the engine's own cascade deletes them.
-	return &Plan{Class: PassThrough, Base: BasePlan{DeletesFrom: deleted}}
+	plan := &Plan{Class: PassThrough, Base: BasePlan{DeletesFrom: deleted}}
+	if m.locks {
+		plan = m.changedAll(plan, m.mentioned())
+		plan.Base.LocksOthers = true
+	}
+	return plan
 }

@@ -60,18 +60,18 @@ func (p *planning) lockingRead(st *Statement, sc *scope, where *Expr, rows *rows
 	return &LockingRead{SQL: Whole(p.src.apply([]edit{{Span{end, end}, added}})), Columns: len(columns)}
 }
 
-// locksOnly reports whether a query that locks rows of counter tables reads none of their counters, in a dialect where
-// what it returns, which rows it waits for and which it skips then have nothing to do with slots. The rows
+// locksOnly reports whether a statement with a query that locks rows of counter tables reads none of their counters, in a
+// dialect where what it returns, which rows it waits for and which it skips then have nothing to do with slots. The rows
 // count as changed by the transaction: before that reads their counters they are drained, so the increments of others until
 // then come before the lock. (On MySQL the drain of a changed row is a fold without a lock, for which a shared one
 // would not do.)
 //
 // With bounds or tickets a transaction that has the row is served by the row alone, from the lock on.
 func (r *reader) locksOnly() bool {
-	if tr := r.d.Traits(); tr.OneWriter || tr.ChangeExcludes || r.found.counter || len(r.edits) > 0 {
+	if tr := r.d.Traits(); tr.OneWriter || tr.ChangeExcludes && r.src.hasWord("SHARE") || r.found.counter || len(r.edits) > 0 {
 		return false
 	}
-	return !slices.ContainsFunc(r.seen, func(t *Table) bool { return r.readsBase(t) || len(t.Counter.Bounds) > 0 || t.IsView })
+	return !slices.ContainsFunc(r.mentioned(), func(t *Table) bool { return r.readsBase(t) || len(t.Counter.Bounds) > 0 || t.IsView })
 }
 
 // lockedRows is the plan of such a query.

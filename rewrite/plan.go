@@ -105,6 +105,11 @@ type BasePlan struct {
 	// LocksOnly reports whether the statement is certain to read nothing but rows that it locks.
 	LocksOnly bool
 
+	// LocksOthers reports whether a query in the statement locks rows of Changes, which the statement need not change.
+	LocksOthers bool
+	// Shares reports whether the statement may lock rows in a way that lets other sessions create slots of them.
+	Shares bool
+
 	// DeletesFrom are the tables that rows are deleted from while slot rows refer to them.
 	DeletesFrom []*Table
 
@@ -161,6 +166,9 @@ type DrainPlan struct {
 	// Proof is the form of the statement that needs no drain if its row has no slots; nil
 	// if there is none.
 	Proof *Proof
+
+	// Asleep is how SQL runs if the tables have no slots; nil if it drains some of their rows only, or in another way.
+	Asleep *Asleep
 
 	// LockingRead is a query that takes the lock of its drain itself, see lockingread.go; nil where
 	// there is none.

@@ -115,6 +115,7 @@ type planning struct {
 	separate    map[*Source]bool   // those that are not to be merged
 	inAggregate map[*CTE]bool      // named by a subquery inside an aggregate
 	tableWord   bool               // TABLE name has become a SELECT
+	parsed      *Statement         // nil where the parser rejects it
 	main        *Select            // the statement's query
 	top         *Select            // the block that names the columns of the statement's query
 	windows     windowFunctions
@@ -167,7 +168,12 @@ func (pl *Planner) single(sql string, tokens []lex.Token, spans []lex.Span) (*Pl
 		plan.Effects |= anyEffect(sql) // the server may read what the scanner cannot
 	}
 	plan.Drain.Repeats = plan.Class == Drain && p.repeats(plan)
+	plan.Drain.Asleep = p.asleep(plan)
+	if plan.Drain.Asleep != nil && plan.Drain.Asleep.Check != nil {
+		plan.Drain.Asleep.Checked.SQL.same += sql[len(body):]
+	}
 	plan.Drain.InsideTx = plan.Class == Drain && (p.src.is(0, "LOCK") || p.src.is(0, "DECLARE") && !p.src.hasWord("HOLD"))
+	plan.Base.Shares = p.src.hasWord("SHARE")
 	plan.Touched = p.mentioned()
 	plan.Inputs = p.src.inputs()
 	return plan, nil
@@ -230,7 +236,7 @@ func (p *planning) plan() *Plan {
 	if st.Opaque == "" && st.Kind.reads() && p.src.namesOwn() {
 		st.Opaque = "a name is one of those that slotsql gives to parts of its own SQL"
 	}
-	p.main, p.top = st.Select, st.Select
+	p.parsed, p.main, p.top = st, st.Select, st.Select
 	for p.top != nil && len(p.top.Operands) > 0 {
 		p.top = p.top.Operands[0]
 	}

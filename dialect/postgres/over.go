@@ -101,14 +101,14 @@ func (o Over) Unmoved(err error) (reason string, ok bool) {
 }
 
 // Refuted recognises the errors that a statement may raise because it found a base value in place of the total: of data, of a
-// constraint or of a policy. The conversion to a number by which rewrite.Proof.Confirm fails is one of data.
+// constraint or of a policy, or because it locks where nothing may be written. The conversion to a number by which rewrite.Proof.Confirm fails is one of data.
 func (o Over) Refuted(err error) bool {
 	f, _ := o.Fault(err)
 	switch f.Code[:min(2, len(f.Code))] {
 	case "22", "23", "44":
 		return true
 	}
-	return f.Code == "42501"
+	return f.Code == "42501" || f.Code == "25006"
 }
 
 // NotApplied recognises the server's answers. One that ends the session may

@@ -72,7 +72,13 @@ func (r *Run) changesFirst(ctx context.Context) (bool, error) {
 	if r.Plan.Base.Fresh || len(r.Plan.Base.Changes) != 1 || r.conn.InAutocommit() {
 		return false, nil
 	}
-	return r.locksFirst(ctx, &r.Plan.Base.Changes[0])
+	first, err := r.locksFirst(ctx, &r.Plan.Base.Changes[0])
+	if first && err == nil && r.cause == readAfterwards {
+		var asleep bool
+		asleep, err = r.asleepFor(ctx, &r.Plan.Base.Changes[0])
+		first = !asleep
+	}
+	return first, err
 }
 
 // drainingFirst returns the execution of the same statement with a drain of its rows.

@@ -31,6 +31,15 @@ func (r *Run) runDrained(ctx context.Context) (answer, error) {
 	if rows, err := r.observeDrained(ctx); rows != nil || err != nil {
 		return answer{rows: rows}, err
 	}
+	readOnly, err := r.inReadOnlyTx(ctx)
+	if err != nil {
+		return answer{}, err
+	}
+	if !readOnly {
+		if a, done, err := r.runAsleep(ctx); done || err != nil {
+			return a, err
+		}
+	}
 	if a, done, err := r.runProven(ctx); done || err != nil {
 		return a, err
 	}
@@ -44,9 +53,7 @@ func (r *Run) runDrained(ctx context.Context) (answer, error) {
 			return a, err
 		}
 	}
-	if may, err := r.inReadOnlyTx(ctx); err != nil {
-		return answer{}, err
-	} else if may {
+	if readOnly {
 		return r.runReadOnly(ctx, nil)
 	}
 	a, err := r.runWithRetries(ctx, r.drainAndRun)

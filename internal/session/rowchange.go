@@ -142,7 +142,7 @@ func (r *Run) noteChanges(affected int64) {
 	base := &r.Plan.Base
 	how := onBase
 	switch {
-	case affected == 0 && r.Plan.Touched != nil: // of a call of several statements it is the last one's
+	case affected == 0 && r.Plan.Touched != nil && !base.LocksOthers: // of a call of several statements it is the last one's
 		if len(base.Changes) == 1 && !base.Fresh && (base.Counted || base.Changes[0].Certain()) {
 			r.noteUnchanged(base.Changes[0])
 		}
@@ -258,6 +258,11 @@ func (c *Conn) sameBefore(keys []slots.RowKey, seen []bool, ch *rowChange) bool 
 // then; it takes no snapshot. Seen is for oneVersion.
 func (c *Conn) keepRows(ctx context.Context, ch *rowChange) (seen bool, err error) {
 	d := ch.rows
+	if ch.how == onBase || ch.how == unchanged {
+		if bare, err := c.newRun(ch.plan, direct{c}, ch.call).asleepFor(ctx, &d); bare || err != nil {
+			return bare, err
+		}
+	}
 	// The transaction has rows that it has changed for itself; on PostgreSQL, where it may have locked
 	// them in a way that lets others make slots, those of which that is known.
 	alone := ch.how >= unchanged || ch.how == onBase && (c.Shared.Traits.ChangeExcludes || ch.locked)

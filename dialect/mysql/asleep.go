@@ -1,0 +1,23 @@
+package mysql
+
+import "github.com/slotsql/slotsql/rewrite"
+
+var _ rewrite.SleepingDialect = (*Dialect)(nil)
+
+// Asleep writes locking reads that, above READ COMMITTED, lock the gap of a table without slots: until the transaction
+// ends no session creates one. These locks do not conflict with each other, so statements of several transactions run side by side.
+func (d *Dialect) Asleep(tables []*rewrite.Table) (keep []string, failing string) {
+	for _, t := range tables {
+		keep = append(keep, d.Awake(t))
+	}
+	return keep, ""
+}
+
+// Awake implements rewrite.SleepingDialect.
+func (d *Dialect) Awake(t *rewrite.Table) string {
+	from := "SELECT 1 FROM " + slotTable(t) + " AS slotsql_s"
+	if of := t.Counter.OfTable(quote, "slotsql_s."); of != "" {
+		from += slotIndex(t) + " WHERE " + of
+	}
+	return "SELECT EXISTS (" + from + " FOR UPDATE), " + d.level()
+}

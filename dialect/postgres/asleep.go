@@ -1,0 +1,43 @@
+package postgres
+
+import (
+	"strings"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+var _ rewrite.SleepingDialect = (*Dialect)(nil)
+
+// Asleep writes a lock that keeps slots from being written, and lets others take it as well, and a condition that fails
+// if there are slots. It is for READ COMMITTED, where each statement has a snapshot that is newer than what ran before it.
+//
+// A statement with the condition that has not failed has seen base values that were totals when its snapshot was taken. Rows
+// that it locks it takes as they are at that moment, which may be later: slots created in between, and folded in between, are in
+// the row that it locks; those that are not folded are there when the condition is asked once more behind it, because a fold
+// needs the row's lock, and none is created after that, because that needs it as well.
+func (d *Dialect) Asleep(tables []*rewrite.Table) (keep []string, failing string) {
+	awake := []string{"NOT (" + newSnapshot + ")"}
+	var names, queries []string
+	for _, t := range tables {
+		names = append(names, slotTable(t))
+		awake = append(awake, hasAny(t))
+		queries = append(queries, d.Awake(t))
+	}
+	keep = append([]string{"LOCK TABLE " + strings.Join(names, ", ") + " IN SHARE MODE"}, queries...)
+	return keep, "CAST((SELECT CASE WHEN " + strings.Join(awake, " OR ") +
+		" THEN 'slotsql: undone, and run in another way: the table has slots' ELSE 'true' END) AS boolean)"
+}
+
+// Awake implements rewrite.SleepingDialect.
+func (*Dialect) Awake(t *rewrite.Table) string {
+	return "SELECT 1 WHERE NOT (" + newSnapshot + ") OR " + hasAny(t)
+}
+
+// hasAny writes whether a table has slots.
+func hasAny(t *rewrite.Table) string {
+	from := "SELECT 1 FROM " + slotTable(t) + " AS " + slotAlias
+	if of := t.Counter.OfTable(quote, slotAlias+"."); of != "" {
+		from += " WHERE " + of
+	}
+	return "EXISTS (" + from + ")"
+}

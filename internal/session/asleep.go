@@ -1,0 +1,219 @@
+package session
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+
+	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/internal/link"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// A statement that would drain all rows of a table runs as it is if the table has no slots, and locks nothing but what plain locks
+// (rewrite/asleep.go). Each dialect's Asleep says why that is exact. If there are slots nothing has been done, or all of it is
+// undone, and the drain follows.
+
+// errAwake is that there are slots, or may be some.
+var errAwake = errors.New("slotsql: the table has slots")
+
+const (
+	asleepSavepoint = "SAVEPOINT slotsql_asleep"
+	asleepRollback  = "ROLLBACK TO SAVEPOINT slotsql_asleep"
+	asleepRelease   = "RELEASE SAVEPOINT slotsql_asleep"
+)
+
+// maySleep reports whether the statement may run so: on a single server, whose locks are all there are, as a user who
+// may move slots, in a transaction that has no slots of its own, and not just after there were some.
+func (r *Run) maySleep() bool {
+	c := r.conn
+	if r.Plan.Drain.Asleep == nil || len(r.call.options) > 0 || r.partsStay || c.Cluster || c.Tx.Own() || c.Origin.RoleSet() || c.snapshotHeld() {
+		return false
+	}
+	for i := range r.Plan.Drain.Tables {
+		t := r.Plan.Drain.Tables[i].Table
+		if len(t.Counter.Rights.Ungranted) > 0 || t.Counter.Options.OnDrain != rewrite.OnDrainRun || c.addedToSlots(t) {
+			return false
+		}
+	}
+	return r.Plan.proofs.due()
+}
+
+// snapshotHeld reports whether the transaction has been begun at a level at which a statement of PostgreSQL's does not see the
+// newest slots.
+func (c *Conn) snapshotHeld() bool { return c.namer() == nil && c.snapshotBegun() }
+
+// runAsleep runs the statement if its tables have no slots. It reports false if nothing has been done.
+func (r *Run) runAsleep(ctx context.Context) (answer, bool, error) {
+	if !r.maySleep() {
+		return answer{}, false, nil
+	}
+	a, err := r.runWithRetries(ctx, r.sendAsleep)
+	r.Plan.proofs.note(err != errAwake)
+	if err == errAwake && !r.conn.Broken {
+		return answer{}, false, nil
+	}
+	r.Plan.tally.drained()
+	return a, true, err
+}
+
+// sendAsleep sends the statement and what is around it. It returns errAwake if nothing has been done.
+func (r *Run) sendAsleep(ctx context.Context) (a answer, err error) {
+	if a, err = r.pipelineAsleep(ctx); err != driver.ErrSkip {
+		return a, err
+	}
+	end, err := r.conn.BeginOwn(ctx)
+	if err != nil {
+		return answer{}, err
+	}
+	if r.Plan.Drain.Asleep.Check != nil {
+		err = r.undoable(ctx, func() (err error) { a, err = r.sendChecked(ctx); return err })
+		return a, end(err)
+	}
+	if err = r.undoable(ctx, func() error { return r.keepAsleep(ctx) }); err != nil {
+		return answer{}, end(err)
+	}
+	r.conn.Tx.TakeSnapshot()
+	stream := r.call.wantsRows && r.conn.Tx.Own()
+	if r.noteDrained(); stream {
+		a, err = r.send(ctx)
+	} else {
+		a, _, err = r.sendCounted(ctx)
+	}
+	if err == nil && stream {
+		return answer{rows: r.endingWith(ctx, a.rows, end)}, nil
+	}
+	return a, end(r.unapplied(err))
+}
+
+// undoable runs f under a savepoint if it is in the application's transaction, and an error would abort that.
+func (r *Run) undoable(ctx context.Context, f func() error) error {
+	if !r.conn.Shared.Traits.ErrorAborts || r.conn.Tx.Own() {
+		return f()
+	}
+	if err := r.exec(ctx, asleepSavepoint); err != nil {
+		return err
+	}
+	switch err := f(); err {
+	case errAwake:
+		return r.wake(ctx)
+	case nil:
+		return r.exec(ctx, asleepRelease)
+	default:
+		return err
+	}
+}
+
+// wake undoes what has been done in the application's transaction.
+func (r *Run) wake(ctx context.Context) error {
+	err := r.exec(ctx, asleepRollback)
+	if err == nil {
+		err = r.exec(ctx, asleepRelease)
+	}
+	if err != nil {
+		return err
+	}
+	return errAwake
+}
+
+// keepAsleep keeps slots from being created, and returns errAwake if there are some.
+func (r *Run) keepAsleep(ctx context.Context) error {
+	form := r.Plan.Drain.Asleep
+	for i := range form.Before {
+		rows, err := r.conn.Session().Query(ctx, r.sql(&form.Before[i]))
+		if err != nil {
+			return r.awakeIf(err)
+		}
+		if r.tellsAwake(rows) {
+			return errAwake
+		}
+	}
+	return nil
+}
+
+// tellsAwake judges the answer of a query for slots. Where it locks a gap that keeps slots from being created, it tells the
+// session's level as well, at which it may lock none.
+func (r *Run) tellsAwake(rows [][]any) bool {
+	if len(rows) == 0 {
+		return false
+	}
+	row, n := rows[0], r.conn.namer()
+	return n == nil || link.TextOf(row[0]) != "0" || !n.GapLocks(r.conn.isolation(link.TextOf(row[1])))
+}
+
+// sendChecked runs the statement with its condition, which is asked before it and after it as well.
+func (r *Run) sendChecked(ctx context.Context) (a answer, err error) {
+	form := r.Plan.Drain.Asleep
+	check, c := r.sql(form.Check), call{}
+	if c, err = r.sqlCall(); err != nil {
+		return answer{}, err
+	}
+	if err := r.conn.Discard(ctx, check, nil); err != nil {
+		return answer{}, r.awakeIf(err)
+	}
+	if c.wantsRows {
+		a.rows, err = r.sender.queryBound(ctx, &form.Checked, r.sql(&form.Checked), c.args)
+	} else {
+		a.result, err = r.sender.execBound(ctx, &form.Checked, r.sql(&form.Checked), c.args)
+	}
+	if err == nil {
+		a, _, err = a.counted()
+	}
+	if err != nil {
+		return answer{}, r.awakeIf(r.unapplied(err))
+	}
+	if b, ok := a.rows.(*bufferedRows); ok && r.conn.Engine.Pipeliner != nil {
+		r.Plan.proofs.types.Store(&b.columnTypes)
+	}
+	return a, r.awakeIf(r.conn.Discard(ctx, check, nil))
+}
+
+// awakeIf returns errAwake for an error that a statement may have raised because there are slots.
+func (r *Run) awakeIf(err error) error {
+	if err != nil && r.conn.Engine.Refuted(err) {
+		return errAwake
+	}
+	return err
+}
+
+// pipelineAsleep is sendAsleep in one round trip; driver.ErrSkip where there is none.
+func (r *Run) pipelineAsleep(ctx context.Context) (answer, error) {
+	form := r.Plan.Drain.Asleep
+	if form.Check == nil || r.conn.Engine.Pipeliner == nil {
+		return answer{}, driver.ErrSkip
+	}
+	if types := r.Plan.proofs.types.Load(); r.call.wantsRows && (types == nil || !r.decodes(*types)) {
+		return answer{}, driver.ErrSkip
+	}
+	c, err := r.sqlCall()
+	if err != nil {
+		return answer{}, err
+	}
+	check := dialect.Statement{SQL: r.sql(form.Check)}
+	list, at := []dialect.Statement{check, {SQL: r.sql(&form.Checked), Args: c.args}, check}, 1
+	inTx := !r.conn.InAutocommit()
+	if inTx {
+		list, at = append(append([]dialect.Statement{{SQL: asleepSavepoint}}, list...), dialect.Statement{SQL: asleepRelease}), 2
+	}
+	out, err := r.conn.Engine.Pipeliner.Pipeline(ctx, r.conn.Parent, list)
+	if err = r.awakeIf(err); err == errAwake && inTx {
+		err = r.wake(ctx)
+	}
+	if err != nil {
+		return answer{}, err
+	}
+	return r.answerOf(&out[at]), nil
+}
+
+// asleepFor reports whether a table has no slots, of which the statement changes rows that are not named by key. The locks of
+// these changes keep others from creating slots of the rows, or the query does, so they have none until the transaction ends.
+func (r *Run) asleepFor(ctx context.Context, d *rewrite.DrainTable) (bool, error) {
+	c, t := r.conn, d.Table
+	sleeps, ok := c.Dialect().(rewrite.SleepingDialect)
+	if !ok || d.Keyed || r.Plan.Base.Shares || !c.keepsBare(t) || c.Cluster || c.Origin.RoleSet() || c.snapshotHeld() ||
+		len(t.Counter.Rights.Ungranted) > 0 || t.IsView || c.addedToSlots(t) {
+		return false, nil
+	}
+	rows, err := c.Session().Query(ctx, sleeps.Awake(t))
+	return err == nil && !r.tellsAwake(rows), err
+}

@@ -1,0 +1,119 @@
+package rewrite
+
+import (
+	"strings"
+
+	"github.com/slotsql/slotsql/rewrite/lex"
+)
+
+// This file plans a statement that would drain all rows of a table for the case that the table has no slots,
+// as nearly every table has none at nearly every moment. Then every base value is a total, and the statement runs as the
+// application wrote it, and locks what plain locks.
+
+// Asleep is how a statement runs that drains all rows of its tables, if these have no slots.
+type Asleep struct {
+	// Before runs first, in the same transaction: locks, and the last one returns a row if there are slots, with the
+	// session's isolation level if that matters.
+	Before []Bound
+	// Checked is the statement with a condition that fails if its own snapshot shows a slot, and Check a query that fails if
+	// there are slots: it runs before and after the statement. Nothing else is locked, and where one of them fails all is
+	// undone. The zero value where the statement has no such form: then Before keeps slots from being created.
+	Checked Bound
+	Check   *Bound
+}
+
+// A SleepingDialect is a Dialect of an engine that can tell within a statement's transaction that tables have no slots.
+type SleepingDialect interface {
+	// Asleep writes the parts of an Asleep. Keep is Before. Failing is a value of type boolean that is TRUE, and fails
+	// if there are slots; "" where the engine's statements have no snapshot of their own.
+	Asleep(tables []*Table) (keep []string, failing string)
+	// Awake writes a query that returns a row if there are slots, or if there may be some that it does not show.
+	Awake(t *Table) string
+}
+
+// asleep returns how a statement runs whose tables have no slots; nil if it drains no table as a whole, or may do more than
+// read and change rows.
+func (p *planning) asleep(plan *Plan) *Asleep {
+	d, ok := p.d.(SleepingDialect)
+	scope := plan.DrainScope()
+	if !ok || scope != ScopeAll && scope != ScopeCandidates || plan.Effects&(SchemaChange|TxControl) != 0 || p.src.bad ||
+		len(plan.Drain.Before)+len(plan.Drain.After) > 0 || plan.Drain.OutsideTx || plan.Drain.FoldOptional || plan.Drain.InsideTx {
+		return nil
+	}
+	first := lex.NewScanner(p.d.LexRules(), p.src.sql).Next()
+	switch strings.ToUpper(p.src.sql[first.Start:first.End]) {
+	case "SELECT", "INSERT", "UPDATE", "DELETE", "REPLACE", "WITH", "MERGE", "VALUES", "TABLE":
+	default:
+		return nil
+	}
+	var tables []*Table
+	for i := range plan.Drain.Tables {
+		t := plan.Drain.Tables[i].Table
+		if t.IsView || t.Storage.NoTransactions != "" {
+			return nil
+		}
+		tables = append(tables, t)
+	}
+	keep, failing := d.Asleep(tables)
+	out := &Asleep{}
+	if where := p.checkable(tables); where != nil && failing != "" {
+		out.Checked.SQL.same = p.src.apply([]edit{
+			{Span{where.Start, where.Start}, "("}, {Span{where.End, where.End}, ") AND " + failing},
+		})
+		out.Check = &Bound{SQL: Whole("SELECT " + failing)}
+		return out
+	}
+	if len(keep) == 0 {
+		return nil
+	}
+	for _, sql := range keep {
+		out.Before = append(out.Before, Bound{SQL: Whole(sql)})
+	}
+	return out
+}
+
+// checkable returns the condition of a statement that may be run and undone, and in which whatever reads a counter reads it
+// in the statement's snapshot, or locks its row against new slots; nil for any other.
+func (p *planning) checkable(tables []*Table) *Expr {
+	st := p.parsed
+	if st == nil || st.Opaque != "" || st.Replace || p.src.exec || p.src.large || p.src.hasWord("SHARE") || !p.calm(st) {
+		return nil
+	}
+	for _, t := range tables {
+		tr := t.Triggers
+		if t.Counter.Layout == LayoutJournal || tr.Ruled || tr.UpdateRule || tr.Update || tr.Delete || tr.Insert {
+			return nil
+		}
+	}
+	switch st.Kind {
+	case KindUpdate, KindDelete:
+		if st.Target != nil && p.lookupCounter(st.Target.Name) != nil {
+			return st.Where
+		}
+	case KindSelect:
+		if q := st.Select; q != nil && len(q.Operands) == 0 && !q.Into && !q.Table {
+			return q.Where
+		}
+	}
+	return nil
+}
+
+// calm reports whether a statement calls only functions that have no side effects and read no tables, and inserts nothing.
+func (p *planning) calm(st *Statement) bool {
+	known, calm := p.stable(), true
+	v := Visitor{
+		Expr: func(e *Expr) {
+			if e.Kind == Call {
+				calm = calm && known.Functions[e.Op]
+			} else if e.Kind == Binary || e.Kind == Unary || e.Kind == Opaque {
+				calm = calm && p.volatileForm(known, e) == ""
+			}
+		},
+		Statement: func(s *Statement) {
+			calm = calm && (s.Kind == KindSelect || s.Kind == KindUpdate || s.Kind == KindDelete)
+		},
+		Source: func(s *Source) { calm = calm && s.Func == nil },
+	}
+	v.Walk(st)
+	return calm
+}
