@@ -103,6 +103,10 @@ type Storage struct {
 	// Computed is what the engine computes of a row that it stores, but for what a unique index
 	// does: generated columns, expressions of indexes and conditions of partial ones.
 	Computed []Computed
+	// Unlogged reports whether a crash of the server empties the table (PostgreSQL).
+	Unlogged bool
+	// Unidentified reports whether the table publishes updates and has no replica identity: PostgreSQL refuses every UPDATE.
+	Unidentified bool
 	// NoTransactions is the storage engine of a table that a rollback leaves as it
 	// is; "" where a rollback takes back what has been written.
 	NoTransactions string

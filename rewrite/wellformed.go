@@ -122,6 +122,9 @@ func (p *planning) mistyped(typeAt func(Span) string) string {
 // forbidden says what the session's user may not do that the statement does, or "".
 // The slot table's rights are others.
 func (m *dml) forbidden(a assigned) string {
+	if m.table.Storage.Unidentified {
+		return "the table publishes updates without a replica identity: PostgreSQL refuses to update it, so slots could never be folded"
+	}
 	var read, set []*Column
 	for _, inc := range a.increments {
 		read, set = append(read, inc.column), append(set, inc.column)

@@ -65,12 +65,16 @@ func (d *Dialect) CreateSlots(t *rewrite.Table) []string {
 	if t.Counter.Layout == rewrite.LayoutJournal {
 		room = "" // rows are not updated
 	}
+	unlogged := ""
+	if t.Storage.Unlogged { // a crash empties both
+		unlogged = "UNLOGGED "
+	}
 	h := fnv.New64a()
 	h.Write([]byte("slotsql " + name))
 	return []string{
 		fmt.Sprintf("SELECT pg_catalog.pg_advisory_xact_lock(%d)", int64(h.Sum64())),
-		fmt.Sprintf("CREATE TABLE IF NOT EXISTS %s (%s) WITH (%sautovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000)",
-			name, strings.Join(lines, ", "), room),
+		fmt.Sprintf("CREATE %sTABLE IF NOT EXISTS %s (%s) WITH (%sautovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000)",
+			unlogged, name, strings.Join(lines, ", "), room),
 	}
 }
 

@@ -22,7 +22,10 @@ SELECT a.ord::text, c.oid::text, n.nspname::text, c.relname::text, c.relkind::te
   (c.relrowsecurity OR EXISTS (SELECT 1 FROM pg_catalog.pg_rewrite r WHERE r.ev_class = c.oid AND r.ev_type = '3'))::text,
   (c.oid IN (SELECT k.confrelid FROM pg_catalog.pg_constraint k WHERE k.contype = 'f' AND (k.confupdtype <> 'a' OR k.confdeltype <> 'a')))::text,
   (c.relkind <> 'p' AND EXISTS (SELECT 1 FROM pg_catalog.pg_inherits h WHERE h.inhparent = c.oid))::text,
-  EXISTS (SELECT 1 FROM pg_catalog.pg_rewrite r WHERE r.ev_class = c.oid AND r.ev_type = '2')::text
+  EXISTS (SELECT 1 FROM pg_catalog.pg_rewrite r WHERE r.ev_class = c.oid AND r.ev_type = '2')::text,
+  CASE WHEN c.relkind <> 'r' OR c.relpersistence <> 'p' OR c.relreplident = 'f' OR EXISTS (SELECT 1 FROM pg_catalog.pg_index i WHERE i.indrelid = c.oid AND i.indisvalid
+    AND (c.relreplident = 'd' AND i.indisprimary OR c.relreplident = 'i' AND i.indisreplident)) THEN false ELSE EXISTS (SELECT 1 FROM pg_catalog.pg_publication p
+    JOIN pg_catalog.pg_publication_tables v ON v.pubname = p.pubname WHERE p.pubupdate AND v.schemaname = n.nspname AND v.tablename = c.relname) END::text
 FROM pg_catalog.json_array_elements_text($1::text::pg_catalog.json) WITH ORDINALITY AS a(name, ord)
 JOIN pg_catalog.pg_class c ON c.oid = pg_catalog.to_regclass(a.name) AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace ORDER BY a.ord`
@@ -174,7 +177,7 @@ func (d *Dialect) Describe(
 				Temporary:   dialect.String(r[5]) == "t",
 				Triggers:    rewrite.Triggers{Update: yes(r[6]), Ruled: yes(r[6]), UpdateRule: yes(r[11]), Delete: yes(r[7]), Insert: yes(r[8])},
 				ForeignKeys: rewrite.ForeignKeys{Referenced: yes(r[9])},
-				Storage:     rewrite.Storage{Inherited: yes(r[10])},
+				Storage:     rewrite.Storage{Inherited: yes(r[10]), Unlogged: dialect.String(r[5]) == "u", Unidentified: yes(r[12])},
 			}, places: map[string]int{}, checked: map[string]bool{}}
 			tables[oid] = t
 			oids = append(oids, oid)

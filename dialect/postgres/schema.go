@@ -219,7 +219,7 @@ func (s *schemaFile) create(n *ast.CreateStmt) error {
 	if n.OfTypename != nil {
 		return errors.New("a typed table is not supported in a schema file: write its columns out")
 	}
-	t := &schemaTable{Table: &rewrite.Table{}}
+	t := &schemaTable{Table: &rewrite.Table{Storage: rewrite.Storage{Unlogged: n.Relation.Relpersistence == "u"}}}
 	if !s.add(n.Relation, t) {
 		return nil
 	}

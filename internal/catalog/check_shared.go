@@ -88,6 +88,7 @@ func checkSharedTable(t, slot *rewrite.Table, traits rewrite.Traits) (problems [
 	if !k.findColumns() {
 		return k.problems
 	}
+	k.logged("give the table a slot table of its own (layout: dedicated), or run ALTER TABLE %s SET %s")
 	k.checkCounts()
 	k.checkNumber()
 	k.checkID()

@@ -26,10 +26,24 @@ func CheckSlotTable(t, slot *rewrite.Table) (problems []config.Problem) {
 		k.report("is missing: run `%s`, or set auto_migrate: true", MigrateCommand)
 	case slot.IsView || slot.Temporary:
 		k.report("is a view or a temporary table: choose another name with slot_table")
-	case k.columns():
-		k.uniqueKeys()
+	default:
+		if k.logged("run ALTER TABLE %s SET %s"); k.columns() {
+			k.uniqueKeys()
+		}
 	}
 	return k.problems
+}
+
+// logged checks that a crash of the server empties both tables or none.
+func (k *slotTableCheck) logged(what string) {
+	if k.slot.Storage.Unlogged == k.table.Storage.Unlogged {
+		return
+	}
+	is, as := "UNLOGGED and its table is not: a crash would lose what it holds", "LOGGED"
+	if k.table.Storage.Unlogged {
+		is, as = "not UNLOGGED as its table is: a crash would leave counts of rows that are gone", "UNLOGGED"
+	}
+	k.report("is "+is+"; "+what, config.Clip(k.slot.Name), as)
 }
 
 // slotTableCheck collects what is wrong with a slot table.

@@ -36,7 +36,7 @@ func (r *Run) maySleep() bool {
 			return false
 		}
 	}
-	return r.Plan.proofs.due()
+	return r.Plan.asleep.due()
 }
 
 // snapshotHeld reports whether the transaction has been begun at a level at which a statement of PostgreSQL's does not see the
@@ -49,7 +49,7 @@ func (r *Run) runAsleep(ctx context.Context) (answer, bool, error) {
 		return answer{}, false, nil
 	}
 	a, err := r.runWithRetries(ctx, r.sendAsleep)
-	r.Plan.proofs.note(err != errAwake)
+	r.Plan.asleep.note(err != errAwake)
 	if err == errAwake && !r.conn.Broken {
 		return answer{}, false, nil
 	}
@@ -121,7 +121,12 @@ func (r *Run) keepAsleep(ctx context.Context) error {
 	form := r.Plan.Drain.Asleep
 	for i := range form.Before {
 		rows, err := r.conn.Session().Query(ctx, r.sql(&form.Before[i]))
-		if err != nil {
+		c := r.conn
+		switch {
+		case err == nil:
+		case c.Tx.Own() && !c.Engine.Conflict(err) && !c.Engine.LockTimeout(err) && link.Settled(err) == err:
+			return errAwake // where the session may only read, say
+		default:
 			return r.awakeIf(err)
 		}
 		if r.tellsAwake(rows) {
@@ -163,7 +168,7 @@ func (r *Run) sendChecked(ctx context.Context) (a answer, err error) {
 		return answer{}, r.awakeIf(r.unapplied(err))
 	}
 	if b, ok := a.rows.(*bufferedRows); ok && r.conn.Engine.Pipeliner != nil {
-		r.Plan.proofs.types.Store(&b.columnTypes)
+		r.Plan.asleep.types.Store(&b.columnTypes)
 	}
 	return a, r.awakeIf(r.conn.Discard(ctx, check, nil))
 }
@@ -182,7 +187,7 @@ func (r *Run) pipelineAsleep(ctx context.Context) (answer, error) {
 	if form.Check == nil || r.conn.Engine.Pipeliner == nil {
 		return answer{}, driver.ErrSkip
 	}
-	if types := r.Plan.proofs.types.Load(); r.call.wantsRows && (types == nil || !r.decodes(*types)) {
+	if types := r.Plan.asleep.types.Load(); r.call.wantsRows && (types == nil || !r.decodes(*types)) {
 		return answer{}, driver.ErrSkip
 	}
 	c, err := r.sqlCall()
@@ -202,7 +207,7 @@ func (r *Run) pipelineAsleep(ctx context.Context) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return r.answerOf(&out[at]), nil
+	return r.answerOf(&out[at], r.Plan.asleep.types.Load()), nil
 }
 
 // asleepFor reports whether a table has no slots, of which the statement changes rows that are not named by key. The locks of

@@ -111,7 +111,7 @@ func (r *Run) runProven(ctx context.Context) (a answer, done bool, err error) {
 			o, err = r.pipelineInTx(ctx, proof)
 		}
 		if o != nil {
-			a, ran = r.answerOf(o), true
+			a, ran = r.answerOf(o, r.Plan.proofs.types.Load()), true
 		}
 	case r.call.wantsRows:
 		a.rows, ran, err = r.provenRows(ctx, proof)
@@ -135,11 +135,11 @@ func (r *Run) knowsTypes() bool {
 }
 
 // answerOf returns what a pipeline has returned for the statement.
-func (r *Run) answerOf(o *dialect.Outcome) answer {
+func (r *Run) answerOf(o *dialect.Outcome, types *columnTypes) answer {
 	if !r.call.wantsRows {
 		return answer{result: driver.RowsAffected(o.Affected)}
 	}
-	return answer{rows: r.asCalled(&bufferedRows{columns: o.Columns, columnTypes: *r.Plan.proofs.types.Load(), heldRows: heldRows{o.Rows}})}
+	return answer{rows: r.asCalled(&bufferedRows{columns: o.Columns, columnTypes: *types, heldRows: heldRows{o.Rows}})}
 }
 
 // provenRows reads the rows of the statement in the form of a proof.
