@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"github.com/dustin/go-humanize"
-	"github.com/schollz/progressbar/v3"
-	"golang.org/x/term"
 )
 
 const width = 78
@@ -193,27 +191,27 @@ func (r *report) wrap(first, next, text string) {
 	r.printf("%s", line)
 }
 
-func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
+func isTerminal(f *os.File) bool {
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
 
-// showProgress draws a bar until the function returned is called.
+// showProgress counts the seconds on one line until the function returned is called.
 func showProgress(w io.Writer, what string, d time.Duration) (stop func()) {
 	if w == nil {
 		return func() {}
 	}
-	bar := progressbar.NewOptions64(d.Milliseconds(),
-		progressbar.OptionSetWriter(w), progressbar.OptionSetDescription(fmt.Sprintf("%-16s", what)), progressbar.OptionSetWidth(40),
-		progressbar.OptionSetPredictTime(false), progressbar.OptionClearOnFinish())
 	start, done, ended := time.Now(), make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
-		tick := time.NewTicker(100 * time.Millisecond)
+		tick := time.NewTicker(time.Second)
 		defer tick.Stop()
 		for {
+			fmt.Fprintf(w, "\r%-16s %.0f of %v", what, min(time.Since(start), d).Seconds(), d)
 			select {
 			case <-tick.C:
-				_ = bar.Set64(min(time.Since(start).Milliseconds(), d.Milliseconds()-1))
 			case <-done:
-				_ = bar.Finish()
+				fmt.Fprintf(w, "\r%*s\r", width, "")
 				return
 			}
 		}

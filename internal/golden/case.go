@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"github.com/goccy/go-yaml"
-	"golang.org/x/tools/txtar"
 )
 
 // Dialects are the names that sections begin with.
@@ -26,7 +25,7 @@ type Case struct {
 	Dialects    []string
 
 	path    string
-	archive *txtar.Archive
+	archive *archive
 }
 
 // Statement is the SQL of one dialect, and what its header says.
@@ -59,13 +58,14 @@ func Load(dir string) ([]*Case, error) {
 }
 
 func read(path string) (*Case, error) {
-	a, err := txtar.ParseFile(path)
+	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
+	a := parseArchive(string(text))
 	c := &Case{
 		Class: filepath.Base(filepath.Dir(path)), Name: strings.TrimSuffix(filepath.Base(path), ".txtar"),
-		Doc: strings.TrimSpace(string(a.Comment)), path: path, archive: a,
+		Doc: strings.TrimSpace(a.Comment), path: path, archive: a,
 	}
 	if c.Doc == "" {
 		return nil, fmt.Errorf("no text above the first section: say why the case is there")
@@ -77,11 +77,11 @@ func read(path string) (*Case, error) {
 			c.Dialects = append(c.Dialects, d)
 		}
 	}
-	for i, f := range a.Files {
+	for i, f := range a.Sections {
 		if !slices.Contains(known, f.Name) {
 			return nil, fmt.Errorf("unknown section %q", f.Name)
 		}
-		if slices.ContainsFunc(a.Files[:i], func(o txtar.File) bool { return o.Name == f.Name }) {
+		if slices.ContainsFunc(a.Sections[:i], func(o section) bool { return o.Name == f.Name }) {
 			return nil, fmt.Errorf("section %q twice", f.Name)
 		}
 	}
@@ -96,10 +96,10 @@ func read(path string) (*Case, error) {
 	return c, nil
 }
 
-func (c *Case) section(name string) *txtar.File {
-	for i := range c.archive.Files {
-		if c.archive.Files[i].Name == name {
-			return &c.archive.Files[i]
+func (c *Case) section(name string) *section {
+	for i := range c.archive.Sections {
+		if c.archive.Sections[i].Name == name {
+			return &c.archive.Sections[i]
 		}
 	}
 	return nil
@@ -109,7 +109,7 @@ func (c *Case) section(name string) *txtar.File {
 func (c *Case) text(names ...string) string {
 	for _, n := range names {
 		if f := c.section(n); f != nil {
-			return string(f.Data)
+			return f.Data
 		}
 	}
 	return ""
@@ -228,14 +228,14 @@ func (c *Case) Plan(dialect string) string { return c.text(dialect + ".plan") }
 // Update writes the plans into the file, each behind the last section that
 // its dialect has a part in.
 func (c *Case) Update(plans map[string]string) error {
-	var files []txtar.File
+	var files []section
 	add := func(d string) {
 		if plan, ok := plans[d]; ok {
-			files = append(files, txtar.File{Name: d + ".plan", Data: []byte(plan)})
+			files = append(files, section{Name: d + ".plan", Data: plan})
 		}
 	}
 	own := func(d string) bool { return c.section(d+".sql") != nil }
-	for _, f := range c.archive.Files {
+	for _, f := range c.archive.Sections {
 		if strings.HasSuffix(f.Name, ".plan") {
 			continue
 		}
@@ -252,6 +252,6 @@ func (c *Case) Update(plans map[string]string) error {
 			}
 		}
 	}
-	c.archive.Files = files
-	return os.WriteFile(c.path, txtar.Format(c.archive), 0o644)
+	c.archive.Sections = files
+	return os.WriteFile(c.path, []byte(c.archive.String()), 0o644)
 }
