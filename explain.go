@@ -27,8 +27,7 @@ import (
 //     Fallback tells what runs if they are not, or if the increment affects no row.
 //   - Observed is the statement with one more column, which reports whether there are slots. It
 //     is sent first, and gives the result if there are none. Rewritten is the SQL that is sent
-//     otherwise. Whole runs instead of Rewritten if Estimate
-//     expects that many rows match, and one of Only if many do of all sources but one.
+//     otherwise. FoldFirst reports whether slots are folded before that, outside transactions.
 //   - Proof runs in one round trip instead of a drain if the row has no slots. Confirm runs
 //     behind the statement as written, and shows that Proof is not needed.
 //   - Drains are the tables that are locked and folded before the statement; Before and
@@ -50,7 +49,6 @@ type ExplainedStatement = explain.ExplainedStatement
 //   - Table is the table's name, and Scope is as in Explanation.
 //   - Unless tells when all rows are drained in spite of Scope, and Missing what happens to
 //     further rows with slots that the statement finds.
-//   - Candidates is the query for the rows that a counter's condition may select.
 //   - Lock are the statements that lock rows, and Fold those that move slots. Folding tells
 //     how slots are moved if the statements depend on the slot rows that exist.
 type ExplainedDrain = explain.ExplainedDrain

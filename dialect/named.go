@@ -28,10 +28,6 @@ type SlotNamer interface {
 	// there is none. It is "" when a key cannot be written.
 	FindSlots(t *rewrite.Table, keys [][]any, lock bool) string
 
-	// LockRows writes the query that locks the base rows of keys, by these keys alone, and returns
-	// what Lock does for a scope with a predicate. It is "" when a key cannot be written.
-	LockRows(t *rewrite.Table, keys [][]any) string
-
 	// Observer are the statements by which another session reads what is committed:
 	// those after connecting, and around each question.
 	Observer() (connected, begin, end []string)

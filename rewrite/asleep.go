@@ -36,7 +36,7 @@ type SleepingDialect interface {
 func (p *planning) asleep(plan *Plan) *Asleep {
 	d, ok := p.d.(SleepingDialect)
 	scope := plan.DrainScope()
-	if !ok || scope != ScopeAll && scope != ScopeCandidates || plan.Effects&(SchemaChange|TxControl) != 0 || p.src.bad ||
+	if !ok || scope != ScopeAll || plan.Effects&(SchemaChange|TxControl) != 0 || p.src.bad ||
 		len(plan.Drain.Before)+len(plan.Drain.After) > 0 || plan.Drain.OutsideTx || plan.Drain.FoldOptional || plan.Drain.InsideTx {
 		return nil
 	}

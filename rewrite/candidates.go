@@ -68,12 +68,6 @@ import (
 // github.com/slotsql/slotsql/rewrite.windowRows=2".
 var windowRows = "100"
 
-// joinedRows is that of a W of rows of a join: there each may cost many rows of the tables, and is as far from the one before.
-var joinedRows = "5"
-
-// maxNarrowed bounds the conditions of one statement: each repeats parts of it.
-const maxNarrowed = 16
-
 // A window is W of one bound.
 type window struct {
 	column *Column
@@ -91,191 +85,65 @@ type window struct {
 
 // firstRows are the first rows of a block by a counter.
 type firstRows struct {
-	rows   fragment // how many
-	order  string   // the block's order, by base values
-	values bool     // the first values are wanted, with all rows that have them
-	last   []string // which rows have the last values that are wanted of the columns before the counter
+	rows  fragment // how many
+	order string   // the block's order, by base values
 }
 
-// joined is what queries of a join repeat of the block.
-type joined struct {
-	clause string   // FROM
-	conds  []string // those that name other sources, and no counter
-}
-
-// candidates are those of one source of a block.
+// candidates are those of a block that reads one table.
 type candidates struct {
 	*reader
 	sc      *scope
 	q       *Select
 	b       *binding
-	lone    bool // the block has no other source, and names none that is around it
 	windows []window
-	tail    int    // where WHERE goes in a block without one
-	join    joined // of a block of several sources whose first rows are wanted
+	tail    int // where WHERE goes in a block without one
 
-	around *pushedDown // the condition around the block whose windows are looked for
-	summed []string    // the counters whose sums are joined to the source
+	near []string // conditions that have windows, by base values
+	rest []string // conditions that W is taken by
 
-	candidateKeys
-	blockConditions
-	with []string // the WITH queries of the condition
-	queryBounds
-}
-
-// blockConditions are the conditions of the block, and of the one around it, by what they are good for.
-type blockConditions struct {
-	near      []string // have windows, by base values
-	nearPlain []string // the same with base values in the queries in them, too: for estimates
-	rest      []string // W is taken by them
-	besides   bool     // there are others, or conditions in rest
-	constants bool     // some of those that W or the join is taken by compare with a constant or the result of a query
-}
-
-// candidateKeys are what candidates are named by.
-type candidateKeys struct {
 	keys    []string // the key columns, qualified
 	keyless bool     // a key may be NULL: of rows that have no slots
+	with    []string // the WITH queries of the condition
 }
 
-// narrow adds the condition for each source of a block that has been read. A
-// source that has none is read as before.
-func (r *reader) narrow(sc *scope, q *Select) {
-	if len(r.edits) == 0 || r.found.locks || strings.Contains(r.src.sql, markerByte) || r.mistyped(nil) != "" ||
-		r.top != nil && slices.ContainsFunc(r.top.Items, r.namedByPlaceholder) {
-		return
+// narrow adds the condition to a block that reads one counter table and nothing else, and reports whether it did.
+func (r *reader) narrow(sc *scope, q *Select) bool {
+	if len(r.edits) == 0 || r.found.locks || strings.Contains(r.src.sql, markerByte) || r.mistyped(nil) != "" || len(r.derived) > 0 ||
+		!ofOneTable(q) && !q.Distinct || len(sc.bindings) != 1 || slices.ContainsFunc(q.Items, r.namedByPlaceholder) {
+		return false
 	}
-	for _, b := range sc.bindings {
-		if b.derived {
-			r.narrowDerived(sc, q, b)
-			continue
-		}
-		if !b.counts {
-			continue
-		}
-		c, ok := r.candidates(sc, q, b)
-		if !ok {
-			continue
-		}
-		c.conditions()
-		c.pushedDownWindows()
-		c.firsts()
-		if len(c.windows) == 0 {
-			continue
-		}
-		before := slices.Clone(r.edits)
-		c.forFew() // first, for the condition repeats parts of the block
-		edits := c.besideSemijoin()
-		if edits == nil && c.worth() {
-			c.joinSums()
-			edits = c.beside(c.condition(c.keys))
-		}
-		if edits == nil {
-			r.edits = before
-			continue
-		}
-		c.note(edits, before)
-		c.insert(edits)
-	}
-}
-
-// candidates returns those of a source of a block, without conditions yet, and whether the source may have some.
-func (r *reader) candidates(sc *scope, q *Select, b *binding) (candidates, bool) {
-	if r.readsBase(b.table) || len(b.columns) > 0 || len(b.table.Counter.Key) == 0 || r.narrowing.sources >= maxNarrowed ||
+	b := sc.bindings[0]
+	if !b.counts || r.readsBase(b.table) || len(b.columns) > 0 || len(b.table.Counter.Key) == 0 ||
 		r.fixedRows(sc, b, q.Where) != nil { // the totals of a few rows cost less than the look for candidates
-		return candidates{}, false
+		return false
 	}
-	c := candidates{reader: r, sc: sc, q: q, b: b, lone: len(sc.bindings) == 1 && (sc.outermost() || r.oneValued(sc, q))}
+	c := candidates{reader: r, sc: sc, q: q, b: b}
 	for _, k := range b.table.Counter.Key {
 		c.keys = append(c.keys, r.qualifier(b)+"."+r.d.Quote(k))
 		col := b.table.Column(k)
 		c.keyless = c.keyless || col == nil || col.Nullable
 	}
-	return c, !c.keyless || !c.listed()
-}
-
-// outermost reports whether no scope around this one has sources.
-func (s *scope) outermost() bool {
-	for s = s.parent; s != nil; s = s.parent {
-		if len(s.bindings) > 0 {
-			return false
-		}
+	if c.keyless && c.listed() {
+		return false
 	}
-	return true
-}
-
-// insert adds the edits of a condition. What opens it comes before other edits at its place.
-func (c *candidates) insert(edits []edit) {
+	c.conditions()
+	c.firsts()
+	if len(c.windows) == 0 {
+		return false
+	}
+	edits := c.beside(c.condition())
+	// What opens the condition comes before other edits at its place.
 	last := len(edits) - 1
-	c.edits = append(slices.Concat(edits[:last], c.edits), edits[last])
+	r.edits = append(slices.Concat(edits[:last], r.edits), edits[last])
+	r.narrowed = true
+	return true
 }
 
 // beside writes the condition beside the block's own.
 func (c *candidates) beside(condition string) []edit {
-	w, word := c.q.Where, " WHERE "
+	w := c.q.Where
 	if w == nil {
-		if slices.ContainsFunc(c.edits, func(e edit) bool { return e.Span == Span{c.tail, c.tail} && strings.HasPrefix(e.sql, word) }) {
-			word = " AND " // behind that of another source
-		}
-		return []edit{{Span{c.tail, c.tail}, word + condition}}
+		return []edit{{Span{c.tail, c.tail}, " WHERE " + condition}}
 	}
 	return []edit{{Span{w.Start, w.Start}, "("}, {Span{w.End, w.End}, ") AND " + condition}}
-}
-
-// worth reports whether the condition is exact, and may cost less than the totals
-// of the rows that it leaves out. Where the engine reads all candidates before it looks at
-// another source, a constant that fixes rows of that one, or a row of the query
-// around the block, is taken for the better way in.
-func (c *candidates) worth() bool {
-	switch {
-	case c.lone || !c.listed():
-		return true
-	case c.b.optional: // a row that is missing has no key
-		return false
-	case c.ofFirst(): // of which no more are listed than have slots, beside the windows
-		return true
-	}
-	return !c.fixedElsewhere()
-}
-
-// fixedElsewhere reports whether a constant fixes rows of another source.
-func (c *candidates) fixedElsewhere() bool {
-	if c.q.Where == nil {
-		return false
-	}
-	t := c.semijoins[c.q]
-	for _, e := range conjuncts(c.q.Where, nil) {
-		e = unparen(e)
-		if t.open && !fixedBy(e) {
-			continue // a row outside, which nothing fixes
-		}
-		if (e.Kind == Binary && e.Op == "=" || e.Kind == In && !e.Negated) && !c.own(e) && c.fixes(e) {
-			return true
-		}
-	}
-	return false
-}
-
-// fixes reports whether an equality is none between two sources of the block.
-func (c *candidates) fixes(e *Expr) bool {
-	inside := 0
-	for _, a := range e.Args {
-		if a = unparen(a); a.Kind == ColumnRef && c.inBlock(a.Name) {
-			inside++
-		}
-	}
-	return inside < 2
-}
-
-// inBlock reports whether a name certainly means a column of the block's sources.
-func (c *candidates) inBlock(name []Ident) bool {
-	for _, b := range c.sc.bindings {
-		if len(name) > 1 && !c.sameLabel(name[len(name)-2], b.label) {
-			continue
-		}
-		if has, err := c.hasColumn(b, name[len(name)-1]); err == nil && has == yes {
-			return true
-		}
-	}
-	return false
 }

@@ -87,7 +87,7 @@ type Storage struct {
 	// Indexed are the columns that are in an index, unique or not, where foreign keys may
 	// refer to any of them (MySQL).
 	Indexed []string
-	// Orders are the columns of each index of several, in whose order rows can be read.
+	// Orders are the columns of each index, in whose order rows can be read.
 	Orders [][]string
 	// Parts are the names of the table's partitions, where they are tables that
 	// statements may name.
@@ -341,7 +341,7 @@ func (t *Table) Index(columns ...string) { t.note(&t.Storage.Indexed, columns) }
 // AddOrder notes an index by its columns, in their order.
 func (t *Table) AddOrder(columns ...string) {
 	same := func(o []string) bool { return slices.Equal(o, columns) }
-	if len(columns) > 1 && !slices.ContainsFunc(t.Storage.Orders, same) {
+	if len(columns) > 0 && !slices.ContainsFunc(t.Storage.Orders, same) {
 		t.Storage.Orders = append(t.Storage.Orders, columns)
 		slices.SortFunc(t.Storage.Orders, slices.Compare[[]string])
 	}

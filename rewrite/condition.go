@@ -17,32 +17,24 @@ func (c *candidates) listed() bool {
 	if key := c.b.table.Column(c.b.table.Counter.Key[0]); key != nil && strings.HasSuffix(key.Type, "[]") {
 		return true
 	}
-	return len(c.keys) > 1 || c.d.Traits().KeyIn[0] == "" || c.parts[c.q] && c.d.Traits().Defects.Has(MergedOr)
+	return len(c.keys) > 1 || c.d.Traits().KeyIn[0] == ""
 }
 
-// condition writes it, of columns that have the values of the key's.
-func (c *candidates) condition(columns []string) string {
+// condition writes it.
+func (c *candidates) condition() string {
 	var arms []string
 	var far, some []string
 	for i := range c.windows {
 		w := &c.windows[i]
-		if cond := c.bySumAlone(w); cond != "" {
-			if !contains(far, cond) {
-				some, far = append(some, "1 = 1"), append(far, cond)
-			}
-			if w.first != nil {
-				arms = append(arms, c.coldComputed(w))
-			}
+		if w.op == everySum {
+			some, far = append(some, "1 = 1"), append(far, "1 = 1")
 			continue
 		}
 		rows, last, bound := c.write(w, i)
-		for _, r := range rows {
-			arms = append(arms, "SELECT "+c.keyNames()+" FROM "+r+" AS slotsql_w")
-		}
+		arms = append(arms, "SELECT "+c.keyNames()+" FROM "+rows+" AS slotsql_w")
 		arms = append(arms, c.coldArms(w, i, last, bound)...)
 		some = append(some, last+" IS NOT NULL")
-		sum := c.sumOf(w.column.Name) + " + " + last
-		far = append(far, c.reaches(w, sum, w.op, bound, last))
+		far = append(far, "SUM(slotsql_g."+c.d.Quote(w.column.Name)+") + "+last+" "+w.op+" "+bound)
 	}
 	arms = append(arms, c.far(some, far))
 	arms = append(arms, c.notNumbers()...)
@@ -54,7 +46,7 @@ func (c *candidates) condition(columns []string) string {
 		if near != "" {
 			arms = append(arms, c.from(c.keyList(), append([]string{near}, c.rest...)))
 		}
-		return Tuple(columns) + " IN (SELECT " + c.keyNames() + " FROM (" + c.inWith(strings.Join(arms, " UNION ALL ")) + ") AS slotsql_c)"
+		return Tuple(c.keys) + " IN (SELECT " + c.keyNames() + " FROM (" + c.inWith(strings.Join(arms, " UNION ALL ")) + ") AS slotsql_c)"
 	}
 	in := c.d.Traits().KeyIn
 	cond := c.keys[0] + in[0] + c.inWith(strings.Join(arms, " UNION ALL ")) + in[1]
@@ -67,38 +59,17 @@ func (c *candidates) condition(columns []string) string {
 	return cond
 }
 
-// bySumAlone writes the condition on the slots of a window that has no rows of its own; "" for one that has.
-func (c *candidates) bySumAlone(w *window) string {
-	switch w.op {
-	case everySum:
-		return "1 = 1"
-	case negativeSum:
-		return c.sumOf(w.column.Name) + " < 0"
-	}
-	return ""
-}
-
 // coldArms writes the queries of rows that no window has, of a block that wants the first ones.
 func (c *candidates) coldArms(w *window, i int, last, bound string) []string {
-	switch {
-	case w.first == nil:
+	if w.first == nil {
 		return nil
-	case w.first.values:
-		arms := []string{c.coldValues(w, last, bound)}
-		if w.column.Nullable {
-			arms = append(arms, c.from(c.keyList(), []string{c.base(w.column) + " IS NULL"}))
-		}
-		return arms
 	}
 	arms := []string{c.cold(w, last, bound)}
-	if len(w.first.last) > 0 {
-		arms = append(arms, c.inOrder(w, c.rest, c.tp.mark(w.first.rows)))
-	}
 	if w.column.Nullable && len(c.q.OrderBy) > 0 {
 		arms = append(arms, c.missing(w))
 	}
 	if !c.told() {
-		met := c.shared("slotsql_x"+formatUint(uint64(i)), c.meeting(w, nil, w.first.rows))
+		met := c.shared("slotsql_x"+formatUint(uint64(i)), c.meeting(w))
 		arms = append(arms, "SELECT "+c.keyNames()+" FROM "+met+" AS slotsql_x")
 	}
 	return arms
@@ -107,49 +78,32 @@ func (c *candidates) coldArms(w *window, i int, last, bound string) []string {
 // told reports whether each row of W meets the block's conditions by base value and by total alike. If not,
 // fewer than n rows may meet them although W is full, and where they are is not known.
 func (c *candidates) told() bool {
-	return c.sorted() || c.q.Where == nil || len(c.rest)+len(c.join.conds) == len(conjuncts(c.q.Where, nil))
+	return c.q.Where == nil || len(c.rest) == len(conjuncts(c.q.Where, nil))
 }
 
-// write writes the rows of a window, in one or two parts, as FROM takes them; the last of their base
+// write writes the rows of a window, as FROM takes them; the last of their base
 // values, NULL where there are no more such rows; and the bound of their totals.
-func (c *candidates) write(w *window, i int) (rows []string, last, bound string) {
+func (c *candidates) write(w *window, i int) (rows, last, bound string) {
 	n, conds := literal(windowRows), slices.Concat(c.rest, w.before)
 	if w.first != nil {
 		n = sum(w.first.rows, n)
-		conds = slices.Concat(conds, c.near, w.first.last)
+		conds = slices.Concat(conds, c.near)
 	}
 	if w.edge != "" {
-		conds = append(conds[:len(conds):len(conds)], w.edge)
+		conds = append(conds, w.edge)
 	}
 	if c.d.Traits().AnyType {
-		conds = append(conds[:len(conds):len(conds)], c.base(w.column)+" < ''")
+		conds = append(conds, c.base(w.column)+" < ''")
 	}
-	number := formatUint(uint64(i))
-	rows = []string{c.shared("slotsql_w"+number, c.firstOf(c.from, w, conds, n))}
-	last = c.value("slotsql_m"+number, c.lastOf(w, rows[0], n))
+	number, base := formatUint(uint64(i)), c.base(w.column)
+	rows = c.shared("slotsql_w"+number, c.from(c.keyList()+", "+base+" AS slotsql_v", conds)+
+		" ORDER BY "+base+w.direction()+" LIMIT "+c.tp.mark(n))
+	last = c.value("slotsql_m"+number, c.lastOf(w, rows, n))
 	if w.first == nil {
 		return rows, last, w.bound
 	}
-	if c.join.clause != "" && !c.sorted() { // a row of the join that is in neither is behind the last of both
-		n = sum(w.first.rows, literal(joinedRows))
-		rows = append(rows, c.shared("slotsql_j"+number, c.firstOf(c.fromBlock, w, slices.Concat(conds, c.join.conds), n)))
-		last = w.behind() + "(" + last + ", " + c.value("slotsql_i"+number, c.lastOf(w, rows[1], n)) + ")"
-	}
-	if w.first.values {
-		return rows, last, c.lastValue(w, number)
-	}
-	var among []string
-	if c.join.clause != "" && c.told() {
-		among = []string{c.among(" IN ", c.keyNames(), rows[len(rows)-1]+" AS slotsql_w")}
-	}
-	first := c.shared("slotsql_x"+number, c.meeting(w, among, w.first.rows))
+	first := c.shared("slotsql_x"+number, c.meeting(w))
 	return rows, last, c.value("slotsql_l"+number, c.lastOf(w, first, w.first.rows))
-}
-
-// firstOf writes the first n rows by base value, with these values.
-func (c *candidates) firstOf(from func(list string, conds []string) string, w *window, conds []string, n fragment) string {
-	base := c.base(w.column)
-	return from(c.keyList()+", "+base+" AS slotsql_v", conds) + " ORDER BY " + base + w.direction() + " LIMIT " + c.tp.mark(n)
 }
 
 // lastOf writes the last value of n rows, NULL if there are fewer.
@@ -161,14 +115,6 @@ func (c *candidates) lastOf(w *window, rows string, n fragment) string {
 	return "SELECT CASE WHEN COUNT(*) = " + c.tp.mark(n) + " THEN " + last + "(slotsql_v) END AS slotsql_v FROM " + rows + " AS slotsql_w"
 }
 
-// behind is the function of two values that returns the later one in the window's order.
-func (w *window) behind() string {
-	if w.down {
-		return "LEAST"
-	}
-	return "GREATEST"
-}
-
 func (w *window) direction() string {
 	if w.down {
 		return " DESC"
@@ -176,10 +122,10 @@ func (w *window) direction() string {
 	return ""
 }
 
-// meeting writes the first n rows, by base value, that meet the block's conditions by
+// meeting writes the first rows, by base value, that meet the block's conditions by
 // base value and by total, with their totals.
-func (c *candidates) meeting(w *window, among []string, n fragment) string {
-	conds := slices.Concat(among, c.near, w.first.last)
+func (c *candidates) meeting(w *window) string {
+	conds := slices.Clone(c.near)
 	if q := c.q.Where; q != nil {
 		conds = append(conds, "("+c.byTotal(q.Span)+")")
 	}
@@ -187,38 +133,32 @@ func (c *candidates) meeting(w *window, among []string, n fragment) string {
 		conds = append(conds, w.edge)
 	}
 	total := c.total(c.b.table, c.qualifier(c.b), w.column.Name, false)
-	return c.fromBlock(c.keyList()+", "+total+" AS slotsql_v", conds) + " ORDER BY " + c.base(w.column) + w.direction() +
-		" LIMIT " + c.tp.mark(n)
+	return c.from(c.keyList()+", "+total+" AS slotsql_v", conds) + " ORDER BY " + c.base(w.column) + w.direction() +
+		" LIMIT " + c.tp.mark(w.first.rows)
 }
 
 // cold writes the first rows without slots, in the block's order, if there may be
 // any outside of W.
 func (c *candidates) cold(w *window, last, bound string) string {
-	conds, rows := c.coldRows(w, last, bound)
-	return c.inOrder(w, conds, rows)
-}
-
-// coldRows writes the conditions of rows without slots, and how many are wanted, if there may be any outside of W.
-func (c *candidates) coldRows(w *window, last, bound string) (conds []string, rows string) {
-	rows = c.tp.mark(w.first.rows)
-	some := c.reaches(w, bound, turned[w.op], last, last)
+	var conds []string
+	rows, some := c.tp.mark(w.first.rows), bound+" "+turned[w.op]+" "+last
 	if c.d.Traits().LimitIf {
 		rows = "CASE WHEN " + some + " THEN " + rows + " ELSE 0 END"
 	} else {
 		conds = []string{some}
 	}
 	if q := c.q.Where; q != nil {
-		conds = append(conds, "("+c.byBase(q.Span)+")")
+		conds = append(conds, "("+c.asWritten(q.Span)+")")
 	}
 	if w.edge != "" {
 		conds = append(conds, w.edge)
 	}
-	return append(slices.Concat(conds, w.first.last), c.slotless()), rows
+	return c.inOrder(w, append(conds, c.slotless()), rows)
 }
 
 // missing writes the first rows whose counter is NULL.
 func (c *candidates) missing(w *window) string {
-	conds := append([]string{c.base(w.column) + " IS NULL"}, w.first.last...)
+	conds := []string{c.base(w.column) + " IS NULL"}
 	if q := c.q.Where; q != nil {
 		conds = append(conds, "("+c.byTotal(q.Span)+")")
 	}
@@ -227,16 +167,13 @@ func (c *candidates) missing(w *window) string {
 
 // inOrder writes the first rows that meet conditions, in the block's order.
 func (c *candidates) inOrder(w *window, conds []string, rows string) string {
-	first := c.fromBlock(c.keyList(), conds) + " ORDER BY " + w.first.order + " LIMIT " + rows
+	first := c.from(c.keyList(), conds) + " ORDER BY " + w.first.order + " LIMIT " + rows
 	return "SELECT " + c.keyNames() + " FROM (" + first + ") AS slotsql_n"
 }
 
 // slotless writes that a row has no slots.
 func (c *candidates) slotless() string {
 	slots := c.slots(c.b.table.Counter.Counters)
-	if c.sorted() { // all keys are read once, for what may be all rows of the join
-		return c.among(" NOT IN ", strings.Join(c.slotKeys(c.b.table), ", "), slots)
-	}
 	// A scalar subquery is evaluated row by row in the index's order, and
 	// stops with the limit; an anti-join would read the whole table. PostgreSQL expects half of the rows to
 	// meet IS NOT TRUE, and one of 200 to meet IS NULL, for which it would rather sort them.
@@ -245,9 +182,6 @@ func (c *candidates) slotless() string {
 
 // far writes the rows whose sums carry them over a bound.
 func (c *candidates) far(some, conds []string) string {
-	if len(c.summed) > 0 {
-		return queryOf(c.keyNames(), sumsName, []string{"(" + strings.Join(some, " OR ") + ")", "(" + strings.Join(conds, " OR ") + ")"})
-	}
 	var used []string
 	if c.ofFirst() { // a row with slots of any counter is not among those without slots
 		used = c.b.table.Counter.Counters
@@ -260,14 +194,6 @@ func (c *candidates) far(some, conds []string) string {
 	group := c.slotKeys(c.b.table)
 	return "SELECT " + strings.Join(asKeys(group), ", ") + " FROM " + c.slots(used) + " WHERE " + strings.Join(some, " OR ") +
 		" GROUP BY " + strings.Join(group, ", ") + " HAVING " + strings.Join(conds, " OR ")
-}
-
-// sumOf writes the sum of a counter's slots in the query of far.
-func (c *candidates) sumOf(column string) string {
-	if len(c.summed) > 0 {
-		return sumsName + "." + joinedSum(slices.Index(c.summed, column))
-	}
-	return "SUM(slotsql_g." + c.d.Quote(column) + ")"
 }
 
 // notNumbers writes the rows whose base value is no number, where a column takes
@@ -294,14 +220,6 @@ func (c *candidates) notNumbers() []string {
 // from writes a query of the source's table alone.
 func (c *candidates) from(list string, conds []string) string {
 	return queryOf(list, c.baseRef(c.b.table, c.b), conds)
-}
-
-// fromBlock writes a query of all that the block reads.
-func (c *candidates) fromBlock(list string, conds []string) string {
-	if c.join.clause == "" {
-		return c.from(list, conds)
-	}
-	return queryOf(list, c.join.clause, conds)
 }
 
 func queryOf(list, from string, conds []string) string {
@@ -382,4 +300,9 @@ func (c *candidates) inWith(sql string) string {
 		return sql
 	}
 	return "WITH " + strings.Join(c.with, ", ") + " " + sql
+}
+
+// ofFirst reports whether the candidates are those of the first rows.
+func (c *candidates) ofFirst() bool {
+	return slices.ContainsFunc(c.windows, func(w window) bool { return w.first != nil })
 }

@@ -144,18 +144,10 @@ func (m *dml) returning(b *blockReader) error {
 
 func (m *dml) reader() *reader { return &reader{planning: m.planning, values: totals} }
 
-// storer is a reader for what is stored in a table without counters. A locking read then
-// locks only the slots of the rows that it locks.
-func (m *dml) storer() *reader {
-	r := m.reader()
-	r.adding.blocks = !m.d.Traits().LocksReads
-	return r
-}
-
 // planOther plans a write to a table without counters: its reads of counters
 // become totals where they stand in a subquery, else it is drained for.
 func (m *dml) planOther() *Plan {
-	r, err := m.reading(m.storer, func(r *reader) error {
+	r, err := m.reading(m.reader, func(r *reader) error {
 		// What is derived is no source of counters any more. The target is no
 		// counter table: nothing takes its place.
 		m.sc = m.newDML(m.st).sc
@@ -249,7 +241,7 @@ func (p *planning) planDelete(st *Statement) *Plan {
 		return m.planOther()
 	}
 	if reads, why := m.reads(nil); reads {
-		return m.drainOrUseTotals(why, nil)
+		return m.drain(why)
 	}
 	if why := m.notCascaded(deleted); why != "" {
 		return m.drain(why)

@@ -47,14 +47,11 @@
 //   - planSelect and the walk over a query's blocks: read.go, readexpr.go, readcte.go;
 //     select lists and *: item.go, itemname.go, outname.go, outputs.go
 //   - the forms that stand for a counter: a total in its place (readexpr.go), a table as a
-//     query of totals (derive.go, derivekey.go), a row as a whole (wholerow.go), aggregates
-//     over a table (sums.go, groupsums.go, difference.go, summable.go, regrouped.go; for which
-//     blocks: addedup.go)
-//   - candidates, where a counter orders or bounds the rows: candidates.go, windows.go,
-//     condition.go, firstrows.go, firstbehind.go, firstvalues.go, firstjoin.go, ranked.go,
-//     querybound.go; in a table of totals: derivedcandidates.go; from a block around a query:
-//     pushdown.go, pushdownfirst.go; for IN and EXISTS: semijoin.go; with all sums joined to
-//     the table: joinedsums.go; whether they pay: estimate.go
+//     query of totals (derive.go, derivekey.go), a row as a whole (wholerow.go), sums over a
+//     table (sums.go)
+//   - candidates, where a counter orders or bounds the rows of one table: candidates.go,
+//     windows.go, condition.go, firstrows.go; whether a read computes the totals of many rows:
+//     fewrows.go
 //   - rules and defects of one engine: groupby.go, nulls.go, row.go, exists.go, lookedup.go
 //   - a read of a row without slots: probe.go; column types: typesquery.go; EXPLAIN, cursors
 //     and the like: reads.go; CREATE TABLE AS: create.go
@@ -74,8 +71,8 @@
 // Drains (class Drain):
 //
 //   - drain.go; which rows: fixedrows.go, rowkey.go, selfquery.go, keyrange.go,
-//     draincandidates.go, drainscope.go, drainwith.go
-//   - without a fold if that is possible: proof.go, bytotals.go, lockingread.go
+//     drainscope.go, drainwith.go
+//   - without a fold if that is possible: proof.go, lockingread.go
 //   - DDL, partitions and views: ddl.go, ancestors.go, references.go, holder.go, view.go
 //
 // Plans for statements that differ in literals only: scanshape.go, shared_plan.go,

@@ -4,10 +4,9 @@ import "slices"
 
 // What a drain covers: see Plan.DrainScope.
 const (
-	ScopeKey        = "rows of a unique key"
-	ScopeRange      = "rows of a key range"
-	ScopeCandidates = "rows that a counter's condition may select"
-	ScopeAll        = "all rows"
+	ScopeKey   = "rows of a unique key"
+	ScopeRange = "rows of a key range"
+	ScopeAll   = "all rows"
 )
 
 // DrainScope returns which rows the plan's drain covers, or "" for a plan of another class.
@@ -19,7 +18,7 @@ func (p *Plan) DrainScope() string {
 	scope := ScopeKey
 	for i := range p.Drain.Tables {
 		switch s := p.Drain.Tables[i].Scope(); s {
-		case ScopeAll, ScopeCandidates:
+		case ScopeAll:
 			return s
 		case ScopeRange:
 			scope = s
@@ -31,8 +30,6 @@ func (p *Plan) DrainScope() string {
 // Scope returns which of its rows are drained.
 func (d *DrainTable) Scope() string {
 	switch {
-	case d.Look.Candidates != nil:
-		return ScopeCandidates
 	case d.Look.Range != nil:
 		return ScopeRange
 	case d.Keyed:

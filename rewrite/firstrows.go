@@ -14,34 +14,23 @@ import (
 // firsts adds the windows of ORDER BY counter LIMIT n, and of MIN and MAX.
 func (c *candidates) firsts() {
 	q := c.q
-	if c.firstValues() {
+	if q.Distinct && !c.distinctByKey() || len(q.GroupBy) > 0 || q.Having != nil || c.windowed() || !c.judged() || !c.stableItems() {
 		return
 	}
-	if q.Distinct && !c.distinctByKey() || len(q.DistinctOn)+len(q.GroupBy)+len(q.Windows) > 0 || q.Having != nil || len(q.Items) == 0 ||
-		q.Table || c.windowed() && !c.ranked() || !c.judged() || !c.stableItems() {
-		return
-	}
-	if c.lone {
-		var ok bool
-		if c.tail, ok = c.behindFrom(); !ok {
-			return
-		}
-	} else if len(q.OrderBy) == 0 || len(q.Limit) == 0 || !c.joined() {
+	var ok bool
+	if c.tail, ok = c.behindFrom(); !ok {
 		return
 	}
 	if !c.aggregated() {
 		c.ordered()
-		if c.lone {
-			c.computedOrder()
-		}
-	} else if c.lone && len(q.OrderBy) == 0 && len(q.Limit) == 0 {
+	} else if len(q.OrderBy) == 0 && len(q.Limit) == 0 {
 		c.extremes()
 	}
 }
 
 // distinctByKey reports whether DISTINCT leaves out no row of the block's only source, because its key is selected.
 func (c *candidates) distinctByKey() bool {
-	return c.lone && !c.keyless && !slices.ContainsFunc(c.b.table.Counter.Key, func(k string) bool {
+	return !c.keyless && !slices.ContainsFunc(c.b.table.Counter.Key, func(k string) bool {
 		return !slices.ContainsFunc(c.q.Items, func(it Item) bool {
 			e := it.Expr
 			return e != nil && (e.Kind == Star || e.Kind == ColumnRef && c.targetColumn(c.sc, c.b, e.Name) == k)
@@ -56,7 +45,7 @@ func (c *candidates) judged() bool {
 		return true
 	}
 	for _, e := range conjuncts(c.q.Where, nil) {
-		if c.volatile(c.sc, e) != "" || c.lone && !c.own(e) || !c.lone && !c.inside(e) || c.edited(e.Span) && c.queriesIn(e) {
+		if c.volatile(c.sc, e) != "" || !c.own(e) {
 			return false
 		}
 	}
@@ -78,12 +67,6 @@ func (c *candidates) stableItems() bool {
 	for _, it := range c.q.Items {
 		switch e := it.Expr; {
 		case e == nil || e.Kind == Star:
-		case c.ranking(e):
-			for _, a := range e.Args {
-				if c.volatile(c.sc, a) != "" {
-					return false
-				}
-			}
 		case c.volatile(c.sc, e) != "":
 			return false
 		}
@@ -94,7 +77,7 @@ func (c *candidates) stableItems() bool {
 func (c *candidates) aggregated() bool {
 	found := false
 	look := func(x *Expr) bool {
-		found = found || x.Aggregate && !c.ranking(x)
+		found = found || x.Aggregate
 		return !found
 	}
 	for _, it := range c.q.Items {
@@ -144,79 +127,42 @@ func (c *candidates) firstWindow(col *Column, down bool, rows fragment, order st
 	return w
 }
 
-// ordered adds the window of the first rows of ORDER BY.
+// ordered adds the window of the first rows of ORDER BY counter, ...: the counter comes first.
 func (c *candidates) ordered() {
-	q := c.orderedBy()
-	defer func() { c.around = nil }()
+	q := c.q
 	if len(q.OrderBy) == 0 || len(q.Limit) == 0 || c.src.hasWord("SQL_CALC_FOUND_ROWS") {
 		return
 	}
 	var col *Column
 	var down bool
 	var order []string
-	var before []leading
-	fixed := c.fixed()
-	for _, e := range q.OrderBy {
+	for i, e := range q.OrderBy {
 		x := c.meaning(q, e)
 		tail, ok := c.direction(e)
-		if x == nil || !ok {
+		if x == nil || !ok || !c.ownColumn(x.Name) {
 			return
 		}
-		sql := ""
-		if c.around == nil {
-			sql = c.column(x)
-		} else {
-			sql = c.asIs(x.Name)
-		}
-		if sql == "" {
+		counter := c.counter(x)
+		switch {
+		case i == 0 && counter == nil:
 			return
+		case i == 0:
+			col, down = counter, strings.HasPrefix(tail, "DESC")
+		case col.Nullable && c.b.table.IsSlotted(c.targetColumn(c.sc, c.b, x.Name)):
+			return // rows with slots that are NULL have another order by base values
+		}
+		sql := c.asWritten(x.Span)
+		if t, err := c.resolve(c.sc, x.Name); err == nil && isCounterTarget(t) {
+			sql = c.base(t.column)
 		}
 		if tail != "" {
 			tail = " " + tail
 		}
 		order = append(order, sql+tail)
-		switch counter := c.counter(x); {
-		case col == nil && counter == nil:
-			if !c.leads(x) {
-				return
-			}
-			if name := c.targetColumn(c.sc, c.b, x.Name); !fixed[name] {
-				before = append(before, leading{name, sql, tail})
-			}
-		case col == nil:
-			if col = counter; col.Nullable && c.around != nil {
-				return
-			}
-			down = strings.HasPrefix(tail, " DESC")
-		default:
-			if t, err := c.resolve(c.sc, x.Name); col.Nullable && (err != nil || isCounterTarget(t) && t.binding == c.b) {
-				return // rows with slots that are NULL have another order by base values
-			}
-		}
 	}
-	if rows, ok := c.limit(q); ok && col != nil && c.indexed(before, col, down, fixed) {
-		w := c.firstWindow(col, down, rows, strings.Join(order, ", "))
-		c.behind(&w, before)
-		c.windows = append(c.windows, w)
+	if rows, ok := c.limit(q); ok {
+		c.windows = append(c.windows, c.firstWindow(col, down, rows, strings.Join(order, ", ")))
 	}
-}
-
-// column writes a column of the block's sources, of the counter's by its base value and of others by its total; "" if that
-// is not certain.
-func (c *candidates) column(x *Expr) string {
-	t, err := c.resolve(c.sc, x.Name)
-	switch {
-	case err != nil || c.lone && !c.ownColumn(x.Name) || !c.inBlock(x.Name):
-		return ""
-	case isCounterTarget(t) && t.binding != c.b && !c.readsBase(t.binding.table):
-		if !t.binding.table.IsCounter(t.column.Name) {
-			return "" // a companion
-		}
-		return c.total(t.binding.table, c.qualifier(t.binding), t.column.Name, true)
-	case isCounterTarget(t) && t.binding == c.b:
-		return c.base(t.column)
-	}
-	return c.tp.mark(c.src.cut(x.Span))
 }
 
 // meaning returns the column that an ORDER BY entry certainly means: itself, or the bare
@@ -250,7 +196,7 @@ func (c *candidates) meaning(q *Select, e *Expr) *Expr {
 			name = &x.Name[len(x.Name)-1]
 		}
 		if name != nil && c.sameLabel(e.Name[0], *name) {
-			if x.Kind != ColumnRef || found != nil && !c.sameColumn(found, x) { // which of two the engine takes is not known here
+			if x.Kind != ColumnRef || found != nil { // which of two the engine takes is not known here
 				return nil
 			}
 			found = x

@@ -9,7 +9,7 @@ func (p *planning) planInsert(st *Statement) *Plan {
 	m := p.newDML(asRow(st))
 	st = m.st
 	if m.table == nil {
-		r, err := p.reading(m.storer, m.readInsert)
+		r, err := p.reading(m.reader, m.readInsert)
 		return m.planReads(r, err, "the query locks rows of a counter table")
 	}
 	if m.table.Counter.Single() {

@@ -134,8 +134,9 @@ type ReadPlan struct {
 	// Observed is the form that runs first, in place of SQL, or of the drain of class Drain; nil if there is none.
 	Observed *Observed
 
-	// Estimate decides whether SQL names candidates in vain, or is nil.
-	Estimate *Estimate
+	// FoldFirst reports whether SQL computes the totals of many rows: where the table has slots, and the session
+	// may write, folding them first costs less.
+	FoldFirst bool
 
 	// Reprepare reports whether SQL has to be prepared each time that it runs.
 	Reprepare bool
@@ -302,12 +303,10 @@ type DrainTable struct {
 func (d *DrainTable) Certain() bool { return d.Only || d.Keyed && d.New != nil }
 
 // Look holds what a drain asks about slots, each nil if it is not needed: the statements
-// of HoldingDialect, SnapshotDialect and ConservingDialect (Unmoved), which slots a key range has, and which rows with slots a
-// counter's condition may select.
+// of HoldingDialect, SnapshotDialect and ConservingDialect (Unmoved), and which slots a key range has.
 type Look struct {
 	Held, Snapshot, Unmoved *Bound
 	Range                   *RangeSlots
-	Candidates              *CandidateRows
 }
 
 // Folding is how a drain moves slots, once it has locked the base rows.

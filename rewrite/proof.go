@@ -26,9 +26,6 @@ type Proof struct {
 	// Bare is for a locking read what Confirm is for an UPDATE: a query that returns a row if the one that the original statement
 	// has returned has no slots. It does not fail, since there is nothing to undo.
 	Bare *Bound
-	// ByTotals reports whether the condition of the statement uses totals and folds nothing
-	// (bytotals.go).
-	ByTotals bool
 }
 
 // A ProvingDialect is a Dialect of an engine that can tell, in a statement of one row,

@@ -22,11 +22,11 @@ type reader struct {
 	aggregates int
 	withNames
 
-	outward   int             // counters of a block around the one that names them
-	replaced  map[Span]*scope // of which the totals are that an edit writes
-	narrowing narrowing       // by candidates
-	adding    adding          // base values and slots up separately
-	surroundings
+	outward  int             // counters of a block around the one that names them
+	replaced map[Span]*scope // of which the totals are that an edit writes
+	wide     *scope          // of the statement's query, if it reads the totals of many rows
+	many     bool            // another block reads those of many rows, see fewrows.go
+	narrowed bool            // candidates are named
 
 	reason string // what stands for counters beside their totals, and why
 }
@@ -35,13 +35,6 @@ type reader struct {
 type withNames struct {
 	withQueries int          // how many stand around what is being read
 	withNamed   map[*CTE]int // how often each has been named
-}
-
-// surroundings are what is known of blocks from those around them.
-type surroundings struct {
-	pushedDown map[*Select][]pushedDown // conditions around queries in FROM
-	semijoins  map[*Select]semijoin     // conditions that are subqueries
-	parts      map[*Select]bool         // queries that an engine may merge into the one around them
 }
 
 // readValues is which value of a counter a statement is to see.
@@ -100,7 +93,7 @@ func (p *planning) planSelect(st *Statement) *Plan {
 		return p.drainAll(tables, opaqueReason(st))
 	}
 	r, err := p.reading(
-		func() *reader { r := p.queryReader(); r.adding = adding{blocks: true, main: st.Select}; return r },
+		p.queryReader,
 		func(r *reader) error { return r.query(nil, st.Select) })
 	switch {
 	case err != nil:
@@ -123,7 +116,10 @@ func (p *planning) planSelect(st *Statement) *Plan {
 	plan := &Plan{Class: Read, Reason: r.reason, Tables: names(r.tables)}
 	plan.Read = ReadPlan{Stars: r.stars, Reprepare: r.found.merged}
 	plan.Read.Observed = p.observed(st, r.tables, r)
-	plan.Reason, plan.Read.Estimate = r.wholeForm()
+	if r.wide != nil && !r.sums(r.wide, st.Select) && !r.narrow(r.wide, st.Select) {
+		r.many = true
+	}
+	plan.Reason, plan.Read.FoldFirst = r.form(), r.many
 	plan.SQL, plan.Read.Args = r.written()
 	if st.Kind == KindSelect && !st.Select.Into && p.d.Traits().TotalsChangeTypes {
 		if b := p.typesQuery(st.Select); b != nil {
@@ -134,24 +130,9 @@ func (p *planning) planSelect(st *Statement) *Plan {
 	return plan
 }
 
-// wholeForm completes the edits, once the whole statement has been walked. It returns what stands for counters, where it is
-// more than their totals, and the question which of two forms is to run.
-func (r *reader) wholeForm() (reason string, ask *Estimate) {
-	main := r.narrowing.main
-	if edits, reason := main.addedUp(r); edits != nil {
-		few := r.whetherFew(main)
-		r.edits = main.with(edits, main.edits)
-		return reason, r.question(few, main.edits, false)
-	}
-	if ask = r.estimate(); ask == nil {
-		ask = r.ifMany()
-	}
-	return r.form(), ask
-}
-
 // form says what stands for counters, where it is more than their totals.
 func (r *reader) form() string {
-	if r.reason == "" && r.narrowing.sources > 0 {
+	if r.reason == "" && r.narrowed {
 		return "candidates for a counter's order or range are named by key"
 	}
 	return r.reason
@@ -183,7 +164,6 @@ func (r *reader) query(parent *scope, q *Select) error {
 		return nil
 	}
 	sc := r.withScope(parent, q.With)
-	r.pushDown(sc, q)
 	if err := r.ctes(sc, q.With); err != nil {
 		return err
 	}
@@ -239,7 +219,6 @@ func (r *reader) block(parent *scope, q *Select) error {
 	if q.Table && len(q.Items) == 0 && counts {
 		return opaque("IN names a counter table")
 	}
-	r.noteSemijoins(sc, q)
 	b := blockReader{r, sc, q}
 	for _, it := range q.Items {
 		if err := b.item(it); err != nil {
@@ -275,9 +254,13 @@ func (r *reader) block(parent *scope, q *Select) error {
 	if err := b.byKey(); err != nil {
 		return err
 	}
-	before := r.asWalked(sc, q)
-	r.narrow(sc, q)
-	r.addUpInside(before)
+	switch few := r.readsFew(sc, q); {
+	case few:
+	case q == r.main:
+		r.wide = sc
+	default:
+		r.many = true
+	}
 	return nil
 }
 
@@ -313,7 +296,6 @@ func (r *reader) source(sc, parent *scope, s *Source) error {
 		}
 		return (&blockReader{r, sc, nil}).expr(s.On, inPredicate)
 	case s.Select != nil:
-		r.part(s.Select)
 		if s.Lateral {
 			return r.query(sc, s.Select)
 		}
@@ -369,16 +351,5 @@ func (r *reader) replace(sp Span, totals string, sources *scope) {
 func (r *reader) note(t *Table) {
 	if !has(r.tables, t) {
 		r.tables = append(r.tables, t)
-	}
-}
-
-// part notes a query in FROM or of WITH.
-func (r *reader) part(q *Select) {
-	if r.parts == nil {
-		r.parts = map[*Select]bool{}
-	}
-	r.parts[q] = true
-	for _, op := range q.Operands {
-		r.part(op)
 	}
 }

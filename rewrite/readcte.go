@@ -29,7 +29,6 @@ func (r *reader) cteQuery(sc *scope, c *CTE) error {
 		r.aggregates = 1
 	}
 	r.withQueries++
-	r.part(c.Select)
 	err := r.query(r.cteScope(sc, c), c.Select)
 	r.aggregates = outer
 	r.withQueries--

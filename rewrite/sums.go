@@ -7,34 +7,34 @@ import "strings"
 // exact because addition commutes and each slot row belongs to exactly one
 // base row (its foreign key says so, and where it has none the form is not used). It spares the engine a look at the slots
 // of every row. False when the query has another form.
-func (r *reader) sums(w *walkedBlock) (edits []edit, ok bool) {
-	q := w.q
-	if !r.addable(q) || len(q.GroupBy) > 0 || q.Having != nil || len(q.OrderBy) > 0 {
-		return nil, false
+func (r *reader) sums(sc *scope, q *Select) bool {
+	if r.found.wholeRow || len(r.derived) > 0 || r.mistyped(nil) != "" || strings.Contains(r.src.sql, markerByte) || !ofOneTable(q) ||
+		len(q.GroupBy) > 0 || q.Having != nil || len(q.OrderBy) > 0 {
+		return false
 	}
-	s := summer{candidates: candidates{reader: r, q: q, sc: w.sc, lone: true}}
-	s.b = s.sc.bindings[0]
-	if !s.b.counts || len(s.b.columns) > 0 || s.volatile(s.sc, q.Where) != "" || s.limitedByQuery() ||
-		q.Where != nil && !r.counterFree(s.sc, q.Where) {
-		return nil, false
+	s := summer{candidates: candidates{reader: r, q: q, sc: sc, b: sc.bindings[0]}}
+	if !s.b.counts || r.readsBase(s.b.table) || len(s.b.columns) > 0 || s.volatile(sc, q.Where) != "" || s.limitedByQuery() ||
+		q.Where != nil && !r.counterFree(sc, q.Where) {
+		return false
 	}
 	if _, ok := s.behindFrom(); !ok {
-		return nil, false
+		return false
 	}
 	for _, e := range r.edits {
-		if e.Start == e.End && e.within(q.Span) {
+		if e.Start == e.End {
 			s.sums = append(s.sums, e) // the name of an item without alias
 		}
 	}
 	for _, it := range q.Items {
 		if it.Expr == nil || it.Expr.Kind == Star || !s.item(it) {
-			return nil, false
+			return false
 		}
 	}
 	if !s.cascadesDelete(s.b.table) && len(s.b.table.Counter.Key) > 0 || q.Where != nil && len(s.b.table.Counter.Key) == 0 {
-		return nil, false
+		return false
 	}
-	return s.sums, true
+	r.edits, r.reason = s.sums, "a sum over the table: base values and slots are summed separately"
+	return true
 }
 
 // ofOneTable reports whether a query is a single block that reads one table in FROM, each row of it

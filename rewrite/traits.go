@@ -140,17 +140,9 @@ type ReadRules struct {
 	// finds rows by these keys OR by another condition, from an index for each
 	// (candidates.go). Empty: it has no such plan.
 	KeyIn [2]string
-	// NullsEqual is an operator by which NULL equals NULL, and by which the engine joins as
-	// fast as by =. Empty: rows that are columns (ROW(a) AS r) compare so (PostgreSQL).
-	NullsEqual string
-	// LooksUpSums: sums of slots are joined only where those of all rows are needed, and looked up elsewhere (SQLite).
-	LooksUpSums bool
 	// SharedWith: WITH name AS MATERIALIZED (...), computed once however often
 	// it is named.
 	SharedWith bool
-	// SortsJoins: an inner join may begin with another table than the one whose first rows
-	// are wanted in an index's order, and is sorted then (MySQL, SQLite).
-	SortsJoins bool
 	// LimitIf: LIMIT takes an expression, while a condition that is the same for all rows
 	// but holds a query is looked at for each row (SQLite).
 	LimitIf bool
@@ -194,9 +186,6 @@ const (
 	// QuantifiedNull: the NULL of a comparison with ANY or ALL may become 0 in a
 	// statement with further subqueries (MariaDB).
 	QuantifiedNull
-	// MergedOr: where a query in FROM finds rows by an OR from several indexes, and the query around
-	// it asks more than once for a column of it that is a subquery, rows may be lost (SQLite).
-	MergedOr
 	// ImpossibleExists: EXISTS of a query that can have no row (WHERE column IS NULL, of one that is never NULL) crashes
 	// the server where the query compares a column with an outer subquery, and is no condition of its own (MariaDB).
 	ImpossibleExists

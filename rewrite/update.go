@@ -38,7 +38,7 @@ func (m *dml) planTarget() *Plan {
 		if len(a.increments) > 0 || a.setsCompanion() {
 			return m.drain(why)
 		}
-		return m.drainOrUseTotals(why, a.except)
+		return m.drain(why)
 	}
 	plan := m.planAssigned(a)
 	if a.setsCompanion() && (plan.Class == AdditiveBase || plan.Class == PassThrough) {

@@ -13,29 +13,31 @@ func (c *candidates) conditions() {
 	if c.q.Where == nil {
 		return
 	}
-	c.findQueries()
 	for _, e := range conjuncts(c.q.Where, nil) {
 		if c.repeatable(e) {
-			c.rest = append(c.rest, "("+c.tp.mark(c.src.cut(e.Span))+")")
-			c.besides, c.constants = true, c.constants || comparesConstant(e)
+			c.rest = append(c.rest, "("+c.asWritten(e.Span)+")")
 			continue
 		}
-		n, shared := len(c.windows), len(c.with)
+		n := len(c.windows)
 		if c.bounded(e, false) && len(c.windows) > n && len(c.windows) <= maxWindows {
 			for i := n; i < len(c.windows); i++ {
 				c.windows[i].before = slices.Clone(c.near)
 			}
-			c.near = append(c.near, "("+c.byBase(e.Span)+")")
-			c.nearPlain = append(c.nearPlain, "("+c.tp.mark(c.src.cut(e.Span))+")")
+			c.near = append(c.near, "("+c.asWritten(e.Span)+")")
 			if w, x := c.windows[n], unparen(e); w.implied != "" && x.Op != "AND" && x.Op != "OR" && x.Op != "NOT" {
 				c.near = append(c.near, w.implied)
 			}
 			continue
 		}
-		c.windows, c.with = c.windows[:n], c.with[:shared]
-		c.besides = true
+		c.windows = c.windows[:n]
 	}
 }
+
+// asWritten is a piece of the block, by base values.
+func (c *candidates) asWritten(sp Span) string { return c.tp.mark(c.src.cut(sp)) }
+
+// byTotal is a piece of the block's conditions with totals.
+func (c *candidates) byTotal(sp Span) string { return c.tp.mark(c.src.cutEdited(sp, c.edits)) }
 
 // anySum notes that a row may meet a condition whatever its slots hold: the values
 // of a long list may be anywhere.
@@ -49,11 +51,8 @@ func (c *candidates) anySum(e *Expr) bool {
 	return true
 }
 
-// These stand for the comparison of a window that takes every row with slots, or those of which the sum is below zero.
-const (
-	everySum    = "any"
-	negativeSum = "below zero"
-)
+// everySum stands for the comparison of a window that takes every row with slots.
+const everySum = "any"
 
 // maxListed is how many values of a list have windows of their own.
 const maxListed = 3
@@ -65,20 +64,6 @@ const maxWindows = 16
 // a query of the source alone.
 func (c *candidates) repeatable(e *Expr) bool {
 	return !c.edited(e.Span) && c.volatile(c.sc, e) == "" && c.own(e)
-}
-
-// comparesConstant reports whether a condition may leave few rows: it compares with a constant or a query, and not for
-// what is not equal.
-func comparesConstant(e *Expr) bool {
-	found := false
-	if x := unparen(e); x.Kind == Binary && x.Op == "<>" {
-		return false
-	}
-	e.Walk(func(x *Expr) bool {
-		found = found || x.Kind == Number || x.Kind == String || x.Kind == Param || x.Kind == Subquery
-		return !found
-	})
-	return found
 }
 
 // edited reports whether anything has been replaced inside a span.
@@ -180,26 +165,13 @@ func (c *candidates) comparison(counter *Expr, op string, constant *Expr) bool {
 		return false
 	case op == "=":
 		c.window(col, "<", ">=", bound)
-		c.above(col, ">", "<=", bound, constant)
+		c.window(col, ">", "<=", bound)
 	case turned[op] == "":
 		return false
-	case op[0] == '<':
-		c.above(col, negated[op], op, bound, constant)
 	default:
 		c.window(col, negated[op], op, bound)
 	}
 	return true
-}
-
-// above adds the window of base values above a bound. MySQL finds none in an index if the bound is a query that it runs with
-// the statement: from the least base value on it would read up to the bound, and all rows if none is above it. Rows that
-// slots move below the bound have sums below zero, which few have.
-func (c *candidates) above(col *Column, edge, op, bound string, e *Expr) {
-	if unparen(e).Kind == Subquery && !c.d.Traits().SharedWith {
-		c.windows = append(c.windows, window{column: col, op: negativeSum})
-		return
-	}
-	c.window(col, edge, op, bound)
 }
 
 // exchanged is a comparison with its operands exchanged.
@@ -249,14 +221,6 @@ func (c *candidates) counter(e *Expr) *Column {
 	if e = unparen(e); e.Kind != ColumnRef {
 		return nil
 	}
-	if c.around != nil {
-		if e = c.item(e.Name); e == nil {
-			return nil
-		}
-		if e = unparen(e); e.Kind != ColumnRef {
-			return nil
-		}
-	}
 	t, err := c.resolve(c.sc, e.Name)
 	if err != nil || t == nil || t.binding != c.b || t.column == nil || !c.b.table.IsCounter(t.column.Name) {
 		return nil
@@ -273,8 +237,6 @@ func (c *candidates) bound(col *Column, e *Expr) (string, bool) {
 	switch {
 	case col == nil:
 		return "", false
-	case c.around == nil && c.isBound(unparen(e)):
-		return c.queryBound(unparen(e)), true
 	case !constant(e):
 		return "", false
 	}
@@ -289,13 +251,8 @@ func (c *candidates) bound(col *Column, e *Expr) (string, bool) {
 	return "CAST(" + sql + " AS " + typed(col) + ")", true
 }
 
-// own reports whether all columns that an expression names are certainly the
-// source's. A query inside it may name others, unless the block has no others, or it has one value.
-func (c *candidates) own(e *Expr) bool {
-	return namesOnly(e, c.ownColumn, func(q *Expr) bool {
-		return c.lone && !c.d.Traits().AnyType || c.isBound(q) // SQLite's queries may name result columns of the block
-	})
-}
+// own reports whether all columns that an expression names are certainly the source's, and there is no query in it.
+func (c *candidates) own(e *Expr) bool { return namesOnly(e, c.ownColumn, nil) }
 
 // namesOnly reports whether an expression names only columns of a kind, and has only queries of a
 // kind in it, none where that is nil.
@@ -316,22 +273,6 @@ func namesOnly(e *Expr, column func(name []Ident) bool, query func(*Expr) bool) 
 }
 
 func (c *candidates) ownColumn(name []Ident) bool {
-	c.work += len(c.sc.bindings)
-	column := name[len(name)-1]
-	if has, err := c.hasColumn(c.b, column); err != nil || has != yes || len(name) > 2 {
-		return false
-	}
-	for _, b := range c.sc.bindings {
-		if b == c.b {
-			continue
-		}
-		if len(name) > 1 {
-			if c.sameLabel(name[0], b.label) {
-				return false
-			}
-		} else if has, err := c.hasColumn(b, column); err != nil || has != no {
-			return false
-		}
-	}
-	return len(name) == 1 || c.sameLabel(name[0], c.b.label)
+	has, err := c.hasColumn(c.b, name[len(name)-1])
+	return err == nil && has == yes && len(name) <= 2 && (len(name) == 1 || c.sameLabel(name[0], c.b.label))
 }

@@ -23,9 +23,6 @@ func TestWordsOfEitherServer(t *testing.T) {
 	if q := mariadb.TryLock(table, scope); q != "" {
 		t.Errorf("MariaDB's UPDATE does not wait, and need not be preceded by %s", q)
 	}
-	if q := mysql.Estimate("SELECT 1", "SELECT 2"); q != "EXPLAIN FORMAT=TRADITIONAL SELECT 1 UNION ALL SELECT 2" {
-		t.Errorf("the estimate is %s", q)
-	}
 	base := baseTable(table) + " WRITE"
 	if lock, _ := mysql.LockSlots(table); !strings.Contains(lock[0], base) {
 		t.Errorf("without the base table: %s", lock)

@@ -40,11 +40,6 @@ func (d *Dialect) Total(t *rewrite.Table, qualifier, column string, comparable b
 	return inType(t, column, "COALESCE("+total+", "+base+")")
 }
 
-// JoinedTotal implements [rewrite.JoiningDialect].
-func (*Dialect) JoinedTotal(t *rewrite.Table, column, base, sum string) string {
-	return inType(t, column, "COALESCE("+base+" + "+sum+", "+base+")")
-}
-
 func inType(t *rewrite.Table, column, expr string) string {
 	col := t.Column(column)
 	if col == nil || col.Numeric == rewrite.Decimal && col.Precision == 0 {

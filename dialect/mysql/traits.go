@@ -36,8 +36,6 @@ func (d *Dialect) Traits() rewrite.Traits {
 		},
 		ReadRules: rewrite.ReadRules{
 			KeepsRecurring:    true,
-			NullsEqual:        " <=> ",
-			SortsJoins:        true,
 			TotalsChangeTypes: true,
 			StrictGroups:      true,
 			StrictDistinct:    d.MySQL,

@@ -148,11 +148,6 @@ func (d *Dialect) Total(t *rewrite.Table, qualifier, column string, comparable b
 	return fmt.Sprintf("CASE WHEN (SELECT TRUE FROM %s LIMIT 1) THEN %s ELSE %s END", slots, total, base)
 }
 
-// JoinedTotal implements [rewrite.JoiningDialect].
-func (*Dialect) JoinedTotal(t *rewrite.Table, column, base, sum string) string {
-	return fmt.Sprintf("CASE WHEN %[1]s IS NULL THEN %[2]s ELSE CAST(%[2]s + %[1]s AS %[3]s) END", sum, base, valueType(t.Column(column)))
-}
-
 // slotTable is the slot table's full name.
 func slotTable(t *rewrite.Table) string {
 	schema := t.Counter.SlotTable.Schema

@@ -24,11 +24,6 @@ func (*Dialect) Total(t *rewrite.Table, qualifier, column string, comparable boo
 	return likeColumn(base, sum+" <> 0", base+" + "+sum, slotsOf(t, qualifier, column))
 }
 
-// JoinedTotal implements [rewrite.JoiningDialect].
-func (*Dialect) JoinedTotal(_ *rewrite.Table, _, base, sum string) string {
-	return likeColumn(base, sum+" <> 0", base+" + "+sum, "")
-}
-
 // likeColumn writes a subquery that has value where a condition is met, and the base column elsewhere, and that compares as
 // this column. Of slots the first branch is an aggregate without groups, which has one row always; no slots do not meet the condition.
 func likeColumn(base, condition, value, slots string) string {

@@ -25,13 +25,10 @@ func (*Dialect) Traits() rewrite.Traits {
 			Stable:         stable,
 		},
 		ReadRules: rewrite.ReadRules{
-			KeyIn:       [2]string{" IN (", ")"},
-			SharedWith:  true,
-			SortsJoins:  true,
-			NullsEqual:  " IS ",
-			LimitIf:     true,
-			LooksUpSums: true,
-			Defects:     rewrite.FullJoinFilter | rewrite.MergedOr,
+			KeyIn:      [2]string{" IN (", ")"},
+			SharedWith: true,
+			LimitIf:    true,
+			Defects:    rewrite.FullJoinFilter,
 		},
 		WriteRules: rewrite.WriteRules{OneWriter: true, SlotTriggers: true},
 		SessionRules: rewrite.SessionRules{

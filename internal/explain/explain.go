@@ -28,8 +28,8 @@ type Explanation struct {
 	// fast as can be.
 	Reason string   `json:"reason,omitempty"`
 	Tables []string `json:"tables,omitempty"` // the counter tables concerned
-	// Scope is what a statement of class drain drains: "rows of a unique key", "rows of a key range",
-	// "rows that a counter's condition may select" or "all rows".
+	// Scope is what a statement of class drain drains: "rows of a unique key", "rows of a key range"
+	// or "all rows".
 	Scope string `json:"scope,omitempty"`
 
 	// Denied reports whether the statement drains, and on_drain: error refuses
@@ -63,11 +63,9 @@ type Explanation struct {
 	Rewritten *ExplainedStatement `json:"rewritten,omitempty"`
 	// Observed is sent first where it is not empty: it gives the result if there are no slots, as its last column reports.
 	Observed string `json:"observed,omitempty"`
-	// Whole runs instead of Rewritten where Estimate expects that many rows meet its bounds.
-	Estimate *ExplainedStatement `json:"estimate,omitempty"`
-	Whole    *ExplainedStatement `json:"whole,omitempty"`
-	// Only run instead where candidates of several sources are named, and those of one are worth while.
-	Only []ExplainedStatement `json:"only,omitempty"`
+	// FoldFirst reports whether slots are then folded, outside transactions, because the query computes many totals. Rewritten runs
+	// where that leaves some.
+	FoldFirst bool `json:"fold_first,omitempty"`
 	// Fallback tells what runs when the increment affects no row, or Requires
 	// does not hold.
 	Fallback string `json:"fallback,omitempty"`
@@ -107,11 +105,9 @@ type ExplainedDrain struct {
 	Scope string `json:"scope"` // as Explanation.Scope
 	// Unless tells when all rows are drained in spite of Scope, and Missing what happens to
 	// further rows with slots that the statement finds.
-	Unless  string `json:"unless,omitempty"`
-	Missing string `json:"missing,omitempty"`
-	// Candidates is the query for the rows that a counter's condition may select.
-	Candidates *ExplainedStatement  `json:"candidates,omitempty"`
-	Lock       []ExplainedStatement `json:"lock,omitempty"`
+	Unless  string               `json:"unless,omitempty"`
+	Missing string               `json:"missing,omitempty"`
+	Lock    []ExplainedStatement `json:"lock,omitempty"`
 	// Fold has the statements that move slots; where they are written for the slot
 	// rows that there are, Folding says so.
 	Fold    []ExplainedStatement `json:"fold"`
@@ -210,13 +206,7 @@ func explanation(p *rewrite.Plan, query string) *Explanation {
 	}
 	if p.SQL != query || len(p.Read.Args) > 0 {
 		e.Rewritten = &ExplainedStatement{p.SQL, explainArgs(p.Read.Args)}
-		if x := p.Read.Estimate; x != nil {
-			estimate, whole := explainStatement(x.Query), explainStatement(x.Whole)
-			e.Estimate, e.Whole = &estimate, &whole
-			for _, only := range x.Only {
-				e.Only = append(e.Only, explainStatement(only))
-			}
-		}
+		e.FoldFirst = p.Read.FoldFirst
 	}
 	if p.Bounded != nil {
 		e.Bounded = "where the base row alone satisfies the guards: runs the statement as written, without a drain"
@@ -285,11 +275,6 @@ func explanation(p *rewrite.Plan, query string) *Explanation {
 		x := ExplainedDrain{Table: d.Table.Name, Scope: d.Scope(), Lock: explainStatements(d.Lock), Fold: explainStatements(d.Fold)}
 		if d.Folding == rewrite.FoldByName {
 			x.Folding = "looks the slot rows up, and moves each by its key and number"
-		}
-		if look := d.Look.Candidates; look != nil {
-			q := explainStatement(look.Find)
-			x.Candidates, x.Unless = &q, "all rows, in a cluster and where the session's role may not move slots"
-			x.Missing = "what it finds is drained by key; a locking query then looks for more, and while there are any the statement runs again"
 		}
 		if session.MayInsert(d) {
 			x.Missing = "the statement runs under a savepoint; if it finds a row with slots, it runs again after another drain"

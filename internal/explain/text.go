@@ -50,11 +50,9 @@ func (e *Explanation) write(b *strings.Builder, indent string) {
 	one("  locked", e.AgainLocked)
 	line("observed", e.Observed)
 	one("rewritten", e.Rewritten)
-	one("estimate", e.Estimate)
-	for i := range e.Only {
-		one("only one", &e.Only[i])
+	if e.FoldFirst {
+		line("fold first", "outside transactions, slots are folded before the query; what follows runs where that leaves some")
 	}
-	one("whole", e.Whole)
 	line("requires", strings.Join(e.Requires, "; "))
 	line("fallback", e.Fallback)
 	one("confirm", e.Confirm)

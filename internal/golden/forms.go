@@ -10,12 +10,8 @@ import (
 // read writes the forms of a query of totals.
 func (b *printer) read(indent, sql string, p *rewrite.Plan) {
 	b.observed(indent, sql, p)
-	if x := p.Read.Estimate; x != nil {
-		b.line(indent, "estimate", bound(x.Query))
-		for _, only := range x.Only {
-			b.line(indent, "only one", bound(only))
-		}
-		b.line(indent, "whole", bound(x.Whole))
+	if p.Read.FoldFirst {
+		b.line(indent, "fold first", "outside transactions")
 	}
 	if p.Read.Reprepare {
 		b.line(indent, "prepared", "anew each time")
@@ -75,10 +71,6 @@ func added(sql, longer string) string {
 // proofs writes the forms of a statement that needs no drain if its row has no slots.
 func (b *printer) proofs(indent string, proof *rewrite.Proof) {
 	if proof == nil {
-		return
-	}
-	if proof.ByTotals {
-		b.line(indent, "by totals", bound(proof.Bound))
 		return
 	}
 	b.line(indent, "without slots", b.proof(proof.Bound))

@@ -163,8 +163,6 @@ func (b *printer) plan(indent, sql string, p *rewrite.Plan, allSteps bool) {
 func (b *printer) drain(indent string, p *rewrite.Plan, d rewrite.DrainTable, allSteps bool) {
 	scope := "all rows"
 	switch {
-	case d.Look.Candidates != nil:
-		scope = "candidates"
 	case d.Look.Range != nil:
 		scope = "a range of keys"
 	case d.Keyed:
@@ -175,9 +173,6 @@ func (b *printer) drain(indent string, p *rewrite.Plan, d rewrite.DrainTable, al
 		key = "else drain"
 	}
 	b.line(indent, key, d.Table.Name+", "+scope)
-	if d.Look.Candidates != nil {
-		b.line(indent+"  ", "find", bound(d.Look.Candidates.Find))
-	}
 	if !allSteps && (!d.Keyed || p.Class != rewrite.Drain) {
 		return
 	}

@@ -108,9 +108,6 @@ func (r *Run) drainSeparately(ctx context.Context) error {
 func (r *Run) drainAndRun(ctx context.Context) (a answer, err error) {
 	defer r.conn.Drain.End()
 	r.first = lockingRead{due: r.call.wantsRows}
-	if !r.call.wantsRows {
-		r.guessCandidates(ctx)
-	}
 	end, err := r.conn.BeginOwn(ctx)
 	if err != nil {
 		return answer{}, err
@@ -224,9 +221,6 @@ func (r *Run) drain(ctx context.Context) (missed bool, err error) {
 func (r *Run) drainTable(ctx context.Context, d *rewrite.DrainTable) (open bool, err error) {
 	r.conn.drainsCounted(d.Table, r.keyNumbers(d))
 	r.foldsPortions(d)
-	if d.Look.Candidates != nil {
-		return true, r.explainOutdated(d, r.drainCandidates(ctx, d))
-	}
 	l, err := r.lookOrLock(ctx, d)
 	if err != nil {
 		return false, r.explainDenied(d, r.explainOutdated(d, err))
@@ -321,8 +315,6 @@ func (r *Run) step(ctx context.Context, b *rewrite.Bound) (int64, error) {
 // drainAndRun. None of these facts excludes another, and each is read in one place.
 type draining struct {
 	cause drainCause // of a drain that the plan has no reason for
-	// candidates are the rows that are drained for a condition on a counter; nil if others are.
-	candidates *candidateRows
 	// folded: a drain has found slots. addedToBase: it has added something to base rows.
 	folded, addedToBase bool
 	// ofChanges: it drains rows that its transaction has changed.

@@ -11,7 +11,7 @@ import (
 // rowsToDrain returns what a drain covers: the rows of the keys that the statement gives, or all
 // rows if an argument is not one by which the engine certainly finds its row.
 func (r *Run) rowsToDrain(d rewrite.DrainTable) rewrite.DrainTable {
-	if d.All != nil && (!r.formsMatch(d.Forms) || d.Look.Candidates != nil && r.candidates == nil) {
+	if d.All != nil && !r.formsMatch(d.Forms) {
 		return *d.All
 	}
 	if d.New == nil {

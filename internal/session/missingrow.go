@@ -82,9 +82,6 @@ func (r *Run) foldAppeared(ctx context.Context, touched int64) (again bool, err 
 
 // foldAppearedIn is foldAppeared for one table.
 func (r *Run) foldAppearedIn(ctx context.Context, d *rewrite.DrainTable, touched int64) (again bool, err error) {
-	if d.Look.Candidates != nil {
-		return r.misjudged(ctx, d, touched)
-	}
 	deleted := 0
 	if r.Plan.Drain.Deletes {
 		deleted = int(touched)

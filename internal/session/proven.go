@@ -92,7 +92,7 @@ func (r *Run) provable() bool {
 // them, and one that has the row to itself needs neither.
 func (r *Run) mayProveInTx(d *rewrite.DrainTable) bool {
 	c := r.conn
-	return (r.Plan.Drain.Proof.Lock != nil || r.Plan.Drain.Proof.ByTotals) &&
+	return r.Plan.Drain.Proof.Lock != nil &&
 		!c.Tx.Own() && !r.isBare(d) && !c.snapshotBegun() && !c.addedToSlots(d.Table)
 }
 
@@ -108,7 +108,7 @@ func (r *Run) runProven(ctx context.Context) (a answer, done bool, err error) {
 	case proof.Lock != nil:
 		o, err = r.confirmed(ctx, proof)
 		if o == nil && err == nil {
-			o, err = r.pipelineInTx(ctx, proof)
+			o, err = r.pipelineProof(ctx, proof)
 		}
 		if o != nil {
 			a, ran = r.answerOf(o, r.Plan.proofs.types.Load()), true
@@ -215,27 +215,6 @@ func (r *Run) confirmed(ctx context.Context, proof *rewrite.Proof) (*dialect.Out
 	return &out[0], nil
 }
 
-// pipelineInTx is pipelineProof, in a transaction if PostgreSQL needs one to lock a table.
-func (r *Run) pipelineInTx(ctx context.Context, proof *rewrite.Proof) (o *dialect.Outcome, err error) {
-	if !proof.ByTotals {
-		return r.pipelineProof(ctx, proof)
-	}
-	skipped := false
-	err = r.conn.InOwnTx(ctx, func() (err error) {
-		o, err = r.pipelineProof(ctx, proof)
-		if skipped = err == driver.ErrSkip; skipped {
-			return nil
-		}
-		return r.unapplied(err)
-	})
-	if err != nil {
-		return nil, err
-	} else if skipped {
-		return nil, driver.ErrSkip
-	}
-	return o, nil
-}
-
 // pipelineProof sends the statements of a proof in one round trip. It returns nil if the row has
 // slots. If the statement has touched its row, its condition was true, whatever the question
 // before it found: the slots may have been folded in between.
@@ -262,7 +241,7 @@ func (r *Run) pipelineProof(ctx context.Context, proof *rewrite.Proof) (*dialect
 		return nil, err
 	}
 	r.Plan.proofs.confirms.Store(out[2].Affected == 1)
-	if !proof.ByTotals && !c.InAutocommit() {
+	if !c.InAutocommit() {
 		r.noteProvenInTx(len(out[0].Rows) > 0)
 	}
 	return &out[2], nil

@@ -1,10 +1,6 @@
 package session
 
-import (
-	"context"
-
-	"github.com/slotsql/slotsql/rewrite"
-)
+import "context"
 
 // runRead runs a statement that reads totals.
 func (r *Run) runRead(ctx context.Context) (a answer, err error) {
@@ -31,15 +27,11 @@ func (r *Run) runRead(ctx context.Context) (a answer, err error) {
 // readExact runs the statement in the way that is exact beside slots.
 func (r *Run) readExact(ctx context.Context) (a answer, err error) {
 	var types []ColumnType
-	var other *rewrite.Bound
 	if r.call.wantsRows {
 		if r.Plan.Read.Types != nil {
 			if types, err = r.queryShape(ctx); err != nil {
 				return answer{}, err
 			}
-		}
-		if other, err = r.otherForm(ctx); err != nil {
-			return answer{}, err
 		}
 	}
 	if err := r.readCommitted(ctx); err != nil { // for the one statement that follows
@@ -49,11 +41,7 @@ func (r *Run) readExact(ctx context.Context) (a answer, err error) {
 		return r.runOnBase(ctx)
 	}
 	r.Plan.tally.readExact()
-	if other != nil {
-		a.rows, err = r.queryForm(ctx, other)
-	} else {
-		a, err = r.send(ctx)
-	}
+	a, err = r.send(ctx)
 	if err == nil && r.conn.Shared.Traits.LateErrors {
 		a.rows, err = r.firstRow(a.rows)
 	}

@@ -16,7 +16,7 @@ type StatementStats struct {
 	Reason  string   `json:"reason"` // why it is not faster; "" when it is as fast as can be
 
 	// Scope is which rows a statement of class drain drains: "rows of a unique key",
-	// "rows of a key range", "rows that a counter's condition may select" or "all rows".
+	// "rows of a key range" or "all rows".
 	// Increments of these rows wait until its transaction ends. It is "" for other classes.
 	Scope string `json:"scope,omitempty"`
 

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"database/sql"
 	"math/rand/v2"
 	"strconv"
@@ -9,6 +10,119 @@ import (
 
 	"github.com/slotsql/slotsql/integration/twin"
 )
+
+// An UPDATE by a counter's condition, beside increments in slots and on base rows, alone and in
+// transactions, touches a row only if its total has met the condition while the statement ran, and none that has met it
+// all the while is left out.
+func TestUpdateByCounterBesideIncrements(t *testing.T) {
+	onStock(t, len(markedRows{}.issued), func(t *testing.T, p *twin.Pair, slotted *sql.DB) {
+		marked := &markedRows{db: p.Wrapped}
+		var counting, marking sync.WaitGroup
+		done, stop := context.WithCancel(t.Context())
+		for w := range 4 {
+			counting.Go(func() {
+				rnd := rand.New(rand.NewPCG(uint64(w), 7))
+				for range 100 {
+					if err := marked.count(t.Context(), []*sql.DB{slotted, p.Wrapped, slotted, p.Under}[w], rnd.IntN(len(marked.issued))); err != nil {
+						t.Error(err)
+						return
+					}
+				}
+			})
+		}
+		for w := range 2 {
+			marking.Go(func() {
+				for n := 0; done.Err() == nil; n++ {
+					if err := marked.mark(t.Context(), n%2 == w); err != nil {
+						t.Error(err)
+						return
+					}
+				}
+			})
+		}
+		counting.Wait()
+		stop()
+		marking.Wait()
+		if err := marked.mark(t.Context(), false); err != nil {
+			t.Fatal(err)
+		}
+		marked.check(t)
+	})
+}
+
+// markedRows are rows that are counted one by one, and marked with the number of the statement that
+// has found them at 4, or at 8 and more.
+type markedRows struct {
+	db            *sql.DB
+	mu            sync.Mutex
+	issued, acked [24]int
+	marks         []mark
+}
+
+// A mark is what was known when a statement began, and when it had ended.
+type mark struct{ before, after [24]int }
+
+func (m *markedRows) count(ctx context.Context, db *sql.DB, i int) error {
+	m.mu.Lock()
+	m.issued[i]++
+	m.mu.Unlock()
+	err := again(func() error {
+		_, err := db.ExecContext(ctx, "UPDATE stock SET n = n + 1 WHERE id = "+strconv.Itoa(100+i))
+		return err
+	})
+	m.mu.Lock()
+	m.acked[i]++
+	m.mu.Unlock()
+	return err
+}
+
+func (m *markedRows) mark(ctx context.Context, inTx bool) error {
+	m.mu.Lock()
+	k := len(m.marks)
+	m.marks = append(m.marks, mark{})
+	m.mu.Unlock()
+	err := again(func() error {
+		m.mu.Lock()
+		m.marks[k].before = m.acked
+		m.mu.Unlock()
+		return maybeInTx(ctx, m.db, inTx, func(e executor) error {
+			_, err := e.ExecContext(ctx, "UPDATE stock SET note = '"+strconv.Itoa(k)+"' WHERE (n = 4 OR n >= 8) AND note = ''")
+			return err
+		})
+	})
+	m.mu.Lock()
+	m.marks[k].after = m.issued
+	m.mu.Unlock()
+	return err
+}
+
+func (m *markedRows) check(t *testing.T) {
+	t.Helper()
+	for i := range m.issued {
+		var total int
+		var note string
+		if err := m.db.QueryRow("SELECT n, note FROM stock WHERE id = "+strconv.Itoa(100+i)).Scan(&total, &note); err != nil {
+			t.Fatal(err)
+		}
+		if total != m.acked[i] {
+			t.Errorf("row %d has %d of %d", i, total, m.acked[i])
+		}
+		by := len(m.marks)
+		if note != "" {
+			by, _ = strconv.Atoi(note)
+			k := m.marks[by]
+			if k.after[i] < 4 || k.before[i] > 4 && k.after[i] < 8 {
+				t.Errorf("row %d has been marked at %d to %d", i, k.before[i], k.after[i])
+			}
+		}
+		// Statements are numbered as they begin; one that had ended before this one began was in time.
+		for k := range m.marks {
+			if m.marks[k].before[i] >= 8 && by > k && (by == len(m.marks) || m.marks[by].before[i] > m.marks[k].after[i]) {
+				t.Errorf("statement %d has left out row %d, which had %d, for statement %d", k, i, m.marks[k].before[i], by)
+			}
+		}
+	}
+}
 
 // A DELETE by a counter's condition, alone and in transactions, beside increments in slots and on base rows, deletes a row
 // when its total meets the condition and no earlier, with all that has been added to it: an
@@ -86,7 +200,7 @@ func TestDeleteByCounterBesideIncrements(t *testing.T) {
 
 // A statement by a counter's condition waits for a transaction that changes a row with slots, or
 // counts in it, and judges the row by the total that it has then.
-func TestByTotalsRowChanges(t *testing.T) {
+func TestByCounterRowChanges(t *testing.T) {
 	for _, dialect := range []string{"mysql", "postgres"} {
 		for name, c := range map[string]struct {
 			by    int
@@ -146,87 +260,11 @@ func slots(t *testing.T, p *twin.Pair) (n int) {
 	return n
 }
 
-// A statement by a counter's condition folds no row, where the engine can have it judge rows by totals,
-// alone and in a transaction, and touches the rows that it touches with the plain driver.
-func TestByTotalsFoldsNothing(t *testing.T) {
-	for dialect, folds := range map[string]bool{"mysql": true, "postgres": false, "sqlite": false} {
-		for name, inTx := range map[string]bool{"alone": false, "transaction": true} {
-			t.Run(dialect+"/"+name, func(t *testing.T) { judgesBy(t, dialect, inTx, folds) })
-		}
-	}
-}
-
-func judgesBy(t *testing.T, dialect string, inTx, folds bool) {
-	t.Parallel()
-	p, slotted := provable(t, dialect, "")
-	for range 3 {
-		for _, id := range []string{"1", "2"} {
-			if _, err := slotted.Exec("UPDATE stock SET n = n + 1 WHERE id = " + id); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	before := slots(t, p)
-	for query, want := range map[string]int64{
-		"UPDATE stock SET note = 'few' WHERE n < 3":                  1,
-		"UPDATE stock SET note = 'some' WHERE n > 2 AND n < 400":     1,
-		"UPDATE stock SET note = 'many' WHERE n BETWEEN 503 AND 504": 1,
-	} {
-		if err := maybeInTx(t.Context(), p.Wrapped, inTx, func(e executor) error {
-			res, err := e.ExecContext(t.Context(), query)
-			if err != nil {
-				return err
-			}
-			if n, err := res.RowsAffected(); n != want || err != nil {
-				t.Errorf("%s: %d rows, not %d: %v", query, n, want, err)
-			}
-			var n int
-			if err := e.QueryRowContext(t.Context(), "SELECT n FROM stock WHERE id = 2").Scan(&n); err != nil || n != 503 {
-				t.Errorf("row 2 has %d: %v", n, err)
-			}
-			return nil
-		}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if after := slots(t, p); before == 0 || (after < before) != folds {
-		t.Errorf("%d slot rows, %d before", after, before)
-	}
-}
-
-// A row whose total meets the condition by one counter, and which has slots of that one only, is found by it.
-func TestByTotalsOfTwoCounters(t *testing.T) {
-	t.Parallel()
-	for layout, counters := range map[string]string{
-		"dedicated": "{views: {}, likes: {}}",
-		"journal":   "{views: {}, likes: {}}",
-		"shared":    "{views: {record_type: 1}, likes: {record_type: 2}}",
-	} {
-		for _, dialect := range twin.Dialects {
-			t.Run(dialect+"/"+layout, func(t *testing.T) {
-				t.Parallel()
-				p := twin.New(t, twin.Options{
-					Dialect: dialect,
-					Schema: []string{
-						"CREATE TABLE posts (id INT NOT NULL PRIMARY KEY, views INT NOT NULL, likes INT NOT NULL, title VARCHAR(9) NOT NULL)",
-						"INSERT INTO posts VALUES (1, 5, 3, ''), (2, 5, 3, ''), (3, 5, 9, ''), (4, 50, 9, ''), (5, 50, 3, '')",
-					},
-					Config: "version: 1\nauto_migrate: true\ndefaults: {slots: 8, placement: connection}\n" +
-						"tables: {posts: {layout: " + layout + ", counters: " + counters + "}}\n",
-				})
-				for _, on := range []twin.Session{p.Plain, p.Wrapped} {
-					twin.ExecAll(t, on, "UPDATE posts SET likes = likes + 4 WHERE id = 1", "UPDATE posts SET likes = likes + 4 WHERE id = 5",
-						"UPDATE posts SET views = views - 45 WHERE id = 4")
-				}
-				for _, q := range []string{
-					"UPDATE posts SET title = 'both' WHERE views < 10 AND likes > 5",
-					"UPDATE posts SET title = 'one' WHERE views > 20 OR likes BETWEEN 1 AND 4",
-					"DELETE FROM posts WHERE likes > 5 AND views < 10",
-				} {
-					p.Same(t, twin.Statement{SQL: q})
-					p.Same(t, twin.Statement{SQL: "SELECT id, views, likes, title FROM posts ORDER BY id"})
-				}
-			})
+func must(t *testing.T, db *sql.DB, queries ...string) {
+	t.Helper()
+	for _, q := range queries {
+		if _, err := db.Exec(q); err != nil {
+			t.Fatalf("%s: %v", q, err)
 		}
 	}
 }
