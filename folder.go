@@ -31,7 +31,7 @@ func (c *Connector) lookForSlots() {
 		c.starting.Lock()
 		defer c.starting.Unlock()
 		if !c.closed && c.folds() {
-			c.folder.first = time.AfterFunc(firstLook+rand.N(firstLook), c.startFolding)
+			c.folder.first = time.AfterFunc(firstLook+rand.N(firstLook), func() { c.startFolding() })
 		}
 	})
 }
@@ -43,27 +43,35 @@ func (c *Connector) folds() bool {
 	})
 }
 
-// startFolding starts the folder unless it works already.
-func (c *Connector) startFolding() {
+// startFolding starts the folder unless it works already, and reports whether it works.
+func (c *Connector) startFolding() bool {
 	f := &c.folder
-	if f.works.Load() || !c.folds() || !f.works.CompareAndSwap(false, true) {
-		return
+	if f.works.Load() {
+		return true
+	}
+	if !c.folds() {
+		return false
+	}
+	if !f.works.CompareAndSwap(false, true) {
+		return true
 	}
 	c.starting.Lock()
 	defer c.starting.Unlock()
 	if c.closed {
-		return
+		return false
 	}
 	f.worker = work(func(ctx context.Context) {
 		for {
 			rollup.FoldCooled(ctx, c.shared.Catalog, rollup.Cooled{Sleep: &c.shared.Sleep, Hot: c.shared.HotRows, Slept: c.shared.FoldedAll})
 			f.works.Store(false)
 			// What has woken a table meanwhile has found a folder at work.
-			if ctx.Err() != nil || !c.shared.Sleep.Stirred() || !f.works.CompareAndSwap(false, true) {
+			asked := len(c.shared.Sleep.Asked()) > 0
+			if ctx.Err() != nil || !c.shared.Sleep.Stirred() && !asked || !f.works.CompareAndSwap(false, true) {
 				return
 			}
 		}
 	})
+	return true
 }
 
 // stop ends the folder, after the batch that it is in.

@@ -158,7 +158,7 @@ func TestObservedCounted(t *testing.T) {
 		p := twin.New(t, twin.Options{
 			Dialect: dialect,
 			Schema:  []string{"CREATE TABLE " + table + " (id INT PRIMARY KEY, views INT NOT NULL)", "INSERT INTO " + table + " VALUES (1, 10), (2, 20)"},
-			Config:  "version: 1\nauto_migrate: true\ndefaults: {slots: 4, placement: adaptive}\ntables: {" + table + ": {counters: {views: {}}}}\n",
+			Config:  "version: 1\nauto_migrate: true\ndefaults: {slots: 4, placement: adaptive}\nrollup: {interval: 1h}\ntables: {" + table + ": {counters: {views: {}}}}\n", // nothing is folded
 		})
 		if err := p.Wrapped.PingContext(t.Context()); err != nil {
 			t.Fatal(err)
@@ -224,6 +224,58 @@ func TestObservedCancelled(t *testing.T) {
 			if err := rows.Close(); err != nil && !errors.Is(err, context.Canceled) {
 				t.Errorf("%s: %v", side, err)
 			}
+		}
+	})
+}
+
+// A query of many totals has the slots folded, and then runs as written. It does not wait for a transaction that counts.
+func TestFoldsFirst(t *testing.T) {
+	twin.Each(t, func(t *testing.T, dialect string) {
+		p := twin.New(t, twin.Options{
+			Dialect: dialect,
+			Schema: []string{
+				"CREATE TABLE sheets (id INT PRIMARY KEY, author INT NOT NULL, views INT NOT NULL)", "INSERT INTO sheets VALUES (1, 1, 10), (2, 1, 20), (3, 2, 30)",
+			},
+			Config: "version: 1\nauto_migrate: true\ndefaults: {slots: 4, placement: adaptive}\ntables: {sheets: {counters: {views: {}}}}\n",
+		})
+		if err := p.Wrapped.PingContext(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		plain, err := twin.OpenPlain(twin.Plain[dialect], p.WrappedDSN, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer plain.Close()
+		const sums = "SELECT author, SUM(views), MAX(views) FROM sheets GROUP BY author ORDER BY author"
+		left := func() (n int) {
+			t.Helper()
+			if err := plain.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM sheets_slots").Scan(&n); err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+		twin.ExecAll(t, p.Plain, "UPDATE sheets SET views = views + 5 WHERE id = 2")
+		twin.ExecAll(t, plain, "INSERT INTO sheets_slots (id, slot, views) VALUES (2, 0, 5)")
+		p.Same(t, twin.Statement{SQL: sums})
+		if n := left(); n > 0 {
+			t.Fatalf("%d slot rows are left", n)
+		}
+		if dialect == "sqlite" {
+			return // which has one writer
+		}
+		twin.ExecAll(t, plain, "INSERT INTO sheets_slots (id, slot, views) VALUES (3, 0, 7)")
+		twin.ExecAll(t, p.Plain, "UPDATE sheets SET views = views + 7 WHERE id = 3")
+		tx, err := plain.BeginTx(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer tx.Rollback() //nolint:errcheck // it only holds a lock
+		if _, err := tx.ExecContext(t.Context(), "UPDATE sheets_slots SET views = views + 1 WHERE id = 3"); err != nil {
+			t.Fatal(err)
+		}
+		p.Same(t, twin.Statement{SQL: sums}) // beside slots
+		if n := left(); n != 1 {
+			t.Errorf("%d slot rows are left, of which another session holds one", n)
 		}
 	})
 }

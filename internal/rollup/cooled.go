@@ -37,14 +37,21 @@ func FoldCooled(ctx context.Context, c *catalog.Catalog, of Cooled) {
 	}
 	defer w.Close()
 	defer w.release(ctx)
+	defer of.Sleep.Answer()
 	vain, failures := 0, 0
 	for look := 0; vain < cooledPatience; look++ {
+		asked := false
 		select {
 		case <-ctx.Done():
 			return
+		case <-of.Sleep.Asked():
+			asked = true
 		case <-time.After(cooledPause << min(failures, 6)):
 		}
-		left, err := w.foldCooled(ctx, of, look)
+		left, err := w.foldCooled(ctx, of, look, asked)
+		if asked {
+			of.Sleep.Answer()
+		}
 		switch {
 		case ctx.Err() != nil || err != nil && w.serverReadOnly(err):
 			return
@@ -79,8 +86,8 @@ const (
 	cooledHot                // slots of rows that are, or that it has made just now
 )
 
-// foldCooled looks once at each table.
-func (w *Worker) foldCooled(ctx context.Context, of Cooled, look int) (left cooledLeft, err error) {
+// foldCooled looks once at each table. Asked: a read waits for all slots to be folded, those of hot rows too.
+func (w *Worker) foldCooled(ctx context.Context, of Cooled, look int, asked bool) (left cooledLeft, err error) {
 	sc, err := w.Open(ctx)
 	if err != nil {
 		return left, err
@@ -93,13 +100,14 @@ func (w *Worker) foldCooled(ctx context.Context, of Cooled, look int) (left cool
 		}
 		stirred, busy := of.Sleep.Look(name), hot[name] > 0
 		switch {
+		case asked:
 		case busy && look%hotLooks > 0:
 			left = cooledHot
 			continue
 		case look > 0 && !stirred && !busy && !of.Sleep.State(name).Awake:
 			continue
 		}
-		awake, err := w.settle(ctx, t, busy)
+		awake, err := w.settle(ctx, t, busy && !asked)
 		switch {
 		case err != nil:
 			return left, err

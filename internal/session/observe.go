@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/slotsql/slotsql/internal/link"
+	"github.com/slotsql/slotsql/internal/slots"
 	"github.com/slotsql/slotsql/rewrite"
 )
 
@@ -48,6 +49,25 @@ func (r *Run) observe(ctx context.Context) (driver.Rows, error) {
 	}
 	r.Plan.tally.readObserved()
 	return out, nil
+}
+
+// foldFirst has the slots of a query folded that would compute the totals of many rows, and observes the query again. It returns no
+// rows if other sessions have made slots meanwhile. The fold decides nothing but the cost, and waits for no transaction; in a
+// transaction of the application it would not help, if the query's snapshot is older.
+func (r *Run) foldFirst(ctx context.Context) (driver.Rows, error) {
+	if !r.Plan.Read.FoldFirst || !r.call.wantsRows || !r.conn.InAutocommit() || !r.mayObserve() {
+		return nil, nil
+	}
+	folded := false
+	for i, known := range r.tablesAsked() {
+		if t := r.Plan.Read.Observed.Tables[i].Counter; slots.Sleeps(t) && known.until.Load() != 0 {
+			folded = r.conn.Shared.Sleep.Fold(ctx, t.Slotted()) || folded
+		}
+	}
+	if !folded {
+		return nil, ctx.Err()
+	}
+	return r.observe(ctx)
 }
 
 // observeDrained is observe for a query that drains beside slots. Rows that the transaction has changed have to be

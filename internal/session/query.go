@@ -15,6 +15,9 @@ func (r *Run) runRead(ctx context.Context) (a answer, err error) {
 	if a.rows, err = r.observe(ctx); a.rows != nil || err != nil {
 		return a, err
 	}
+	if a.rows, err = r.foldFirst(ctx); a.rows != nil || err != nil {
+		return a, err
+	}
 	before := r.Plan
 	if err := r.CheckStars(ctx); err != nil {
 		return answer{}, err

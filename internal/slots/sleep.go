@@ -1,6 +1,7 @@
 package slots
 
 import (
+	"context"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,8 +19,12 @@ func Sleeps(c *rewrite.Counter) bool {
 // slots only of hot rows. What wakes a table starts a worker, which folds rows that have cooled until the tables sleep again
 // (rollup.FoldCooled). Nothing but speed depends on it.
 type Sleep struct {
-	Start  func() // starts the worker, unless it works already; nil for none
+	Start  func() (works bool) // starts the worker, unless it works already; nil for none
 	tables sync.Map
+
+	asking sync.Mutex
+	asked  chan struct{}   // has a value while the worker is to look at once; nil before it is asked
+	waits  []chan struct{} // are closed when it has looked
 }
 
 // Waking is why a table does not sleep.
@@ -43,8 +48,9 @@ type sleeper struct {
 	stirred atomic.Bool // it has been woken since the worker last looked at it
 	awake   atomic.Bool
 
-	mu    sync.Mutex
-	state TableSleep
+	mu     sync.Mutex
+	state  TableSleep
+	folded time.Time // when the worker was last asked to fold at once
 }
 
 func (s *Sleep) of(table string) *sleeper {
@@ -67,6 +73,69 @@ func (s *Sleep) Woke(table string, why Waking) {
 	if s.Start != nil {
 		s.Start()
 	}
+}
+
+// foldPause is the least time between two folds of a table that are asked for.
+const foldPause = time.Second
+
+// foldPatience is how long Fold waits for one.
+const foldPatience = time.Second
+
+// Fold has the worker fold all slots of a table now, and reports whether it has looked: not where there is no worker, or where it has
+// just done so. It waits for no transaction that counts: the worker skips what is locked.
+func (s *Sleep) Fold(ctx context.Context, table string) bool {
+	t := s.of(table)
+	t.mu.Lock()
+	now := time.Now()
+	due := now.Sub(t.folded) >= foldPause
+	if due {
+		t.folded = now
+	}
+	t.mu.Unlock()
+	if !due || s.Start == nil {
+		return false
+	}
+	done := make(chan struct{})
+	s.asking.Lock()
+	s.waits = append(s.waits, done)
+	s.asking.Unlock()
+	select {
+	case s.Asked() <- struct{}{}:
+	default: // it has been asked already
+	}
+	if !s.Start() {
+		s.Answer()
+		return false
+	}
+	patience := time.NewTimer(foldPatience)
+	defer patience.Stop()
+	select {
+	case <-done:
+		return true
+	case <-ctx.Done():
+	case <-patience.C:
+	}
+	return false
+}
+
+// Asked has a value when the worker is to fold at once.
+func (s *Sleep) Asked() chan struct{} {
+	s.asking.Lock()
+	defer s.asking.Unlock()
+	if s.asked == nil {
+		s.asked = make(chan struct{}, 1)
+	}
+	return s.asked
+}
+
+// Answer tells those who have asked the worker that it has looked, or has ended.
+func (s *Sleep) Answer() {
+	s.asking.Lock()
+	defer s.asking.Unlock()
+	for _, w := range s.waits {
+		close(w)
+	}
+	s.waits = nil
 }
 
 // Slept notes that the worker has found a table without slots.
