@@ -59,9 +59,11 @@ func (s *schemaFile) change(t *schemaTable, a *ast.AlterTableSpec) error {
 		delete(t.generated, old)
 		t.Columns = slices.Delete(t.Columns, at, at+1)
 		for i := range t.keys {
-			for j := range t.keys[i].columns {
-				if t.keys[i].columns[j] == old {
-					t.keys[i].columns[j] = c.Name.Name.O
+			for _, columns := range [][]string{t.keys[i].columns, t.keys[i].order.columns} {
+				for j := range columns {
+					if columns[j] == old {
+						columns[j] = c.Name.Name.O
+					}
 				}
 			}
 		}

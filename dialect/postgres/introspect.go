@@ -82,14 +82,14 @@ WHERE i.indrelid = ANY (ARRAY(SELECT pg_catalog.unnest($1::text::pg_catalog.oid[
   AND u.ord <= i.indnkeyatts
 ORDER BY i.indrelid, i.indisprimary DESC, i.indexrelid, u.ord`
 
-	// Indexes of several columns that have rows in one order of these.
+	// Indexes that have rows in one order of their columns.
 	orderQuery = `
 SELECT i.indrelid::text, pg_catalog.json_agg(a.attname ORDER BY u.ord)::text
 FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class x ON x.oid = i.indexrelid JOIN pg_catalog.pg_am m ON m.oid = x.relam AND m.amname = 'btree'
 CROSS JOIN LATERAL pg_catalog.unnest(i.indkey::pg_catalog.int2[]) WITH ORDINALITY AS u(attnum, ord)
 JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = u.attnum
-WHERE i.indrelid = ANY (ARRAY(SELECT pg_catalog.unnest($1::text::pg_catalog.oid[]))) AND i.indisvalid AND i.indpred IS NULL AND i.indexprs IS NULL
-  AND i.indnkeyatts > 1 AND u.ord <= i.indnkeyatts
+WHERE i.indrelid = ANY (ARRAY(SELECT pg_catalog.unnest($1::text::pg_catalog.oid[]))) AND i.indisvalid AND NOT i.indisexclusion AND i.indpred IS NULL AND i.indexprs IS NULL
+  AND u.ord <= i.indnkeyatts
 GROUP BY i.indrelid, i.indexrelid HAVING pg_catalog.count(DISTINCT i.indoption[u.ord - 1]::pg_catalog.int4 & 1) = 1`
 
 	// The unique keys that uniqueQuery leaves out, those of partitions and of tables that
