@@ -1,6 +1,10 @@
 package session
 
-import "context"
+import (
+	"context"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
 
 // runRead runs a statement that reads totals.
 func (r *Run) runRead(ctx context.Context) (a answer, err error) {
@@ -21,7 +25,7 @@ func (r *Run) runRead(ctx context.Context) (a answer, err error) {
 	before := r.Plan
 	if err := r.CheckStars(ctx); err != nil {
 		return answer{}, err
-	} else if r.Plan != before {
+	} else if r.Plan != before && r.Plan.Class != rewrite.Read {
 		return r.runClass(ctx)
 	}
 	return r.readExact(ctx)
