@@ -12,12 +12,15 @@ import (
 	"github.com/slotsql/slotsql/internal/slots"
 )
 
+// firstLeasePatience is how long a connection waits for the first lease of its process.
+const firstLeasePatience = 250 * time.Millisecond
+
 // slotLeasePatience bounds the renewal of a lease.
 const slotLeasePatience = 10 * time.Second
 
 // renewLease has the lease of the process's part of the slots taken or renewed, if that is due: on
 // the side connection, because it is for no statement, and a refused write may end a connection
-// (rejectReadOnly). No statement waits for it. If it fails, the process goes on with the slots that
+// (rejectReadOnly). Nothing waits for it but the first connection. If it fails, the process goes on with the slots that
 // it has, and tries again later.
 func (c *Conn) renewLease(ctx context.Context) {
 	p, s := c.node.Range, c.Shared
@@ -29,13 +32,25 @@ func (c *Conn) renewLease(ctx context.Context) {
 	if !ok || !p.Due.CompareAndSwap(due, time.Now().Add(slots.LeaseRenewal).UnixNano()) {
 		return // or another connection does it
 	}
-	n := c.node
+	n, done := c.node, make(chan struct{})
 	go func() {
+		defer close(done)
 		err := s.Beside(ctx, slotLeasePatience, func(ctx context.Context, v *catalog.View) error { return s.lease(ctx, l, v, n) })
 		if err != nil && !errors.Is(err, context.Canceled) { // or the connector is closed
 			s.warnAside(ctx, "a range of slots could not be leased, so other processes may use the same ones", err)
 		}
 	}()
+	if p.Part.Load() >= 0 {
+		return
+	}
+	// The first connection waits a moment, so that the process does not begin with slots that it then leaves.
+	patience := time.NewTimer(firstLeasePatience)
+	defer patience.Stop()
+	select {
+	case <-done:
+	case <-patience.C:
+	case <-ctx.Done():
+	}
 }
 
 // lease renews the lease of a node on a connection.
