@@ -88,7 +88,10 @@ func newConnector(d *wrappedDriver, parent driver.Connector) (*Connector, error)
 	}
 	c := &Connector{driver: d, parent: parent, shared: session.New(d.dialect, cfg)}
 	c.shared.Logger, c.shared.Dial, c.shared.OpensAside = d.options.logger, parent.Connect, true
-	c.shared.TraceGroup, c.shared.ParentHooks = d.options.groups, hooksOf(parent)
+	c.shared.TraceGroup = d.options.groups
+	if !d.options.alike {
+		c.shared.ParentHooks = hooksOf(parent)
+	}
 	if c.every = c.shared.ForModes(config.Modes...); c.every != c.shared {
 		c.shared.Role.Kin = append(c.shared.Role.Kin, c.every.Catalog)
 	}

@@ -15,6 +15,7 @@ type options struct {
 	config *config.Config
 	logger *slog.Logger
 	groups GroupTracer
+	alike  bool
 }
 
 // WithConfig passes the configuration in code. It takes precedence over SLOTSQL_CONFIG
@@ -59,6 +60,17 @@ func WithGroupTracer(t GroupTracer) Option {
 			return errors.New("slotsql: WithGroupTracer needs a tracer, got nil")
 		}
 		o.groups = t
+		return nil
+	}
+}
+
+// WithoutHooks declares that the parent connector runs nothing in a session when it opens or resets one
+// that may differ from one session to the next, such as SET search_path, USE, or CREATE TEMPORARY TABLE.
+// It spares a connector of a type that slotsql does not know a question to the database for each
+// connection that is taken from the pool. Where it is not true, sessions count for one another.
+func WithoutHooks() Option {
+	return func(o *options) error {
+		o.alike = true
 		return nil
 	}
 }

@@ -71,7 +71,7 @@ func open(t *testing.T, p *twin.Pair, r *recorder, n int) *sql.DB {
 	if err != nil {
 		t.Fatal(err)
 	}
-	db, err := slotsql.OpenDB(r, engines[p.Dialect], c)
+	db, err := slotsql.OpenDB(r, engines[p.Dialect], c, slotsql.WithoutHooks())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,8 +8,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/slotsql/slotsql/integration/twin"
 )
 
@@ -54,10 +52,7 @@ func (r *recorder) Connect(ctx context.Context) (driver.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, ok := c.(interface{ Conn() *pgx.Conn }); ok {
-		return pgxConn{recorded{c, r}}, nil
-	}
-	return recorded{c, r}, nil
+	return recorded{c, r}, nil // without pgx's own methods, by which statements pass it
 }
 
 // note notes a query, and waits while it is held.
@@ -115,10 +110,6 @@ type recorded struct {
 	driver.Conn
 	r *recorder
 }
-
-type pgxConn struct{ recorded }
-
-func (c pgxConn) Conn() *pgx.Conn { return c.recorded.Conn.(interface{ Conn() *pgx.Conn }).Conn() }
 
 func (c recorded) QueryContext(ctx context.Context, q string, args []driver.NamedValue) (driver.Rows, error) {
 	if err := c.r.note(ctx, q); err != nil {

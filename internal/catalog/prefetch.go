@@ -164,9 +164,11 @@ func (p *prefetched) read(ctx context.Context, d dialect.Describer, c *View, nam
 	return nil
 }
 
-// temporary reports whether the session may have temporary tables. A hook may have made some.
+// temporary reports whether the session may have temporary tables. A hook may have made some. They are looked for where that
+// takes no query for each table.
 func (v *View) temporary() dialect.Temporary {
-	if v.Facts.Private() || v.Origin.Dirty() || v.Facts.Altered() || v.DB.ParentHooks.Any() {
+	hooked := v.DB.ParentHooks.Any() && !v.Catalog.Traits.TempUnlisted
+	if v.Facts.Private() || v.Origin.Dirty() || v.Facts.Altered() || hooked {
 		return dialect.MayHide
 	}
 	return dialect.NoneHides
