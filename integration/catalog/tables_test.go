@@ -27,7 +27,7 @@ func TestCreatingReadsOnce(t *testing.T) {
 		}
 		more := 0
 		if dialect != "sqlite" {
-			more = fewAndMany[1] - fewAndMany[0]
+			more = 2 * (fewAndMany[1] - fewAndMany[0]) // whether each is there, and whether it may be made
 		}
 		if asked[fewAndMany[0]]+more != asked[fewAndMany[1]] {
 			t.Errorf("queries by number of tables: %v", asked)
