@@ -7,13 +7,6 @@ import "slices"
 // comes of it is used, but an error would be one that the plain statement does not have (100 / n
 // where n is 5 and the base value 0), and on PostgreSQL it ends the transaction.
 
-// mayFail reports whether an expression may raise an error for the base value of one of the
-// binding's counters that it would not raise for the total. What stands beside a counter may not fail, either:
-// by the total it may not be reached.
-func (p *planning) mayFail(sc *scope, b *binding, e *Expr) bool {
-	return p.namesSlotted(sc, b, e) && !cannotFail(e)
-}
-
 // cannotFail reports whether an expression has a value for every row: it is made of columns, and of what
 // is the same for all rows, by operators that have one for all values.
 func cannotFail(e *Expr) bool {

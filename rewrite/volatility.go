@@ -57,11 +57,6 @@ func (p *planning) volatileBut(sc *scope, e *Expr, also map[string]bool) string 
 	return volatility{planning: p, also: also}.expr(sc, e)
 }
 
-// volatileQuery is volatile of a query: it has to read tables, with stable expressions.
-func (p *planning) volatileQuery(sc *scope, q *Select) string {
-	return volatility{planning: p}.query(sc, q)
-}
-
 // volatility looks for what must be evaluated only once.
 type volatility struct {
 	*planning

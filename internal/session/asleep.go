@@ -149,8 +149,9 @@ func (r *Run) tellsAwake(rows [][]any) bool {
 // sendChecked runs the statement with its condition, which is asked before it and after it as well.
 func (r *Run) sendChecked(ctx context.Context) (a answer, err error) {
 	form := r.Plan.Drain.Asleep
-	check, c := r.sql(form.Check), call{}
-	if c, err = r.sqlCall(); err != nil {
+	check := r.sql(form.Check)
+	c, err := r.sqlCall()
+	if err != nil {
 		return answer{}, err
 	}
 	if err := r.conn.Discard(ctx, check, nil); err != nil {

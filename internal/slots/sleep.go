@@ -15,8 +15,8 @@ func Sleeps(c *rewrite.Counter) bool {
 		c.Layout != rewrite.LayoutShared && c.Layout != rewrite.LayoutJournal
 }
 
-// A table sleeps while its slot table holds no row. Sleep is what a process knows of that, for tables whose increments go to
-// slots only of hot rows. What wakes a table starts a worker, which folds rows that have cooled until the tables sleep again
+// Sleep is what a process knows of tables that sleep, for those whose increments go to slots only of hot rows: a table sleeps
+// while its slot table holds no row. What wakes a table starts a worker, which folds rows that have cooled until the tables sleep again
 // (rollup.FoldCooled). Nothing but speed depends on it.
 type Sleep struct {
 	Start  func() (works bool) // starts the worker, unless it works already; nil for none
