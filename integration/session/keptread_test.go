@@ -35,6 +35,7 @@ func TestReadsAreKeptPrepared(t *testing.T) {
 	}
 	const read = "SELECT id, views, title FROM posts WHERE id = ?"
 	same(read, 1)
+	same(read, 1) // the connection knows by now that its parent prepares
 	before := prepared()
 	for range 10 {
 		same(read, 2)
