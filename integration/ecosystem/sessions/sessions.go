@@ -18,6 +18,9 @@ const tested = "github.com/slotsql/slotsql/integration/session"
 // slow are the tests that take longest. What they test does not depend on the driver.
 const slow = "^Test(Coalesce|CoalesceRows|ConcurrentTotals|GroupedManyRows|KeysUnderSessionSettings|LiveChanges|LockIsCertainOfRow|LockIsCertainOfVersion|RangeMovesAll)$"
 
+// usual are tests that have only been run with the usual parents: it is not known in which of them others differ.
+const usual = "^Test(BackupBetweenStatements|BackupsBesideDrains|BatchArguments|ByCounterRowChanges|ClaimsOfRowsWithSlots|ClaimsSkipLocked|ColdCompanion|ColdCompanionMeetsSlots|ColdCompanionsShare|FallsAsleep|FallsAsleepForAnother|GroupedTimedOut|MigrationsAreNotReported|NothingLeftInPooledSessions|PreparedStatementsLeaveRoom|PublishedWithoutIdentity|RawMovesTheSession|RowsOpen|SessionsAreAskedRarely|SettingsByHook|StatementTimeLimitOnMySQL|StatementTimeoutIsTheApplications|StringAddedToDecimal|TenantsByOwnConnector|TenantsBySearchPath|TenantsByTurns|UnloggedSlots|Unwritable)$"
+
 var all = flag.Bool("sessions.all", false, "also the tests of integration/session that take longest")
 
 // parent is one more file of the tests. Their module does not require the parent driver, and that of the package named
@@ -48,7 +51,7 @@ func Run(t *testing.T, registers string, differs map[string]string, flags ...str
 	}
 	args := append([]string{"test", "-json", "-vet=off", "-ldflags=-w", "-timeout=30m", "-overlay=" + overlay}, flags...)
 	if !*all {
-		args = append(args, "-skip="+slow)
+		args = append(args, "-skip="+slow+"|"+usual)
 	}
 	cmd := exec.CommandContext(t.Context(), "go", append(args, tested)...)
 	var stderr bytes.Buffer
