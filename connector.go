@@ -99,7 +99,7 @@ func newConnector(d *wrappedDriver, parent driver.Connector) (*Connector, error)
 		c.shadow, c.shared.Shadow = w, w
 	}
 	c.shell = shell{shared: c.shared}
-	c.shared.Sleep.Start = c.startFolding
+	c.shared.Folding.Sleep.Start = c.startFolding
 	return c, nil
 }
 

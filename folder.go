@@ -60,13 +60,14 @@ func (c *Connector) startFolding() bool {
 	if c.closed {
 		return false
 	}
+	sleep := &c.shared.Folding.Sleep
 	f.worker = work(func(ctx context.Context) {
 		for {
-			rollup.FoldCooled(ctx, c.shared.Catalog, rollup.Cooled{Sleep: &c.shared.Sleep, Hot: c.shared.HotRows, Slept: c.shared.FoldedAll})
+			rollup.FoldCooled(ctx, c.shared.Catalog, rollup.Cooled{Sleep: sleep, Hot: c.shared.HotRows, Slept: c.shared.FoldedAll})
 			f.works.Store(false)
 			// What has woken a table meanwhile has found a folder at work.
-			asked := len(c.shared.Sleep.Asked()) > 0
-			if ctx.Err() != nil || !c.shared.Sleep.Stirred() && !asked || !f.works.CompareAndSwap(false, true) {
+			asked := len(sleep.Asked()) > 0
+			if ctx.Err() != nil || !sleep.Stirred() && !asked || !f.works.CompareAndSwap(false, true) {
 				return
 			}
 		}

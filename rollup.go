@@ -71,7 +71,7 @@ func RunRollUp(ctx context.Context, c *Connector, o RollUpOptions) error {
 // startRollUp starts the worker with the connector's first connection, if the
 // configuration asks for one, and for slots.
 func (c *Connector) startRollUp() {
-	if c.shared.Config.RollupInterval() == 0 || c.shared.Rolling.Load() || !c.every.HasSlots() {
+	if c.shared.Config.RollupInterval() == 0 || c.shared.Folding.Rolling.Load() || !c.every.HasSlots() {
 		return
 	}
 	c.starting.Lock()
@@ -84,7 +84,7 @@ func (c *Connector) startRollUp() {
 		return
 	}
 	wake, journal := c.shared.Made.Wake, c.shared.Made.Journal
-	c.shared.Rolling.Store(true)
+	c.shared.Folding.Rolling.Store(true)
 	c.rollUp = work(func(ctx context.Context) {
 		defer w.Close()
 		// What has just been counted stays for one interval, too, except in a

@@ -140,6 +140,11 @@ type companionSet struct {
 	arg       *InsertedArg
 }
 
+// setsLatest reports whether the statement sets a companion whose latest value counts.
+func (a *assigned) setsLatest() bool {
+	return slices.ContainsFunc(a.companions, func(s companionSet) bool { return s.companion.Merge == Latest })
+}
+
 // companionSet reads the assignment of a companion; why says what a slot could
 // not hold exactly. The returned expression is part of the assignment and may
 // read the column: its own value is what the merge takes care of.

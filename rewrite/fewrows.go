@@ -6,6 +6,17 @@ import "slices"
 // rows of a key, or those that an index finds, that is cheap; for all rows of a table it may take many times as long as the
 // query itself, and folding the few slots that there are costs less (ReadPlan.FoldFirst). Nothing but the cost depends on it.
 
+// noteMany notes a block that computes the totals of many rows. Another form may serve the statement's query.
+func (r *reader) noteMany(sc *scope, q *Select) {
+	switch {
+	case r.readsFew(sc, q):
+	case q == r.main():
+		r.wide = sc
+	default:
+		r.many = true
+	}
+}
+
 // readsFew reports whether each counter table that a block reads totals of is read by an index: a condition equates a
 // column with which an index begins with a constant, with a column of a block around this one, or with one of a source of
 // which the same is true. Few is also what a LIMIT leaves of a list without order, groups and aggregates.
@@ -35,7 +46,8 @@ func (r *reader) readsFew(sc *scope, q *Select) bool {
 			}
 		}
 	}
-	return r.limited(q) || !slices.ContainsFunc(sc.bindings, func(b *binding) bool { return (b.counts || b.derived) && !r.readsBase(b.table) && !few[b] })
+	counted := func(b *binding) bool { return (b.counts || b.derived) && !r.readsBase(b.table) }
+	return r.limited(q) || !slices.ContainsFunc(sc.bindings, func(b *binding) bool { return counted(b) && !few[b] })
 }
 
 // limited reports whether a LIMIT leaves few rows before totals are computed.

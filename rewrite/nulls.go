@@ -19,7 +19,7 @@ func (r *reader) resultColumn(t *Table, q, column string, block *Select) string 
 		block.Where == nil && len(block.Limit) == 0
 	total := r.total(t, q, column, many)
 	around := r.d.Traits().MaybeNull
-	if around[0] == "" || block == nil || block == r.main || t.Column(column).Nullable || !r.windowed() || !r.extends() {
+	if around[0] == "" || block == nil || block == r.main() || t.Column(column).Nullable || !r.windowed() || !r.extends() {
 		return total
 	}
 	return around[0] + total + around[1]

@@ -116,7 +116,6 @@ type planning struct {
 	inAggregate map[*CTE]bool      // named by a subquery inside an aggregate
 	tableWord   bool               // TABLE name has become a SELECT
 	parsed      *Statement         // nil where the parser rejects it
-	main        *Select            // the statement's query
 	top         *Select            // the block that names the columns of the statement's query
 	windows     windowFunctions
 	outer       *scope // what a data-modifying CTE stands in
@@ -126,6 +125,14 @@ type planning struct {
 	tp template // what edits repeat of the statement, with its arguments
 
 	work int // names compared so far, about
+}
+
+// main returns the statement's query; nil if it has none, or is rejected by the parser.
+func (p *planning) main() *Select {
+	if p.parsed == nil {
+		return nil
+	}
+	return p.parsed.Select
 }
 
 // maxWork bounds planning: what names mean takes time in the product of names
@@ -236,7 +243,7 @@ func (p *planning) plan() *Plan {
 	if st.Opaque == "" && st.Kind.reads() && p.src.namesOwn() {
 		st.Opaque = "a name is one of those that slotsql gives to parts of its own SQL"
 	}
-	p.parsed, p.main, p.top = st, st.Select, st.Select
+	p.parsed, p.top = st, st.Select
 	for p.top != nil && len(p.top.Operands) > 0 {
 		p.top = p.top.Operands[0]
 	}

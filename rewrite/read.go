@@ -174,7 +174,7 @@ func (r *reader) query(parent *scope, q *Select) error {
 				return err
 			}
 		}
-		if len(r.edits) > before && q != r.main && r.d.Traits().Defects.Has(FullJoinFilter) && (r.src.hasWord("FULL") || r.src.hasWord("RIGHT")) {
+		if len(r.edits) > before && q != r.main() && r.d.Traits().Defects.Has(FullJoinFilter) && (r.src.hasWord("FULL") || r.src.hasWord("RIGHT")) {
 			return opaque("a set operation inside a query, beside a FULL or RIGHT JOIN: SQLite may lose a condition that reads a counter")
 		}
 		return r.setOrder(sc, q)
@@ -254,13 +254,7 @@ func (r *reader) block(parent *scope, q *Select) error {
 	if err := b.byKey(); err != nil {
 		return err
 	}
-	switch few := r.readsFew(sc, q); {
-	case few:
-	case q == r.main:
-		r.wide = sc
-	default:
-		r.many = true
-	}
+	r.noteMany(sc, q)
 	return nil
 }
 

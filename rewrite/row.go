@@ -32,7 +32,7 @@ func (b *blockReader) mayMerge() bool {
 // over such a table.
 func (b *blockReader) separateRow(row *Expr) error {
 	d := &errDerive{reason: "a row that may hold a counter is compared with a subquery", separate: true}
-	if b.q == nil || b.q != b.main {
+	if b.q == nil || b.q != b.main() {
 		return opaque(d.reason)
 	}
 	for _, x := range allOf(b.sc) {

@@ -1,9 +1,6 @@
 package rewrite
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
 func (p *planning) planUpdate(st *Statement) *Plan {
 	if st.Opaque != "" {
@@ -263,7 +260,7 @@ func (m *dml) slotted(base *Plan, a assigned, rows *rowset, where fragment) *Pla
 	}
 	in.Companions = companionSQL(a.companions, &tp)
 	out := &Increment{Table: t, Companions: len(a.companions) > 0}
-	out.Latest = slices.ContainsFunc(a.companions, func(s companionSet) bool { return s.companion.Merge == Latest })
+	out.Latest = a.setsLatest()
 	out.onBase, out.base = len(base.Base.Cover) == 0 && !out.Latest, base.Base.Require
 	out.plain = out.onBase && len(base.Base.Require) == 0
 	for _, s := range a.companions {

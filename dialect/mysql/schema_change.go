@@ -59,13 +59,7 @@ func (s *schemaFile) change(t *schemaTable, a *ast.AlterTableSpec) error {
 		delete(t.generated, old)
 		t.Columns = slices.Delete(t.Columns, at, at+1)
 		for i := range t.keys {
-			for _, columns := range [][]string{t.keys[i].columns, t.keys[i].order.columns} {
-				for j := range columns {
-					if columns[j] == old {
-						columns[j] = c.Name.Name.O
-					}
-				}
-			}
+			t.keys[i].rename(old, c.Name.Name.O)
 		}
 		return s.column(t, c, t.position(a.Position, at))
 	case ast.AlterTableDropPrimaryKey:

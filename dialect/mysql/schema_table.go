@@ -36,6 +36,15 @@ type schemaKey struct {
 	order           ordering
 }
 
+// rename gives a column another name.
+func (k *schemaKey) rename(old, name string) {
+	for _, columns := range [][]string{k.columns, k.order.columns} {
+		if i := slices.Index(columns, old); i >= 0 {
+			columns[i] = name
+		}
+	}
+}
+
 // like returns a copy without what belongs to the one table only.
 func (t *schemaTable) like() *schemaTable {
 	c := *t

@@ -71,7 +71,7 @@ func Live() []LiveStats {
 }
 
 func (s *Shared) live(now time.Time) LiveStats {
-	l := LiveStats{Dialect: s.Dialect.Name(), RollUp: s.Rolling.Load(), Parts: s.placement.Parts(), Tables: []LiveTable{}}
+	l := LiveStats{Dialect: s.Dialect.Name(), RollUp: s.Folding.Rolling.Load(), Parts: s.placement.Parts(), Tables: []LiveTable{}}
 	hot, stored := s.heat.HotRows(now), s.Stored()
 	for _, t := range s.Configured() {
 		lt := LiveTable{

@@ -61,7 +61,7 @@ func (r *Run) foldFirst(ctx context.Context) (driver.Rows, error) {
 	folded := false
 	for i, known := range r.tablesAsked() {
 		if t := r.Plan.Read.Observed.Tables[i].Counter; slots.Sleeps(t) && known.until.Load() != 0 {
-			folded = r.conn.Shared.Sleep.Fold(ctx, t.Slotted()) || folded
+			folded = r.conn.Shared.Folding.Sleep.Fold(ctx, t.Slotted()) || folded
 		}
 	}
 	if !folded {

@@ -22,9 +22,8 @@ type Shared struct {
 
 	Untouched catalog.PlanCache // of statements that name no configured table
 
-	Rolling atomic.Bool // the connector runs a roll-up worker
+	Folding Folding
 	Made    slots.Made
-	Sleep   slots.Sleep
 
 	begun  sync.Once
 	Shadow Shadow // nil: no table is in shadow
@@ -41,6 +40,12 @@ type Shared struct {
 	habits    habits
 	repeats   repeats
 	numbers   slots.Numbers
+}
+
+// Folding is who moves slots into base rows: a roll-up worker, or one that Sleep starts.
+type Folding struct {
+	Rolling atomic.Bool // the connector runs a roll-up worker
+	Sleep   slots.Sleep
 }
 
 // warned limits what is logged.
@@ -104,7 +109,7 @@ func (s *Shared) HotRows(now time.Time) map[string]int { return s.heat.HotRows(n
 // woke notes that a table has slots.
 func (s *Shared) woke(t *rewrite.Table, why slots.Waking) {
 	if slots.Sleeps(t.Counter) {
-		s.Sleep.Woke(t.Counter.Slotted(), why)
+		s.Folding.Sleep.Woke(t.Counter.Slotted(), why)
 	}
 }
 
