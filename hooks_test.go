@@ -68,7 +68,8 @@ func TestHooksOfParents(t *testing.T) {
 		"pgx, BeforeConnect": {stdlib.GetConnector(*pgxConfig, stdlib.OptionBeforeConnect(func(context.Context, *pgx.ConnConfig) error { return nil })), opening},
 		"pgx, pgconn":        {stdlib.GetConnector(withPgConn), opening},
 		"pgx, ResetSession": {
-			stdlib.GetConnector(*pgxConfig, stdlib.OptionResetSession(func(context.Context, *pgx.Conn) error { return nil })), link.ParentHooks{Reset: true},
+			stdlib.GetConnector(*pgxConfig, stdlib.OptionResetSession(func(context.Context, *pgx.Conn) error { return nil })),
+			link.ParentHooks{Reset: true},
 		},
 		"pgx, registered": {opened(stdlib.GetDefaultDriver().(driver.DriverContext), stdlib.RegisterConnConfig(pgxConfig)), opening},
 		"pgxpool":         {stdlib.GetPoolConnector(pool), both},

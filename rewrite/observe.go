@@ -68,7 +68,8 @@ func (p *planning) observed(st *Statement, tables []*Table, of *reader) *Observe
 	q := st.Select
 	blocks := arms(q)
 	if st.Kind != KindSelect || st.Opaque != "" || len(tables) == 0 || len(blocks) == 0 || p.src.large || p.work > maxWork ||
-		!onlyReads(st) || !p.positionsStay(q, blocks) || slices.ContainsFunc(tables, func(t *Table) bool { return t.IsView || t.Counter.Rights.Blind }) {
+		!onlyReads(st) || !p.positionsStay(q, blocks) ||
+		slices.ContainsFunc(tables, func(t *Table) bool { return t.IsView || t.Counter.Rights.Blind }) {
 		return nil
 	}
 	if (volatility{planning: p, also: noEffect, sources: true}).query(p.outer, q) != "" {

@@ -174,7 +174,8 @@ func (r *reader) query(parent *scope, q *Select) error {
 				return err
 			}
 		}
-		if len(r.edits) > before && q != r.main() && r.d.Traits().Defects.Has(FullJoinFilter) && (r.src.hasWord("FULL") || r.src.hasWord("RIGHT")) {
+		joins := r.src.hasWord("FULL") || r.src.hasWord("RIGHT")
+		if len(r.edits) > before && q != r.main() && r.d.Traits().Defects.Has(FullJoinFilter) && joins {
 			return opaque("a set operation inside a query, beside a FULL or RIGHT JOIN: SQLite may lose a condition that reads a counter")
 		}
 		return r.setOrder(sc, q)

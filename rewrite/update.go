@@ -259,8 +259,7 @@ func (m *dml) slotted(base *Plan, a assigned, rows *rowset, where fragment) *Pla
 		Holds:     rows.binding == m.target && m.st.Where != nil && !rows.only,
 	}
 	in.Companions = companionSQL(a.companions, &tp)
-	out := &Increment{Table: t, Companions: len(a.companions) > 0}
-	out.Latest = a.setsLatest()
+	out := &Increment{Table: t, Companions: len(a.companions) > 0, Latest: a.setsLatest()}
 	out.onBase, out.base = len(base.Base.Cover) == 0 && !out.Latest, base.Base.Require
 	out.plain = out.onBase && len(base.Base.Require) == 0
 	for _, s := range a.companions {

@@ -64,7 +64,8 @@ func (p *planning) viewed() (tables []*Table, why string) {
 func (p *planning) planViewed(tables []*Table, why string) *Plan {
 	pl := p.drainAll(tables, why)
 	pl.Drain.ByView = !p.calls()
-	if pl.Drain.ByView && !slices.ContainsFunc(tables, func(t *Table) bool { return len(t.Counter.Options.Routines) > 0 }) && !p.src.namesOwn() {
+	routines := slices.ContainsFunc(tables, func(t *Table) bool { return len(t.Counter.Options.Routines) > 0 })
+	if pl.Drain.ByView && !routines && !p.src.namesOwn() {
 		if st, err := p.parse(p.src.sql); err == nil {
 			pl.Read.Observed = p.observed(st, tables, nil)
 		}

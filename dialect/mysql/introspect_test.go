@@ -89,7 +89,8 @@ func TestSession(t *testing.T) {
 		t.Errorf("namespace %q, %v", ns, err)
 	}
 	s.run("SET sql_mode = 'ANSI_QUOTES'")
-	if quotes, err := d.Namespace(t.Context(), s); err != nil || quotes == ns || d.In(quotes.Names).LexRules().DoubleString || d.In(ns.Names) != d {
+	if quotes, err := d.Namespace(t.Context(), s); err != nil || quotes == ns || d.In(quotes.Names).LexRules().DoubleString ||
+		d.In(ns.Names) != d {
 		t.Errorf("namespace with ANSI_QUOTES %q, %v", quotes, err)
 	}
 	if server, err := ForServer(t.Context(), s); err != nil || server.FoldTableNames || server.NoWait != noWait(s.one("SELECT VERSION()")) {

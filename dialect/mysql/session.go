@@ -35,7 +35,8 @@ func ForServer(ctx context.Context, s dialect.Session) (*Dialect, error) {
 }
 
 // readVariables finds out whether the binary log, if there is one, would hold statements,
-// whether there is snapshot isolation, and whether the time of statements is limited. SHOW answers on servers that do not know a variable, too.
+// whether there is snapshot isolation, and whether the time of statements is limited. SHOW answers on servers that do not know
+// a variable, too.
 func (d *Dialect) readVariables(ctx context.Context, s dialect.Session) error {
 	rows, err := s.Query(ctx, "SHOW VARIABLES WHERE Variable_name IN ('binlog_format', 'innodb_snapshot_isolation', 'max_statement_time', 'max_execution_time')")
 	if err != nil {

@@ -81,7 +81,8 @@ func (d *Dialect) Namespace(ctx context.Context, s dialect.Session) (ns dialect.
 // changeSettings are those on which a change of a row may depend besides sql_mode and the isolation level.
 var changeSettings = []string{
 	"autocommit", "completion_type", "foreign_key_checks", "unique_checks", "sql_log_bin", "time_zone", "lc_time_names", "default_week_format",
-	"div_precision_increment", "sql_auto_is_null", "max_sort_length", "group_concat_max_len", "character_set_connection", "collation_connection",
+	"div_precision_increment", "sql_auto_is_null", "max_sort_length", "group_concat_max_len", "character_set_connection",
+	"collation_connection",
 	"character_set_results",
 }
 

@@ -101,7 +101,8 @@ func (o Over) Unmoved(err error) (reason string, ok bool) {
 }
 
 // Refuted recognises the errors that a statement may raise because it found a base value in place of the total: of data, of a
-// constraint or of a policy, or because it locks where nothing may be written. The conversion to a number by which rewrite.Proof.Confirm fails is one of data.
+// constraint or of a policy, or because it locks where nothing may be written. The conversion to a number by which
+// rewrite.Proof.Confirm fails is one of data.
 func (o Over) Refuted(err error) bool {
 	f, _ := o.Fault(err)
 	switch f.Code[:min(2, len(f.Code))] {

@@ -14,8 +14,10 @@ var _ dialect.SnapshotIsolation = (*Dialect)(nil)
 
 // settings are those on which a change of a row may depend: its values, and what it fires or refuses.
 var settings = []string{
-	"session_authorization", "is_superuser", "session_replication_role", "row_security", "default_transaction_isolation", "default_transaction_read_only",
-	"synchronous_commit", "TimeZone", "DateStyle", "IntervalStyle", "lc_monetary", "lc_numeric", "lc_time", "extra_float_digits", "bytea_output",
+	"session_authorization", "is_superuser", "session_replication_role", "row_security", "default_transaction_isolation",
+	"default_transaction_read_only",
+	"synchronous_commit", "TimeZone", "DateStyle", "IntervalStyle", "lc_monetary", "lc_numeric", "lc_time", "extra_float_digits",
+	"bytea_output",
 	"xmlbinary", "xmloption", "array_nulls", "transform_null_equals", "standard_conforming_strings", "backslash_quote",
 	"default_text_search_config", "client_encoding",
 }

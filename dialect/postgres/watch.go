@@ -108,7 +108,9 @@ func (d *Dialect) Marks(ctx context.Context, s dialect.Session, names []dialect.
 // prepared; if it does not, no two glances are equal. A new view does not change the tables that it reads,
 // and names may come to mean other tables, so rules and names are looked at; the versions of domains are
 // those of their types and constraints.
-func (d *Dialect) Glance(ctx context.Context, s dialect.Session, names []dialect.WrittenName, marks []dialect.Mark) (dialect.Glance, error) {
+func (d *Dialect) Glance(
+	ctx context.Context, s dialect.Session, names []dialect.WrittenName, marks []dialect.Mark,
+) (dialect.Glance, error) {
 	oids := map[byte][]string{'r': nil, 't': nil}
 	for _, m := range marks {
 		for _, p := range strings.Fields(m.Parts) {

@@ -31,7 +31,9 @@ func (*Dialect) Namespace(ctx context.Context, s dialect.Session) (ns dialect.Na
 	}
 	ns.Names = b.String()
 	b.Reset()
-	for _, name := range []string{"foreign_keys", "defer_foreign_keys", "recursive_triggers", "ignore_check_constraints", "query_only", "read_uncommitted"} {
+	for _, name := range []string{
+		"foreign_keys", "defer_foreign_keys", "recursive_triggers", "ignore_check_constraints", "query_only", "read_uncommitted",
+	} {
 		rows, err := s.Query(ctx, "PRAGMA "+name)
 		if err != nil {
 			return ns, fmt.Errorf("sqlite: reading %s: %w", name, err)

@@ -93,8 +93,8 @@ func twoTables(t *testing.T, dialect, params string) *twin.Pair {
 	})
 }
 
-// Reads give what plain gives while the table sleeps, while it is awake, and when it sleeps again: rows, names and types of columns, and errors,
-// outside of transactions and in them, prepared and not.
+// Reads give what plain gives while the table sleeps, while it is awake, and when it sleeps again: rows, names and types of columns,
+// and errors, outside of transactions and in them, prepared and not.
 func TestObserved(t *testing.T) {
 	for name, params := range map[string]string{"mysql": "", "mysql interpolated": "interpolateParams=true&parseTime=true", "postgres": "", "postgres simple": "default_query_exec_mode=simple_protocol", "sqlite": ""} {
 		t.Run(name, func(t *testing.T) {

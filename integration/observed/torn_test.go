@@ -133,7 +133,9 @@ func answer(ctx context.Context, db querier, query string) (string, error) {
 }
 
 // readers run queries beside a writer, each so many times, and return how many answers were wrong.
-func readers(t *testing.T, plain *sql.DB, dialect string, many int, read func(ctx context.Context, query string) (string, error)) (wrong int64) {
+func readers(
+	t *testing.T, plain *sql.DB, dialect string, many int, read func(ctx context.Context, query string) (string, error),
+) (wrong int64) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	var moving, reading sync.WaitGroup

@@ -82,8 +82,10 @@ func NewCatalog(d dialect.Dialect, cfg *config.Config, tables []config.TableConf
 		Config:   cfg,
 		Tables:   slices.Clone(tables),
 		schemas:  map[string]*Schema{},
-		notes:    tableNotes{reported: map[string]bool{}, absent: absences{after: reportAgain}, remarks: remarks{after: settling, found: map[string]*remark{}}},
-		Hooks:    Hooks{NewNames: func() {}, FirstRead: func(context.Context, *View) {}},
+		notes: tableNotes{
+			reported: map[string]bool{}, absent: absences{after: reportAgain}, remarks: remarks{after: settling, found: map[string]*remark{}},
+		},
+		Hooks: Hooks{NewNames: func() {}, FirstRead: func(context.Context, *View) {}},
 	}
 	for i := range s.Tables {
 		s.Tables[i].Bind(engineSlots(s.Traits))

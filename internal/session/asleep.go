@@ -27,7 +27,8 @@ const (
 // may move slots, in a transaction that has no slots of its own, and not just after there were some.
 func (r *Run) maySleep() bool {
 	c := r.conn
-	if r.Plan.Drain.Asleep == nil || len(r.call.options) > 0 || r.partsStay || c.Cluster || c.Tx.Own() || c.Origin.RoleSet() || c.snapshotHeld() {
+	if r.Plan.Drain.Asleep == nil || len(r.call.options) > 0 || r.partsStay || c.Cluster || c.Tx.Own() || c.Origin.RoleSet() ||
+		c.snapshotHeld() {
 		return false
 	}
 	for i := range r.Plan.Drain.Tables {

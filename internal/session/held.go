@@ -72,7 +72,8 @@ func (r *Run) queryHeld(ctx context.Context) (driver.Rows, error) {
 // all that it has not drained of the table, and keep others from making slots of the row.
 func (r *Run) heldRow() (keys []slots.RowKey) {
 	c, read := r.conn, &r.Plan.Read
-	if read.Observed == nil || read.Observed.Row == nil || len(c.changes) == 0 || c.Cluster || r.partsStay || len(r.call.options) > 0 || c.Tx.Phase() != link.TxBegun {
+	if read.Observed == nil || read.Observed.Row == nil || len(c.changes) == 0 || c.Cluster || r.partsStay || len(r.call.options) > 0 ||
+		c.Tx.Phase() != link.TxBegun {
 		return nil
 	}
 	t := r.Plan.Touched[0]

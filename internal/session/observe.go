@@ -108,7 +108,8 @@ func (r *Run) readAhead(rows driver.Rows, kept bool) *observedRows {
 // to run in the other way.
 func (r *Run) observedError(ctx context.Context, err error) error {
 	c := r.conn
-	if !r.Plan.Read.Observed.MayFail || err == driver.ErrSkip || ctx.Err() != nil || c.Broken || c.failsTx(err) || c.Engine.SchemaChanged(err) {
+	if !r.Plan.Read.Observed.MayFail || err == driver.ErrSkip || ctx.Err() != nil || c.Broken || c.failsTx(err) ||
+		c.Engine.SchemaChanged(err) {
 		return err
 	}
 	return nil
@@ -346,8 +347,8 @@ func (t direct) queryRecurring(ctx context.Context, p *plan, c call) (driver.Row
 	return t.conn.Kept.QueryRecurring(ctx, &t.conn.Conn, query, args)
 }
 
-// queryRead runs a query of the application that is kept prepared where the parent would otherwise prepare it for its arguments, or parse it,
-// each time.
+// queryRead runs a query of the application. It is kept prepared where the parent would otherwise prepare it for its arguments,
+// or parse it, each time.
 func (t direct) queryRead(ctx context.Context, query string, c call) (driver.Rows, error) {
 	tr := &t.conn.Shared.Traits
 	// A parent that executes it late would return the columns of when it was prepared.
