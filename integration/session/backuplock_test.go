@@ -15,7 +15,6 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
-	"github.com/slotsql/slotsql/integration/server"
 	"github.com/slotsql/slotsql/integration/twin"
 )
 
@@ -55,13 +54,8 @@ func (c *pausingConn) Write(b []byte) (int, error) {
 // ownServer is a pair on a server of its own, whose locks no other test meets.
 func ownServer(t *testing.T, at *pauses) *twin.Pair {
 	t.Helper()
-	twin.Serves(t, "mysql")
-	in, err := server.StartMariaDB()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(in.Stop)
-	cfg, err := mysql.ParseDSN(in.DSN)
+	dsn, admin := mariaDB(t)
+	cfg, err := mysql.ParseDSN(dsn)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,11 +64,6 @@ func ownServer(t *testing.T, at *pauses) *twin.Pair {
 	if err := os.WriteFile(p.ConfigPath, []byte(always), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	admin, err := sql.Open("mysql", in.DSN)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer admin.Close()
 	twin.ExecAll(t, admin, "CREATE DATABASE counts")
 	if p.Under, err = sql.Open("mysql", cfg.FormatDSN()); err != nil {
 		t.Fatal(err)

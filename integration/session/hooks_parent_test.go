@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/slotsql/slotsql"
@@ -152,23 +151,10 @@ func TestTenantsByOwnConnector(t *testing.T) {
 			t.Run(engine+"/"+name, func(t *testing.T) {
 				t.Parallel()
 				db := otherTenants(t, engine, options)
-				const workers, times = 8, 50
-				var wg sync.WaitGroup
-				for w := range workers {
-					wg.Go(func() {
-						for i := range times {
-							ctx := ofTenant(t.Context(), fmt.Sprintf("t%d", 1+(w+i)%2))
-							if err := affected(db.ExecContext(ctx, countPost)); err != nil {
-								t.Error(err)
-								return
-							}
-						}
-					})
-				}
-				wg.Wait()
+				count := countByTurns(t, db, 50)
 				one, two := ofTenant(t.Context(), "t1"), ofTenant(t.Context(), "t2")
 				for _, ctx := range []context.Context{one, two} {
-					wantViews(t, ctx, db, workers*times/2)
+					wantViews(t, ctx, db, count)
 					if err := affected(db.ExecContext(ctx, "UPDATE posts SET views = 5 WHERE id = 1")); err != nil {
 						t.Error(err)
 					}

@@ -128,6 +128,26 @@ func wantViews(t *testing.T, ctx context.Context, db interface {
 	}
 }
 
+// countByTurns has eight workers count for each of two tenants by turns, and returns how often for each.
+func countByTurns(t *testing.T, db *sql.DB, times int) int {
+	t.Helper()
+	const workers = 8
+	var wg sync.WaitGroup
+	for w := range workers {
+		wg.Go(func() {
+			for i := range times {
+				ctx := ofTenant(t.Context(), fmt.Sprintf("t%d", 1+(w+i)%2))
+				if err := affected(db.ExecContext(ctx, countPost)); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return workers * times / 2
+}
+
 // A connector that gives each session the schema of a tenant: each tenant has its own counts.
 func TestTenantsBySearchPath(t *testing.T) {
 	t.Parallel()
@@ -136,22 +156,9 @@ func TestTenantsBySearchPath(t *testing.T) {
 			t.Run(way+"/"+name, func(t *testing.T) {
 				t.Parallel()
 				_, db := tenantDB(t, way, options)
-				const workers, times = 8, 100
-				var wg sync.WaitGroup
-				for w := range workers {
-					wg.Go(func() {
-						for i := range times {
-							ctx := ofTenant(t.Context(), fmt.Sprintf("t%d", 1+(w+i)%2))
-							if err := affected(db.ExecContext(ctx, countPost)); err != nil {
-								t.Error(err)
-								return
-							}
-						}
-					})
-				}
-				wg.Wait()
+				count := countByTurns(t, db, 100)
 				for _, schema := range []string{"t1", "t2"} {
-					wantViews(t, ofTenant(t.Context(), schema), db, workers*times/2)
+					wantViews(t, ofTenant(t.Context(), schema), db, count)
 				}
 			})
 		}

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/slotsql/slotsql/integration/server"
 	"github.com/slotsql/slotsql/integration/twin"
 )
 
@@ -16,23 +15,13 @@ import (
 // none left, they are closed, and no statement fails.
 func TestPreparedStatementsLeaveRoom(t *testing.T) {
 	t.Parallel()
-	twin.Serves(t, "mysql")
-	in, err := server.StartMariaDB()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(in.Stop)
-	admin, err := sql.Open("mysql", in.DSN)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = admin.Close() })
+	dsn, admin := mariaDB(t)
 	twin.ExecAll(t, admin, "CREATE DATABASE one", "SET GLOBAL max_prepared_stmt_count = 12")
 	path := filepath.Join(t.TempDir(), "slotsql.yaml")
 	if err := os.WriteFile(path, []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	at := in.DSN[:strings.LastIndex(in.DSN, "/")+1]
+	at := dsn[:strings.LastIndex(dsn, "/")+1]
 	under, err := sql.Open("mysql", at+"one")
 	if err != nil {
 		t.Fatal(err)

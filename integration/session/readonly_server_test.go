@@ -14,17 +14,7 @@ import (
 // A MySQL server with read_only answers through views as with the plain driver while
 // no increment is in a slot, and refuses writes as plain.
 func TestReadOnlyServer(t *testing.T) {
-	twin.Serves(t, "mysql")
-	in, err := server.StartMariaDB()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(in.Stop)
-	admin, err := sql.Open("mysql", in.DSN)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = admin.Close() })
+	dsn, admin := mariaDB(t)
 	path := filepath.Join(t.TempDir(), "slotsql.yaml")
 	if err := os.WriteFile(
 		path,
@@ -42,7 +32,7 @@ func TestReadOnlyServer(t *testing.T) {
 		"GRANT ALL ON one.* TO app@localhost",
 		"GRANT ALL ON two.* TO app@localhost",
 	)
-	at := in.DSN[strings.Index(in.DSN, "@"):]
+	at := dsn[strings.Index(dsn, "@"):]
 	at = at[:strings.LastIndex(at, "/")+1]
 	p := &twin.Pair{Dialect: "mysql"}
 	for _, open := range []struct {
@@ -50,10 +40,11 @@ func TestReadOnlyServer(t *testing.T) {
 		dsn  string
 		with twin.Opener
 	}{{&p.Plain, "one", twin.OpenPlain}, {&p.Under, "two", twin.OpenPlain}, {&p.Wrapped, "two", twin.OpenWrapped}} {
-		if *open.db, err = open.with("mysql", "app:app"+at+open.dsn, path); err != nil {
+		db, err := open.with("mysql", "app:app"+at+open.dsn, path)
+		if err != nil {
 			t.Fatal(err)
 		}
-		db := *open.db
+		*open.db = db
 		t.Cleanup(func() { _ = db.Close() })
 	}
 	for _, db := range []*sql.DB{p.Plain, p.Under} {
@@ -89,4 +80,20 @@ func TestReadOnlyServer(t *testing.T) {
 			one.same(t, twin.Statement{SQL: "ROLLBACK"})
 		}
 	}
+}
+
+// mariaDB starts a server for the test alone, whose settings it may change.
+func mariaDB(t *testing.T) (dsn string, admin *sql.DB) {
+	t.Helper()
+	twin.Serves(t, "mysql")
+	in, err := server.StartMariaDB()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(in.Stop)
+	if admin, err = sql.Open("mysql", in.DSN); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = admin.Close() })
+	return in.DSN, admin
 }

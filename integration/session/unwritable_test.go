@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/slotsql/slotsql/integration/server"
 	"github.com/slotsql/slotsql/integration/twin"
 )
 
@@ -40,24 +39,14 @@ func TestUnwritable(t *testing.T) {
 	for name, params := range map[string]string{"mysql": "", "mysql with rejectReadOnly": "?rejectReadOnly=true"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			twin.Serves(t, "mysql")
-			in, err := server.StartMariaDB()
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(in.Stop)
-			admin, err := sql.Open("mysql", in.DSN)
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { _ = admin.Close() })
+			dsn, admin := mariaDB(t)
 			twin.ExecAll(t, admin, "CREATE DATABASE one", "CREATE DATABASE two", "CREATE USER app@localhost IDENTIFIED BY 'app'",
 				"GRANT ALL ON one.* TO app@localhost", "GRANT ALL ON two.* TO app@localhost")
 			p := &twin.Pair{Dialect: "mysql", ConfigPath: filepath.Join(t.TempDir(), "slotsql.yaml")}
 			if err := os.WriteFile(p.ConfigPath, []byte(config), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			at := in.DSN[strings.Index(in.DSN, "@"):]
+			at := dsn[strings.Index(dsn, "@"):]
 			at = "app:app" + at[:strings.LastIndex(at, "/")+1]
 			p.PlainDSN, p.WrappedDSN = at+"one"+params, at+"two"+params
 			p = openedAgain(t, p)

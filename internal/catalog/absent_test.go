@@ -14,19 +14,13 @@ import (
 // A table that is still missing when the time has come is reported again, each time after
 // twice as long, and not once it is there.
 func TestAbsentTableIsReportedAgain(t *testing.T) {
-	cfg, err := config.Parse([]byte("version: 1\ntables: {posts: {counters: {views: {}}}, pots: {counters: {n: {}}}}"), "slotsql.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var log bytes.Buffer
-	c := NewCatalog(postgres.New(), cfg, cfg.Tables())
-	c.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	c, log := logged(t, "version: 1\ntables: {posts: {counters: {views: {}}}, pots: {counters: {n: {}}}}")
 	reports := func() int { return strings.Count(log.String(), "table=pots") }
 	both := []*config.TableConfig{&c.Tables[0], &c.Tables[1]}
 	c.notes.absent.note(t.Context(), c, both)
 	c.notes.absent.note(t.Context(), c, both[1:])
 	if reports() != 1 || !strings.Contains(log.String(), "has been created\" table=posts") {
-		t.Fatalf("log: %s", &log)
+		t.Fatalf("log: %s", log)
 	}
 	for want, pause := 2, reportAgain; want < 5; want, pause = want+1, 2*pause {
 		m := c.notes.absent.missing[both[1]]
@@ -42,7 +36,7 @@ func TestAbsentTableIsReportedAgain(t *testing.T) {
 	c.notes.absent.note(t.Context(), c, nil)
 	c.notes.absent.remind(t.Context(), c)
 	if reports() != 5 || strings.Contains(log.String()[strings.LastIndex(log.String(), "level"):], "WARN") {
-		t.Errorf("log: %s", &log)
+		t.Errorf("log: %s", log)
 	}
 }
 
@@ -67,4 +61,17 @@ func TestAwaitedNames(t *testing.T) {
 	if (awaited{}).names(lx, `SELECT U&"a"`) {
 		t.Error("nothing is awaited")
 	}
+}
+
+// logged returns a catalog without a database, and what it logs.
+func logged(t *testing.T, yaml string) (*Catalog, *bytes.Buffer) {
+	t.Helper()
+	cfg, err := config.Parse([]byte(yaml), "slotsql.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := &bytes.Buffer{}
+	c := NewCatalog(postgres.New(), cfg, cfg.Tables())
+	c.Logger = slog.New(slog.NewTextHandler(log, nil))
+	return c, log
 }

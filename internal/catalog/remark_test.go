@@ -1,27 +1,17 @@
 package catalog
 
 import (
-	"bytes"
-	"log/slog"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/slotsql/slotsql/dialect/postgres"
-	"github.com/slotsql/slotsql/internal/config"
 	"github.com/slotsql/slotsql/rewrite"
 )
 
 // What is wrong with a table is logged once, when it has been so for a while, and not if the
 // facts have changed since.
 func TestRemarksSettle(t *testing.T) {
-	cfg, err := config.Parse([]byte("version: 1\ntables: {posts: {counters: {views: {}}}}"), "slotsql.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var log bytes.Buffer
-	c := NewCatalog(postgres.New(), cfg, cfg.Tables())
-	c.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	c, log := logged(t, "version: 1\ntables: {posts: {counters: {views: {}}}}")
 	posts := &rewrite.Table{Schema: "public", Name: "posts"}
 	older, current := &Schema{Catalog: c}, &Schema{Catalog: c}
 	older.remark(posts, unfitting, "no views")
@@ -32,7 +22,7 @@ func TestRemarksSettle(t *testing.T) {
 		t.Helper()
 		c.notes.remarks.remind(t.Context(), c)
 		if got := strings.Count(log.String(), "level=WARN"); got != want || strings.Contains(log.String(), "no views") {
-			t.Errorf("%d warnings, want %d: %s", got, want, &log)
+			t.Errorf("%d warnings, want %d: %s", got, want, log)
 		}
 	}
 	remind(0)
