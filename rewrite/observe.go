@@ -56,10 +56,10 @@ func (o *Observed) end(rest string) {
 type ObservingDialect interface {
 	// HasSlots writes whether a row has slots, as an expression that is true or false.
 	HasSlots(t *Table, qualifier string) string
-	// Bare writes what tells of a row that the transaction has changed whether others have slots of it: NULL if they
-	// may have, because the statement's snapshot shows some, or may be older than the change. Where it cannot tell how old the snapshot is,
-	// it writes the name of the server otherwise, for another session there to be asked.
-	Bare(t *Table, qualifier string) string
+	// HeldSlots writes an expression for a row that the transaction has changed. It is NULL if other sessions may have slots of
+	// the row: the statement's snapshot shows some, or may be older than the change. Where the dialect cannot tell how old the
+	// snapshot is, the expression is otherwise the name of the server, for another session there to be asked.
+	HeldSlots(t *Table, qualifier string) string
 }
 
 // observed returns the form of a query that is observed, or nil. Of reads totals in it; without one, any
@@ -331,7 +331,7 @@ func (r *reader) observedRow(o *Observed, q *Select) bool {
 		return false
 	}
 	o.SQL = Whole(sql)
-	held, _ := r.withColumn([]*Select{q}, d.Bare(b.table, r.qualifier(b)))
+	held, _ := r.withColumn([]*Select{q}, d.HeldSlots(b.table, r.qualifier(b)))
 	o.Row = &ObservedRow{Held: Whole(held), Key: rows.slotKey(b.table)}
 	if numbers, marks := r.numbersEqual(sc, b, q.Where); numbers != nil && r.d.Traits().KeepsRecurring && r.sameAsText(sc, b, q.Items) {
 		kept, _ := r.withColumn([]*Select{q}, slots, marks...)

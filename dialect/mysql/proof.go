@@ -44,8 +44,8 @@ func (d *Dialect) HasSlots(t *rewrite.Table, qualifier string) string {
 	return "EXISTS (SELECT 1 FROM " + slotsOf(t, qualifier, t.Counter.Counters) + ")"
 }
 
-// Bare implements rewrite.ObservingDialect.
-func (d *Dialect) Bare(t *rewrite.Table, qualifier string) string {
+// HeldSlots implements rewrite.ObservingDialect.
+func (d *Dialect) HeldSlots(t *rewrite.Table, qualifier string) string {
 	return "IF(" + d.HasSlots(t, qualifier) + ", NULL, " + here + ")"
 }
 

@@ -105,7 +105,7 @@ func (d *Dialect) marks(ctx context.Context, s dialect.Session, names []dialect.
 }
 
 // glanceQuery asks for what the server counts of definitions. A change takes the table's definition out of
-// the server's cache, and whoever uses the table next opens it: either the first number falls, or the second
+// the server's cache, and its next use opens it: either the first number falls, or the second
 // one has risen. A table that nobody has opened yet is not in the cache, and rights are not in the definition. So statements
 // that may give a name to a table, or change rights, are counted as well, but they are when they begin.
 const glanceQuery = "SHOW GLOBAL STATUS WHERE Variable_name IN" +

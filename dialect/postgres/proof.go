@@ -64,7 +64,7 @@ func (*Dialect) HasSlots(t *rewrite.Table, qualifier string) string {
 	return "EXISTS (SELECT 1 FROM " + slotTable(t) + " AS " + alias + " WHERE " + slotEquals(t, alias, qualifier, t.Counter.Counters...) + ")"
 }
 
-// Bare implements rewrite.ObservingDialect.
-func (d *Dialect) Bare(t *rewrite.Table, qualifier string) string {
+// HeldSlots implements rewrite.ObservingDialect.
+func (d *Dialect) HeldSlots(t *rewrite.Table, qualifier string) string {
 	return "CASE WHEN " + newSnapshot + " AND NOT " + d.HasSlots(t, qualifier) + " THEN TRUE END"
 }

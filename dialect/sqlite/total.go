@@ -41,5 +41,5 @@ func (*Dialect) HasSlots(t *rewrite.Table, qualifier string) string {
 	return "EXISTS (SELECT 1 " + slotsOf(t, qualifier, t.Counter.Counters...) + ")"
 }
 
-// Bare implements rewrite.ObservingDialect. No other session writes while a transaction has changed a row.
-func (d *Dialect) Bare(t *rewrite.Table, qualifier string) string { return d.HasSlots(t, qualifier) }
+// HeldSlots implements rewrite.ObservingDialect. No other session writes while a transaction has changed a row.
+func (d *Dialect) HeldSlots(t *rewrite.Table, qualifier string) string { return d.HasSlots(t, qualifier) }

@@ -154,7 +154,7 @@ func check(t *testing.T, when string, on twin.Sides, s twin.Statement) {
 // Queries of a sleeping table are observed, whatever their shape, prepared and not; none is of a table that is awake.
 func TestObservedCounted(t *testing.T) {
 	twin.Each(t, func(t *testing.T, dialect string) {
-		table := "papers_" + dialect // of which no other test reads
+		table := "papers_" + dialect // no other test reads it
 		p := twin.New(t, twin.Options{
 			Dialect: dialect,
 			Schema:  []string{"CREATE TABLE " + table + " (id INT PRIMARY KEY, views INT NOT NULL)", "INSERT INTO " + table + " VALUES (1, 10), (2, 20)"},
@@ -275,7 +275,7 @@ func TestFoldsFirst(t *testing.T) {
 		}
 		p.Same(t, twin.Statement{SQL: sums}) // beside slots
 		if n := left(); n != 1 {
-			t.Errorf("%d slot rows are left, of which another session holds one", n)
+			t.Errorf("%d slot rows are left, and another session holds 1", n)
 		}
 	})
 }
