@@ -42,4 +42,6 @@ func (*Dialect) HasSlots(t *rewrite.Table, qualifier string) string {
 }
 
 // HeldSlots implements rewrite.ObservingDialect. No other session writes while a transaction has changed a row.
-func (d *Dialect) HeldSlots(t *rewrite.Table, qualifier string) string { return d.HasSlots(t, qualifier) }
+func (d *Dialect) HeldSlots(t *rewrite.Table, qualifier string) string {
+	return d.HasSlots(t, qualifier)
+}
