@@ -144,5 +144,5 @@ func (e *engine) open() {
 func databaseName() string {
 	var b [8]byte
 	rand.Read(b[:])
-	return "slotsql_" + hex.EncodeToString(b[:])
+	return "slotsql_" + hex.EncodeToString(b[:]) + "_db" // not a letter and digits, as names in rewritten SQL are
 }
