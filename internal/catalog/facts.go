@@ -93,6 +93,11 @@ func (v *View) readAside(ctx context.Context, d dialect.SnapshotAware, read func
 			return err
 		}
 	}
+	if v.Catalog.ParentHooks.Any() {
+		if _, err := other.namespace(ctx); err != nil || other.asked != v.asked {
+			return read(v)
+		}
+	}
 	return read(other)
 }
 

@@ -80,9 +80,9 @@ func (v *View) AsConnected() bool {
 func (v *View) Ordinary() bool { return v.Facts.Common() && v.ordinary() && !v.DB.ParentHooks.Any() }
 
 // readsAsOthers reports whether any connection of the connector, if it read the facts now, would
-// read what this session would.
+// read what this session would, unless a hook has made it another.
 func (v *View) readsAsOthers() bool {
-	return v.Facts.Shared() && v.ordinary() && !v.DB.ParentHooks.Any()
+	return v.Facts.Shared() && v.ordinary()
 }
 
 // ordinary reports whether the session's settings are those with which the connector opens

@@ -21,12 +21,11 @@ func TestGolden(t *testing.T) { cases.Run(t, "../../../rewrite/testdata", "postg
 
 func TestSession(t *testing.T) {
 	sessions.Run(t, "pq", map[string]string{
-		"TestColdChangeThenRead/postgres":    "a test of pgx: round trips are counted by its DialFunc",
-		"TestColdRowsAsPlain/postgres":       "the same",
-		"TestCopyFromOfTheRawConnection":     "a test of pgx: lib/pq has no CopyFrom",
-		"TestDrainsHoldAllServerConnections": "arguments take lib/pq two round trips, which a pooler of transactions may give to two sessions",
-		"TestPgxOptions":                     "a test of pgx: arguments that are its options",
-		"TestPointReadsProbe":                "a test of pgx: it looks at the statements that pgx keeps prepared",
+		"TestColdChangeThenRead/postgres": "a test of pgx: round trips are counted by its DialFunc",
+		"TestColdRowsAsPlain/postgres":    "the same",
+		"TestCopyFromOfTheRawConnection":  "a test of pgx: lib/pq has no CopyFrom",
+		"TestPgxOptions":                  "a test of pgx: arguments that are its options",
+		"TestPointReadsProbe":             "a test of pgx: it looks at the statements that pgx keeps prepared",
 	})
 }
 
