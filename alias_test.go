@@ -37,6 +37,7 @@ var aliased = map[string]reflect.Type{
 	"RollUpTable":        reflect.TypeFor[slotsql.RollUpTable](),
 	"ShadowStats":        reflect.TypeFor[slotsql.ShadowStats](),
 	"SharedConfig":       reflect.TypeFor[slotsql.SharedConfig](),
+	"SleepStats":         reflect.TypeFor[slotsql.SleepStats](),
 	"StatementStats":     reflect.TypeFor[slotsql.StatementStats](),
 	"TableConfig":        reflect.TypeFor[slotsql.TableConfig](),
 	"TableInspection":    reflect.TypeFor[slotsql.TableInspection](),

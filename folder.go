@@ -10,7 +10,7 @@ import (
 
 	"github.com/slotsql/slotsql/internal/config"
 	"github.com/slotsql/slotsql/internal/rollup"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/internal/slots"
 )
 
 // folder is the worker that folds rows which are no longer hot, while there may be some. A configured roll-up takes its place.
@@ -39,7 +39,7 @@ func (c *Connector) lookForSlots() {
 // folds reports whether there are tables for the folder, and no roll-up is configured.
 func (c *Connector) folds() bool {
 	return c.shared.Config.RollupInterval() == 0 && slices.ContainsFunc(c.shared.Tables, func(t config.TableConfig) bool {
-		return t.Slots > 0 && t.Placement == rewrite.PlacementAdaptive && t.Layout == rewrite.LayoutDedicated
+		return t.Slots > 0 && !slots.AlwaysAwake(t.Placement, t.Layout)
 	})
 }
 
@@ -63,7 +63,7 @@ func (c *Connector) startFolding() bool {
 	sleep := &c.shared.Folding.Sleep
 	f.worker = work(func(ctx context.Context) {
 		for {
-			rollup.FoldCooled(ctx, c.shared.Catalog, rollup.Cooled{Sleep: sleep, Hot: c.shared.HotRows, Slept: c.shared.FoldedAll})
+			rollup.FoldCooled(ctx, c.shared.Catalog, rollup.Cooled{Sleep: sleep, Hot: c.shared.HotRows})
 			f.works.Store(false)
 			// What has woken a table meanwhile has found a folder at work.
 			asked := len(sleep.Asked()) > 0

@@ -17,6 +17,7 @@ type Inspection = upkeep.Inspection
 //   - Table and SlotTable are its names; SlotTable is "" if it has no slots.
 //   - Rows is the number of base rows that have slots with a value, Slots the number of
 //     these slots, and Idle the number of empty slot rows. If More is set, there are more.
+//   - Awake reports whether there is any of them; a table without one sleeps.
 //   - Lag is the age of the oldest increment that may still be in a slot: the time since the
 //     beginning of the last pass that left no slot behind. It is nil before the first such
 //     pass, and on engines that do not keep it.

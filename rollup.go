@@ -83,6 +83,7 @@ func (c *Connector) startRollUp() {
 	if err != nil {
 		return
 	}
+	w.Sleep = &c.shared.Folding.Sleep
 	wake, journal := c.shared.Made.Wake, c.shared.Made.Journal
 	c.shared.Folding.Rolling.Store(true)
 	c.rollUp = work(func(ctx context.Context) {

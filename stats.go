@@ -22,8 +22,9 @@ import (
 //     shared a statement on the base row, and Slotted how many went to a slot.
 //   - Heated is how often a row became hot.
 //   - Tickets is how many numbers were drawn from leased blocks.
-//   - Observed is how many queries ran as written because there were no slots, and Exact
-//     how many in the way that is exact beside slots.
+//   - Observed is how many queries ran as written because there were no slots, FoldedFirst
+//     how many did after their slots had been folded, and Exact how many ran in the way
+//     that is exact beside slots.
 //   - Examples are a few of the statements, with ? for literals and placeholders.
 type StatementStats = session.StatementStats
 
@@ -34,6 +35,28 @@ type StatementStats = session.StatementStats
 // instant.
 func Stats() []StatementStats {
 	return session.Stats()
+}
+
+// SleepStats is whether the tables of one name sleep, as far as this process knows, and how
+// it has read them. A table sleeps while its slot table holds no row; reads then cost what
+// plain ones do:
+//
+//   - Dialect and Table (its own name, without its schema) identify the tables.
+//   - Awake reports whether they have slots. It is always true with a layout or placement
+//     whose increments always go to slots. What another process does is known once a query,
+//     an increment or a roll-up of this one has met it.
+//   - Since is when that was last found to have changed, and WokenBy what woke the table the
+//     last time: "an increment here", or "another process" (also this one, before it was
+//     restarted). Both are zero if this process has seen no change.
+//   - Observed, FoldedFirst and Exact are the sums of those of StatementStats. A query of
+//     several tables counts for each.
+type SleepStats = session.SleepStats
+
+// Sleeps returns the state of the configured tables of all connectors that have connected
+// and are not closed, ordered by dialect and table. If several connectors have a table of
+// one name, in different databases, it is awake if one is. It sends nothing to a database.
+func Sleeps() []SleepStats {
+	return session.Sleeps()
 }
 
 // RollUpStats counts what the roll-ups of this process have done to the tables of one

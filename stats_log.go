@@ -87,7 +87,8 @@ func (l *statsLogger) log(ctx context.Context, over time.Duration) {
 		st.Statements, st.Drains = st.Statements-was.Statements, st.Drains-was.Drains
 		st.Fallbacks, st.Coalesced = st.Fallbacks-was.Fallbacks, st.Coalesced-was.Coalesced
 		st.Cold, st.Grouped, st.Slotted, st.Heated = st.Cold-was.Cold, st.Grouped-was.Grouped, st.Slotted-was.Slotted, st.Heated-was.Heated
-		st.Tickets, st.Observed, st.Exact = st.Tickets-was.Tickets, st.Observed-was.Observed, st.Exact-was.Exact
+		st.Tickets, st.Observed = st.Tickets-was.Tickets, st.Observed-was.Observed
+		st.FoldedFirst, st.Exact = st.FoldedFirst-was.FoldedFirst, st.Exact-was.Exact
 		if st.Statements+st.Drains+st.Fallbacks+st.Coalesced > 0 {
 			grown = append(grown, st)
 		}
@@ -98,7 +99,7 @@ func (l *statsLogger) log(ctx context.Context, over time.Duration) {
 			"scope", st.Scope, "over", over,
 			"statements", st.Statements, "drains", st.Drains, "fallbacks", st.Fallbacks, "coalesced", st.Coalesced,
 			"cold", st.Cold, "grouped", st.Grouped, "slotted", st.Slotted, "heated", st.Heated, "tickets", st.Tickets,
-			"observed", st.Observed, "exact", st.Exact)
+			"observed", st.Observed, "folded_first", st.FoldedFirst, "exact", st.Exact)
 	}
 	l.logShadows(ctx, over)
 }

@@ -2,8 +2,8 @@
 //
 //	_, err := otelslotsql.Register(otel.GetMeterProvider())
 //
-// It reads slotsql.Stats, slotsql.RollUps and slotsql.Shadows when metrics are collected,
-// and costs nothing in between. It provides neither durations nor spans of statements:
+// It reads slotsql.Stats, slotsql.Sleeps, slotsql.RollUps and slotsql.Shadows when metrics
+// are collected, and costs nothing in between. It provides neither durations nor spans of statements:
 // use a wrapper outside slotsql, such as otelsql, for that. GroupTracer links the spans
 // of executions that share a statement.
 //
@@ -51,6 +51,8 @@ var statements = []counter[slotsql.StatementStats]{
 		func(s *slotsql.StatementStats) uint64 { return s.Tickets }},
 	{"observed", "{query}", "Queries that ran as written because there were no slots.",
 		func(s *slotsql.StatementStats) uint64 { return s.Observed }},
+	{"folded_first", "{query}", "Queries that ran as written after their slots had been folded.",
+		func(s *slotsql.StatementStats) uint64 { return s.FoldedFirst }},
 	{"exact", "{query}", "Queries that ran in the way that is exact beside slots.",
 		func(s *slotsql.StatementStats) uint64 { return s.Exact }},
 }
@@ -68,7 +70,11 @@ var rollUps = []counter[slotsql.RollUpStats]{
 	{"rollup.errors", "{row}", "Base rows that could not take what slots hold.", func(s *slotsql.RollUpStats) uint64 { return s.Errors }},
 }
 
-const lagHelp = "Age of the oldest increment that may still be in a slot."
+const (
+	lagHelp     = "Age of the oldest increment that may still be in a slot."
+	awakeHelp   = "Whether the table has slots, and so does not sleep, and what woke it last."
+	changedHelp = "When the table was last found to have woken or fallen asleep."
+)
 
 var shadows = []counter[slotsql.ShadowStats]{
 	{"shadow.statements", "{statement}", "Statements on tables in shadow mode.", func(s *slotsql.ShadowStats) uint64 { return s.Statements }},
@@ -102,6 +108,14 @@ func Register(provider metric.MeterProvider) (metric.Registration, error) {
 	if err != nil {
 		return nil, err
 	}
+	awake, err := m.Int64ObservableGauge("slotsql.awake", metric.WithUnit("{table}"), metric.WithDescription(awakeHelp))
+	if err != nil {
+		return nil, err
+	}
+	changed, err := m.Float64ObservableGauge("slotsql.awake.changed.timestamp", metric.WithUnit("s"), metric.WithDescription(changedHelp))
+	if err != nil {
+		return nil, err
+	}
 	return m.RegisterCallback(func(_ context.Context, o metric.Observer) error {
 		for _, st := range slotsql.Stats() {
 			observe(o, s, statements, &st, ofKind(st.Dialect, st.Tables, st.Class, st.Reason, st.Scope))
@@ -111,11 +125,21 @@ func Register(provider metric.MeterProvider) (metric.Registration, error) {
 			observe(o, r, rollUps, &st, attrs)
 			o.ObserveFloat64(lag, st.Lag.Seconds(), attrs)
 		}
+		for _, st := range slotsql.Sleeps() {
+			attrs, is := ofTables(st.Dialect, st.Table), int64(0)
+			if st.Awake {
+				is = 1
+			}
+			o.ObserveInt64(awake, is, metric.WithAttributes(append(attrs, attribute.String("woken_by", st.WokenBy))...))
+			if !st.Since.IsZero() {
+				o.ObserveFloat64(changed, float64(st.Since.UnixMilli())/1000, metric.WithAttributes(attrs...))
+			}
+		}
 		for _, st := range slotsql.Shadows() {
 			observe(o, sh, shadows, &st, ofKind(st.Dialect, st.Tables, st.Class, st.Reason, st.Scope))
 		}
 		return nil
-	}, append(all, lag)...)
+	}, append(all, lag, awake, changed)...)
 }
 
 // instruments makes one for each counter, and adds them to all.

@@ -2,10 +2,12 @@ package otelslotsql
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
@@ -37,6 +39,41 @@ func TestRegister(t *testing.T) {
 	}
 	if sums, _ := collect(t, reader, table); len(sums) > 0 {
 		t.Errorf("collected after the end: %v", sums)
+	}
+}
+
+// A table is awake since some time, woken by another process.
+func TestAwake(t *testing.T) {
+	table := metrictest.Wake(t)
+	reader := metric.NewManualReader()
+	if _, err := Register(metric.NewMeterProvider(metric.WithReader(reader))); err != nil {
+		t.Fatal(err)
+	}
+	var rm metricdata.ResourceMetrics
+	if err := reader.Collect(t.Context(), &rm); err != nil {
+		t.Fatal(err)
+	}
+	awake, since := "", 0.0
+	for _, m := range rm.ScopeMetrics[0].Metrics {
+		switch data := m.Data.(type) {
+		case metricdata.Gauge[int64]:
+			for _, p := range data.DataPoints {
+				if name, _ := p.Attributes.Value("db.collection.name"); name.AsString() == table {
+					by, _ := p.Attributes.Value("woken_by")
+					awake += fmt.Sprint(m.Name, " ", p.Value, ", ", by.AsString())
+				}
+			}
+		case metricdata.Gauge[float64]:
+			for _, p := range data.DataPoints {
+				if name, _ := p.Attributes.Value("db.collection.name"); name.AsString() == table && m.Name == "slotsql.awake.changed.timestamp" {
+					since = p.Value
+				}
+			}
+		}
+	}
+	ago := float64(time.Now().Unix()) - since
+	if awake != "slotsql.awake 1, another process" || ago < -1 || ago > 600 {
+		t.Errorf("%s, %g s ago", awake, ago)
 	}
 }
 
@@ -76,7 +113,7 @@ func TestEveryNumberIsCollected(t *testing.T) {
 
 // prometheusNames returns the names that Prometheus has for the metrics.
 func prometheusNames() map[string]bool {
-	names := map[string]bool{"slotsql_rollup_lag_seconds": true}
+	names := map[string]bool{"slotsql_rollup_lag_seconds": true, "slotsql_awake": true, "slotsql_awake_changed_timestamp_seconds": true}
 	add := func(name string) { names["slotsql_"+strings.ReplaceAll(name, ".", "_")+"_total"] = true }
 	for _, c := range statements {
 		add(c.name)
@@ -98,14 +135,18 @@ func TestNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	found := 0
-	for _, m := range regexp.MustCompile(`counter\("(\w+)"`).FindAllSubmatch(source, -1) {
-		if name := "slotsql_" + string(m[1]) + "_total"; !names[name] {
+	for _, m := range regexp.MustCompile(`counter\("(\w+)"|"(slotsql_[a-z_]*[a-z])"`).FindAllSubmatch(source, -1) {
+		name := string(m[2])
+		if name == "" {
+			name = "slotsql_" + string(m[1]) + "_total"
+		}
+		if !names[name] {
 			t.Errorf("promslotsql has %s, which is not here", name)
 		}
 		found++
 	}
-	if found+1 != len(names) {
-		t.Errorf("promslotsql has %d metrics, and here are %d", found+1, len(names))
+	if found != len(names) {
+		t.Errorf("promslotsql has %d metrics, and here are %d", found, len(names))
 	}
 	dashboard, err := os.ReadFile("../docs/observe/grafana-slotsql.json")
 	if err != nil {

@@ -2,8 +2,8 @@
 //
 //	prometheus.MustRegister(promslotsql.NewCollector())
 //
-// It reads slotsql.Stats, slotsql.RollUps and slotsql.Shadows when it is scraped, and
-// costs nothing in between. It does not measure the duration of statements: use a wrapper
+// It reads slotsql.Stats, slotsql.Sleeps, slotsql.RollUps and slotsql.Shadows when it is
+// scraped, and costs nothing in between. It does not measure the duration of statements: use a wrapper
 // outside slotsql, such as otelsql, for that.
 package promslotsql
 
@@ -64,6 +64,8 @@ var statements = []metric[slotsql.StatementStats]{
 		func(s *slotsql.StatementStats) uint64 { return s.Tickets }),
 	counter("observed", "Queries that ran as written because there were no slots.", kindLabels,
 		func(s *slotsql.StatementStats) uint64 { return s.Observed }),
+	counter("folded_first", "Queries that ran as written after their slots had been folded.", kindLabels,
+		func(s *slotsql.StatementStats) uint64 { return s.FoldedFirst }),
 	counter("exact", "Queries that ran in the way that is exact beside slots.", kindLabels,
 		func(s *slotsql.StatementStats) uint64 { return s.Exact }),
 }
@@ -92,6 +94,14 @@ var rollUps = []metric[slotsql.RollUpStats]{
 	},
 }
 
+// awake and changed are what a process knows of a table. The label woken_by of a table that never woke is empty.
+var (
+	awake = prometheus.NewDesc("slotsql_awake", "Whether the table has slots, and so does not sleep, and what woke it last.",
+		[]string{"db_system_name", "db_collection_name", "woken_by"}, nil)
+	changed = prometheus.NewDesc("slotsql_awake_changed_timestamp_seconds", "When the table was last found to have woken or fallen asleep.",
+		tableLabels, nil)
+)
+
 var shadows = []metric[slotsql.ShadowStats]{
 	counter("shadow_statements", "Statements on tables in shadow mode.", kindLabels,
 		func(s *slotsql.ShadowStats) uint64 { return s.Statements }),
@@ -114,6 +124,8 @@ func (*Collector) Describe(out chan<- *prometheus.Desc) {
 	describe(out, statements)
 	describe(out, rollUps)
 	describe(out, shadows)
+	out <- awake
+	out <- changed
 }
 
 // Collect implements prometheus.Collector.
@@ -123,6 +135,16 @@ func (*Collector) Collect(out chan<- prometheus.Metric) {
 	}
 	for _, s := range slotsql.RollUps() {
 		collect(out, rollUps, &s, system(s.Dialect), s.Table)
+	}
+	for _, s := range slotsql.Sleeps() {
+		is := 0.0
+		if s.Awake {
+			is = 1
+		}
+		out <- prometheus.MustNewConstMetric(awake, prometheus.GaugeValue, is, system(s.Dialect), s.Table, s.WokenBy)
+		if !s.Since.IsZero() {
+			out <- prometheus.MustNewConstMetric(changed, prometheus.GaugeValue, float64(s.Since.UnixMilli())/1000, system(s.Dialect), s.Table)
+		}
 	}
 	for _, s := range slotsql.Shadows() {
 		collect(out, shadows, &s, system(s.Dialect), strings.Join(s.Tables, ","), s.Class, s.Reason, s.Scope)

@@ -14,6 +14,8 @@ const number = (n) => (n < 100000 ? whole.format(n) : short.format(n));
 const percent = (part, of) => (of ? `${Math.round((100 * part) / of)} %` : "–");
 const perSecond = (n) => (n === null ? "–" : `${n && n < 10 ? n.toFixed(1) : number(Math.round(n))}/s`);
 const seconds = (ns) => (ns ? (ns < 60e9 ? `${(ns / 1e9).toFixed(1)} s` : `${number(Math.round(ns / 60e9))} min`) : "–");
+const state = (s) => [s.awake ? "awake" : "asleep", s.since ? el("div", { class: "why small" },
+  [`since ${new Date(s.since).toLocaleString()}`, s.woken_by && `${s.awake ? "" : "last "}woken by ${s.woken_by}`].filter(Boolean).join(", ")) : ""];
 const sum = (list, field) => list.reduce((n, s) => n + s[field], 0);
 
 // Shares of statements: where increments have gone, and what drained.
@@ -82,6 +84,7 @@ const tiles = (r, rate) => {
     tile(percent(s.slotted, increments), "slotted"),
     tile(perSecond(total("drains")), "drains"),
     tile(number(sum(r.connectors.flatMap((c) => c.tables), "hot")), "hot rows now"),
+    tile(number(r.connectors.flatMap((c) => c.tables).filter((t) => t.sleep.awake).length), "tables awake"),
     tile(lags.length ? seconds(Math.max(...lags)) : "–", "largest roll-up lag"),
     r.shadows.length ? tile(number(differences), "shadow differences", differences > 0) : "");
 };
@@ -102,6 +105,10 @@ const tableColumns = [
   ["Mode", "", (t) => t.mode],
   ["Storage", "", (t) => (t.slots ? `${t.slots} slots, ${t.layout}, ${t.placement}` : "no slots")],
   ["Increments and drains", "", (t) => bar(t.statements)],
+  ["State", "", (t) => state(t.sleep)],
+  ["Observed reads", "n", (t) => number(t.sleep.observed)],
+  ["Folded first", "n", (t) => number(t.sleep.folded_first)],
+  ["Exact reads", "n", (t) => number(t.sleep.exact)],
   ["Hot rows", "n", (t) => (t.crowded ? "all" : number(t.hot))],
   ["Became hot", "n", (t) => number(sum(t.statements, "heated"))],
   ["Drains", "n", (t) => number(sum(t.statements, "drains"))],

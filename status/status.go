@@ -22,10 +22,11 @@ import (
 )
 
 // Connector is the current state of one connector of this process: its tables, with the
-// number of their hot rows, and its leases.
+// number of their hot rows and whether they sleep, and its leases.
 type Connector = session.LiveStats
 
-// Table is one configured table of a connector.
+// Table is one configured table of a connector. Its Sleep tells whether it sleeps, since
+// when and what woke it, and how many queries were observed, folded first and exact.
 type Table = session.LiveTable
 
 // Report is what the page shows.

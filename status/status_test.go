@@ -97,7 +97,7 @@ func TestReport(t *testing.T) {
 		t.Errorf("increments: %+v", s)
 	}
 	found := tables(r, table)
-	if len(found) != 1 || found[0].Slots != 4 || found[0].Mode != "on" || !slices.Equal(found[0].Counters, []string{"views"}) {
+	if len(found) != 1 || !found[0].Sleep.Awake || found[0].Slots != 4 || found[0].Mode != "on" || !slices.Equal(found[0].Counters, []string{"views"}) {
 		t.Errorf("tables: %+v", found)
 	}
 	if err := db.Close(); err != nil {

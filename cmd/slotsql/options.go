@@ -42,6 +42,7 @@ type options struct {
 	driver, dsn, schema, config string
 	dsnFile                     string
 	redis                       string // bench
+	page                        string // of a process
 	json                        bool
 	logFormat                   string // rollup: text or json
 	stderr                      io.Writer

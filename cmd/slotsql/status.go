@@ -18,7 +18,8 @@ func statusCommand(o *options) *cobra.Command {
 		Short: "Show slots, lag and waiting sessions of each table",
 		Long: `For each configured table, show how many rows have slots, the age of the oldest
 increment in a slot, and how many sessions wait for locks, as the database reports it.
-It changes nothing and takes no locks.`,
+With --page, also show what a process knows: since when a table is awake or asleep, what
+woke it, and how its reads ran. It changes nothing and takes no locks.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			i, err := o.inspector(cmd)
@@ -26,7 +27,7 @@ It changes nothing and takes no locks.`,
 				return err
 			}
 			defer i.Close()
-			seen, err := i.Look(cmd.Context())
+			seen, err := o.look(cmd.Context(), i)
 			if err != nil {
 				return err
 			}
@@ -39,6 +40,7 @@ It changes nothing and takes no locks.`,
 	}
 	o.database(cmd, false)
 	o.output(cmd)
+	o.pageFlag(cmd)
 	return cmd
 }
 
@@ -55,27 +57,18 @@ func (o *options) inspector(cmd *cobra.Command) (*slotsql.Inspector, error) {
 }
 
 // printStatus prints one look at the database, at most 80 columns wide where names are short.
-func printStatus(w io.Writer, seen *slotsql.Inspection) {
-	t := table.NewWriter()
-	t.SetStyle(table.StyleDefault)
-	t.Style().Options = table.OptionsNoBordersAndSeparators
-	t.Style().Format.Header = text.FormatDefault
-	t.AppendHeader(table.Row{"table", "rows with slots", "slots", "idle", "lag", "waiting", "longest wait"})
+func printStatus(w io.Writer, seen look) {
+	t := newTable(table.Row{"table", "state", "rows with slots", "slots", "idle", "lag", "waiting", "longest wait"}, 3)
 	for _, ti := range seen.Tables {
 		if ti.SlotTable == "" {
-			t.AppendRow(table.Row{ti.Table, "no slots", "", "", "", ti.Waits, waitText(ti.Longest)})
+			t.AppendRow(table.Row{ti.Table, "no slots", "", "", "", "", ti.Waits, waitText(ti.Longest)})
 			continue
 		}
 		t.AppendRow(table.Row{
-			ti.Table, atLeast(ti.Rows, ti.More), atLeast(ti.Slots, ti.More), atLeast(ti.Idle, ti.More),
+			ti.Table, stateText(ti.Awake), atLeast(ti.Rows, ti.More), atLeast(ti.Slots, ti.More), atLeast(ti.Idle, ti.More),
 			lagText(ti.Lag), ti.Waits + ti.SlotWaits, waitText(ti.Longest),
 		})
 	}
-	var right []table.ColumnConfig
-	for n := 2; n <= 7; n++ {
-		right = append(right, table.ColumnConfig{Number: n, Align: text.AlignRight, AlignHeader: text.AlignRight})
-	}
-	t.SetColumnConfigs(right)
 	fmt.Fprintln(w, t.Render())
 	for _, name := range seen.Missing {
 		fmt.Fprintf(w, "table %q does not exist in the database: create it, or correct the name in the configuration\n", name)
@@ -90,6 +83,31 @@ func printStatus(w io.Writer, seen *slotsql.Inspection) {
 	for _, l := range seen.Lacks {
 		fmt.Fprintf(w, "not seen: %s; to see it: %s\n", l.What, l.Grant)
 	}
+	if len(seen.Process) > 0 {
+		printProcess(w, seen)
+	}
+}
+
+// newTable returns a table without lines. Columns from the given one on are numbers.
+func newTable(header table.Row, numbers int) table.Writer {
+	t := table.NewWriter()
+	t.SetStyle(table.StyleDefault)
+	t.Style().Options = table.OptionsNoBordersAndSeparators
+	t.Style().Format.Header = text.FormatDefault
+	t.AppendHeader(header)
+	var right []table.ColumnConfig
+	for n := numbers; n <= len(header); n++ {
+		right = append(right, table.ColumnConfig{Number: n, Align: text.AlignRight, AlignHeader: text.AlignRight})
+	}
+	t.SetColumnConfigs(right)
+	return t
+}
+
+func stateText(awake bool) string {
+	if awake {
+		return "awake"
+	}
+	return "asleep"
 }
 
 func atLeast(n int, more bool) string {

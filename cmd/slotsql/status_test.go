@@ -2,10 +2,15 @@ package main
 
 import (
 	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/slotsql/slotsql"
+	"github.com/slotsql/slotsql/status"
 )
 
 func TestStatus(t *testing.T) {
@@ -20,13 +25,52 @@ func TestStatus(t *testing.T) {
 	}
 	out, errs, code = command(t, "", append([]string{"status"}, flags...)...)
 	lines := strings.Split(out, "\n")
-	if code != 0 || len(lines) < 2 || !strings.HasPrefix(strings.TrimSpace(lines[1]), "posts ") {
+	if code != 0 || len(lines) < 2 || !strings.HasPrefix(strings.TrimSpace(lines[1]), "posts  awake ") {
 		t.Errorf("%d: %s%s", code, out, errs)
 	}
 	for _, line := range lines {
 		if len(line) > 80 {
 			t.Errorf("a line of %d characters: %s", len(line), line)
 		}
+	}
+}
+
+// With the page of a process, what it knows of its tables is shown as well.
+func TestStatusOfProcess(t *testing.T) {
+	t.Parallel()
+	dsn, _, _ := counted(t)
+	config := write(t, "slotsql.yaml", "version: 1\ndefaults: {slots: 64}\ntables: {posts: {counters: {views: {}}}}\nrollup: {interval: 1h}\n")
+	cfg, err := slotsql.Load(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := slotsql.Open("sqlite3-slotsql", dsn, slotsql.WithConfig(cfg))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	var most int
+	if err := db.QueryRowContext(t.Context(), "SELECT MAX(views) FROM posts").Scan(&most); err != nil || most != 10 {
+		t.Fatal(most, err)
+	}
+	process := httptest.NewServer(status.Handler())
+	defer process.Close()
+	flags := []string{"--driver", "sqlite", "--dsn", dsn, "--config", config, "--page"}
+	out, errs, code := command(t, "", append(append([]string{"top", "--looks", "1"}, flags...), process.URL)...)
+	if code != 0 || !regexp.MustCompile(`\n in the process +state +since +woken by .*\n posts +awake +\d+s ago +another process +\d+ +\d+ +\d+ *\n`).MatchString(out) {
+		t.Errorf("%d: %s%s", code, out, errs)
+	}
+	out, errs, code = command(t, "", append(append([]string{"status", "--json"}, flags...), process.URL)...)
+	var seen look
+	known := func(s slotsql.SleepStats) bool {
+		return s.Table == "posts" && s.Awake && s.WokenBy == "another process"
+	}
+	if err := json.Unmarshal([]byte(out), &seen); err != nil || code != 0 || !seen.Tables[0].Awake || !slices.ContainsFunc(seen.Process, known) {
+		t.Errorf("%d, %v: %s%s", code, err, out, errs)
+	}
+	process.Config.Handler = http.NotFoundHandler()
+	if _, errs, code := command(t, "", append(append([]string{"status"}, flags...), process.URL)...); code != exitError || !strings.Contains(errs, "404") {
+		t.Errorf("%d: %s", code, errs)
 	}
 }
 

@@ -47,12 +47,13 @@ Ctrl-C. If the output is not a terminal, reports follow one another.`,
 	o.database(cmd, false)
 	cmd.Flags().DurationVar(&every, "every", 2*time.Second, "`time` between two looks")
 	cmd.Flags().IntVar(&looks, "looks", 0, "`number` of looks after which to end (default: until Ctrl-C)")
+	o.pageFlag(cmd)
 	return cmd
 }
 
 func (o *options) top(cmd *cobra.Command, i *slotsql.Inspector, every time.Duration, looks int) error {
 	ctx, w := cmd.Context(), cmd.OutOrStdout()
-	seen, err := i.Look(ctx) // an error of the first look is an error of the command
+	seen, err := o.look(ctx, i) // an error of the first look is an error of the command
 	if err != nil {
 		return err
 	}
@@ -81,7 +82,7 @@ func (o *options) top(cmd *cobra.Command, i *slotsql.Inspector, every time.Durat
 			return nil
 		case <-tick.C:
 		}
-		if seen, err = i.Look(ctx); ctx.Err() != nil {
+		if seen, err = o.look(ctx, i); ctx.Err() != nil {
 			return nil
 		}
 	}

@@ -43,6 +43,40 @@ func Count(t *testing.T) (c *slotsql.Connector, table string) {
 	return c, table
 }
 
+// Wake finds a new table awake, whose connector is open until the test ends.
+func Wake(t *testing.T) (table string) {
+	t.Helper()
+	table = fmt.Sprintf("awake%d", tables.Add(1))
+	file := filepath.Join(t.TempDir(), "test.db")
+	cfg, err := slotsql.Parse([]byte("version: 1\nauto_migrate: true\ntables: {"+table+": {counters: {views: {}}, slots: 4}}\nrollup: {interval: 1h}\n"), "slotsql.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, err := sql.Open("sqlite", file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer plain.Close()
+	db, err := slotsql.Open(sqlite.DriverName, file, slotsql.WithConfig(cfg))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	var most int
+	if _, err = plain.ExecContext(t.Context(), "CREATE TABLE "+table+" (id INTEGER PRIMARY KEY, views INTEGER NOT NULL); INSERT INTO "+table+" VALUES (1, 5)"); err == nil {
+		if err = db.PingContext(t.Context()); err == nil {
+			_, err = plain.ExecContext(t.Context(), "INSERT INTO "+table+"_slots VALUES (1, 0, 2)")
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.QueryRowContext(t.Context(), "SELECT MAX(views) FROM "+table).Scan(&most); err != nil || most != 7 {
+		t.Fatal(most, err)
+	}
+	return table
+}
+
 // EveryNumber fails the test unless there are as many metrics as S has numbers.
 func EveryNumber[S any](t *testing.T, metrics int) {
 	t.Helper()

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/slotsql/slotsql/integration/twin"
 	"github.com/slotsql/slotsql/internal/session"
@@ -190,7 +191,15 @@ func TestObservedCounted(t *testing.T) {
 				t.Errorf("observed, exact: %s, want %s", got, want)
 			}
 		}
+		sleep := func(want string) {
+			t.Helper()
+			s := sleepOf(t, dialect, table)
+			if got := fmt.Sprintf("awake: %t, %s", s.Awake, s.WokenBy); got != want || s.Since.IsZero() != (s.WokenBy == "") {
+				t.Errorf("%s since %v, want %s", got, s.Since, want)
+			}
+		}
 		run("18 0")
+		sleep("awake: false, ")
 		twin.ExecAll(t, p.Plain, "UPDATE "+table+" SET views = 11 WHERE id = 1")
 		plain, err := twin.OpenPlain(twin.Plain[dialect], p.WrappedDSN, "")
 		if err != nil {
@@ -199,6 +208,54 @@ func TestObservedCounted(t *testing.T) {
 		defer plain.Close()
 		twin.ExecAll(t, plain, "INSERT INTO "+table+"_slots (id, slot, views) VALUES (1, 0, 1)")
 		run("0 18")
+		sleep("awake: true, another process")
+		twin.ExecAll(t, plain, "UPDATE "+table+" SET views = 11 WHERE id = 1", "DELETE FROM "+table+"_slots")
+		run("18 0")
+		sleep("awake: false, another process")
+	})
+}
+
+// sleepOf returns what the process tells of a table.
+func sleepOf(t *testing.T, dialect, table string) session.SleepStats {
+	t.Helper()
+	all := session.Sleeps()
+	i := slices.IndexFunc(all, func(s session.SleepStats) bool { return s.Dialect == dialect && s.Table == table })
+	if i < 0 {
+		t.Fatalf("%s is not in %+v", table, all)
+	}
+	return all[i]
+}
+
+// A roll-up that leaves no slots tells that the table sleeps, though nothing reads it.
+func TestRollUpTellsAsleep(t *testing.T) {
+	twin.Each(t, func(t *testing.T, dialect string) {
+		table := "scrolls_" + dialect // no other test has it
+		p := twin.New(t, twin.Options{
+			Dialect: dialect,
+			Schema:  []string{"CREATE TABLE " + table + " (id INT PRIMARY KEY, views INT NOT NULL)", "INSERT INTO " + table + " VALUES (1, 10)"},
+			Config: "version: 1\nauto_migrate: true\ndefaults: {slots: 4, placement: adaptive}\nrollup: {interval: 2s, idle: 2s}\n" +
+				"tables: {" + table + ": {counters: {views: {}}}}\n",
+		})
+		plain, err := twin.OpenPlain(twin.Plain[dialect], p.WrappedDSN, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer plain.Close()
+		if err := p.Wrapped.PingContext(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for slot := 0; sleepOf(t, dialect, table).WokenBy == ""; slot++ { // each is perhaps rolled up before the query
+			twin.ExecAll(t, plain, fmt.Sprintf("INSERT INTO %s_slots (id, slot, views) VALUES (1, %d, 1)", table, slot))
+			var most int
+			if err := p.Wrapped.QueryRowContext(t.Context(), "SELECT MAX(views) FROM "+table).Scan(&most); err != nil || most != 11+slot {
+				t.Fatal(most, err)
+			}
+		}
+		for end := time.Now().Add(time.Minute); sleepOf(t, dialect, table).Awake; time.Sleep(20 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatal("the table is not known to sleep")
+			}
+		}
 	})
 }
 
@@ -256,7 +313,11 @@ func TestFoldsFirst(t *testing.T) {
 		}
 		twin.ExecAll(t, p.Plain, "UPDATE sheets SET views = views + 5 WHERE id = 2")
 		twin.ExecAll(t, plain, "INSERT INTO sheets_slots (id, slot, views) VALUES (2, 0, 5)")
+		before := sleepOf(t, dialect, "sheets")
 		p.Same(t, twin.Statement{SQL: sums})
+		if s := sleepOf(t, dialect, "sheets"); s.FoldedFirst != before.FoldedFirst+1 || s.Observed != before.Observed || s.Exact != before.Exact {
+			t.Errorf("counted %+v, before %+v", s, before)
+		}
 		if n := left(); n > 0 {
 			t.Fatalf("%d slot rows are left", n)
 		}

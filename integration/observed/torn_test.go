@@ -14,10 +14,11 @@ import (
 
 	"github.com/slotsql/slotsql/integration/twin"
 	"github.com/slotsql/slotsql/internal/session"
+	"github.com/slotsql/slotsql/internal/slots"
 )
 
 // Every read of the package asks for slots, whatever the one before has found.
-func init() { session.AskAgain = 0 }
+func init() { slots.AskAgain = 0 }
 
 // rowsOf and each are how many rows the table has, and the total of each.
 const rowsOf, each = 6, 100

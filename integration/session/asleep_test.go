@@ -3,9 +3,12 @@ package session
 import (
 	"database/sql"
 	"errors"
+	"slices"
+	"strconv"
 	"testing"
 	"time"
 
+	"github.com/slotsql/slotsql"
 	"github.com/slotsql/slotsql/integration/twin"
 )
 
@@ -22,8 +25,22 @@ func untilAsleep(t *testing.T, p *twin.Pair, slots string) {
 // A table sleeps again when its hot rows have cooled, though no roll-up is configured.
 func TestFallsAsleep(t *testing.T) {
 	twin.Servers(t, func(t *testing.T, dialect string) {
-		p := adaptive(t, dialect)
-		const count = "UPDATE posts SET views = views + 1 WHERE id = 1"
+		table := "naps_" + dialect // no other test has it
+		p := twin.New(t, twin.Options{
+			Dialect: dialect,
+			Schema:  []string{"CREATE TABLE " + table + " (id INT PRIMARY KEY, views INT NOT NULL)", "INSERT INTO " + table + " VALUES (1, 0)"},
+			Config:  "version: 1\nauto_migrate: true\ndefaults: {slots: 16, placement: adaptive}\ntables: {" + table + ": {counters: {views: {}}}}\n",
+		})
+		state := func() (s slotsql.SleepStats) {
+			t.Helper()
+			all := slotsql.Sleeps()
+			i := slices.IndexFunc(all, func(s slotsql.SleepStats) bool { return s.Table == table })
+			if i < 0 {
+				t.Fatalf("%s is not in %+v", table, all)
+			}
+			return all[i]
+		}
+		count := "UPDATE " + table + " SET views = views + 1 WHERE id = 1"
 		run := func(tx *sql.Tx) error {
 			_, err := tx.ExecContext(t.Context(), count)
 			return err
@@ -36,6 +53,9 @@ func TestFallsAsleep(t *testing.T) {
 			return tx
 		}
 		holder, waiter := begin(), begin()
+		if s := state(); s.Awake || s.WokenBy != "" || !s.Since.IsZero() {
+			t.Errorf("before: %+v", s)
+		}
 		if err := run(holder); err != nil {
 			t.Fatal(err)
 		}
@@ -45,18 +65,31 @@ func TestFallsAsleep(t *testing.T) {
 		if err := errors.Join(holder.Commit(), <-counted); err != nil {
 			t.Fatal(err)
 		}
-		if got := value(t, p.Wrapped, "SELECT COUNT(*) FROM posts WHERE id = 1 AND views = 1"); got != "1" {
+		if got := value(t, p.Wrapped, "SELECT COUNT(*) FROM "+table+" WHERE id = 1 AND views = 1"); got != "1" {
 			t.Error("the waiter has counted on the base row")
+		}
+		woken := state()
+		if !woken.Awake || woken.WokenBy != "an increment here" || woken.Since.IsZero() {
+			t.Errorf("awake: %+v", woken)
 		}
 		if err := waiter.Commit(); err != nil {
 			t.Fatal(err)
 		}
-		for end := time.Now().Add(2 * time.Minute); value(t, p.Under, "SELECT views FROM posts WHERE id = 1") != "2"; time.Sleep(20 * time.Millisecond) {
+		for end := time.Now().Add(2 * time.Minute); value(t, p.Under, "SELECT views FROM "+table+" WHERE id = 1") != "2"; time.Sleep(20 * time.Millisecond) {
 			if time.Now().After(end) {
 				t.Fatal("the row is not folded")
 			}
 		}
-		untilAsleep(t, p, "posts_slots")
+		untilAsleep(t, p, table+"_slots")
+		for end := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) { // the folder tells it when it has looked
+			s := state()
+			if !s.Awake && s.WokenBy == "an increment here" && s.Since.After(woken.Since) {
+				break
+			}
+			if time.Now().After(end) {
+				t.Fatalf("asleep: %+v", s)
+			}
+		}
 	})
 }
 
@@ -86,6 +119,26 @@ func TestFallsAsleepForAnother(t *testing.T) {
 		untilAsleep(t, p, "seen_posts_slots")
 		if got := value(t, p.Under, "SELECT "+spaced(dialect, "views", "seen", "top")+" FROM seen_posts WHERE id = 1"); got != "2 b 1" {
 			t.Errorf("the base row has %s", got)
+		}
+	})
+}
+
+// Slots that a process finds when it reads are folded: the process that has made them may have died. At most one round is owed to the
+// look after the first connection.
+func TestFallsAsleepForReader(t *testing.T) {
+	each(t, func(t *testing.T, dialect string) {
+		p := adaptive(t, dialect)
+		if err := p.Wrapped.PingContext(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for round := 1; round <= 3; round++ {
+			if _, err := p.Under.ExecContext(t.Context(), "INSERT INTO posts_slots (id, slot, views, likes) VALUES (1, 0, 1, 0)"); err != nil {
+				t.Fatal(err)
+			}
+			if got := value(t, p.Wrapped, "SELECT MAX(views) FROM posts"); got != strconv.Itoa(round) {
+				t.Fatalf("%s views in round %d", got, round)
+			}
+			untilAsleep(t, p, "posts_slots")
 		}
 	})
 }

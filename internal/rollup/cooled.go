@@ -24,7 +24,6 @@ const (
 type Cooled struct {
 	Sleep *slots.Sleep
 	Hot   func(time.Time) map[string]int // the number of hot rows of each table
-	Slept func(*rewrite.Table)           // is told of a table that has no slots
 }
 
 // FoldCooled folds what is in slots of rows that are no longer hot, and deletes the slots, until the tables with placement adaptive
@@ -94,17 +93,17 @@ func (w *Worker) foldCooled(ctx context.Context, of Cooled, look int, asked bool
 	}
 	hot := of.Hot(time.Now())
 	for _, t := range sc.Counters() {
-		name := t.Counter.Slotted()
 		if !slots.Sleeps(t.Counter) {
 			continue
 		}
-		stirred, busy := of.Sleep.Look(name), hot[name] > 0
+		sleeper := of.Sleep.Of(t.Counter)
+		stirred, busy := sleeper.Look(), hot[t.Counter.Slotted()] > 0
 		switch {
 		case asked:
 		case busy && look%hotLooks > 0:
 			left = cooledHot
 			continue
-		case look > 0 && !stirred && !busy && !of.Sleep.State(name).Awake:
+		case look > 0 && !stirred && !busy && !sleeper.Awake():
 			continue
 		}
 		awake, err := w.settle(ctx, t, busy && !asked)
@@ -112,13 +111,12 @@ func (w *Worker) foldCooled(ctx context.Context, of Cooled, look int, asked bool
 		case err != nil:
 			return left, err
 		case !awake:
-			of.Sleep.Slept(name)
-			of.Slept(t)
+			sleeper.Slept()
 		case busy || stirred:
 			left = cooledHot
 		default:
-			of.Sleep.Woke(name, slots.WokenByOther)
-			of.Sleep.Look(name)
+			sleeper.Woke(slots.WokenByOther)
+			sleeper.Look()
 			left = max(left, cooledRows)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/internal/catalog"
+	"github.com/slotsql/slotsql/internal/slots"
 	"github.com/slotsql/slotsql/rewrite"
 )
 
@@ -22,6 +23,8 @@ type Worker struct {
 	dialect dialect.RollUpper
 	Options Options
 	holder  string
+
+	Sleep *slots.Sleep // is told of tables that have no slots left; nil for none
 
 	Free  bool // works without a lease, for as long as it lives: two at a time are exact, and this one is to be quick
 	Conn  *catalog.View
@@ -205,6 +208,12 @@ func (w *Worker) over(ctx context.Context, these func(*rewrite.Table) bool, swee
 		err := w.table(ctx, t, sweep, &tr)
 		tally.pass(tr, begun, err == nil)
 		report.Tables = append(report.Tables, tr)
+		if err == nil && w.Sleep != nil && slots.Sleeps(t.Counter) && w.Sleep.Of(t.Counter).Awake() {
+			var awake bool
+			if awake, err = w.hasSlots(ctx, t); err == nil && !awake {
+				w.Sleep.Of(t.Counter).Slept()
+			}
+		}
 		if err != nil {
 			if w.Conn.Engine.SchemaChanged(err) {
 				w.catalog.Expire()

@@ -56,6 +56,7 @@ func (r *Run) queryHeld(ctx context.Context) (driver.Rows, error) {
 		return nil, ctx.Err()
 	}
 	r.Plan.proofs.note(true)
+	r.Plan.tally.readObserved()
 	r.noteRead()
 	for _, k := range keys {
 		ch := r.conn.changes[k]

@@ -10,6 +10,7 @@ import (
 	"weak"
 
 	"github.com/slotsql/slotsql/internal/config"
+	"github.com/slotsql/slotsql/internal/slots"
 	"github.com/slotsql/slotsql/rewrite"
 )
 
@@ -34,6 +35,24 @@ type LiveTable struct {
 	Counters  []string        `json:"counters"`
 	Hot       int             `json:"hot"`     // rows that are hot
 	Crowded   bool            `json:"crowded"` // the table is hot as a whole
+	Sleep     SleepStats      `json:"sleep"`
+}
+
+// SleepStats is whether the tables of one name sleep, as far as this process knows, and how it has read them.
+type SleepStats struct {
+	Dialect string `json:"dialect"`
+	Table   string `json:"table"` // its own name, without its schema
+	// Awake reports whether the table has slots. With a layout or placement whose increments always go to slots it is always true.
+	Awake bool `json:"awake"`
+	// Since is when that was found last to have changed; zero if the process has not seen a change.
+	Since time.Time `json:"since,omitzero"`
+	// WokenBy is what woke the table the last time: "an increment here", in this process, or "another process", whose slots were
+	// found, or those of this one before it was restarted. It is "" if the process has not seen a change.
+	WokenBy string `json:"woken_by,omitempty"`
+	// Observed, FoldedFirst and Exact are the sums of those of StatementStats.
+	Observed    uint64 `json:"observed"`
+	FoldedFirst uint64 `json:"folded_first"`
+	Exact       uint64 `json:"exact"`
 }
 
 // live are the connectors that have connected and are not closed. The references are weak, so a
@@ -70,9 +89,27 @@ func Live() []LiveStats {
 	return out
 }
 
+// Sleeps returns whether the tables of the connectors that Live returns sleep, ordered by dialect and table. Of several
+// connectors with a table of the same name, one whose table is awake decides.
+func Sleeps() []SleepStats {
+	var out []SleepStats
+	for _, c := range Live() {
+		for _, t := range c.Tables {
+			out = append(out, t.Sleep)
+		}
+	}
+	byTable := func(a, b SleepStats) int {
+		return cmp.Or(cmp.Compare(a.Dialect, b.Dialect), cmp.Compare(a.Table, b.Table))
+	}
+	slices.SortStableFunc(out, func(a, b SleepStats) int {
+		return cmp.Or(byTable(a, b), slots.TableSleep{Awake: b.Awake, Since: b.Since}.Compare(slots.TableSleep{Awake: a.Awake, Since: a.Since}))
+	})
+	return slices.CompactFunc(out, func(a, b SleepStats) bool { return byTable(a, b) == 0 })
+}
+
 func (s *Shared) live(now time.Time) LiveStats {
 	l := LiveStats{Dialect: s.Dialect.Name(), RollUp: s.Folding.Rolling.Load(), Parts: s.placement.Parts(), Tables: []LiveTable{}}
-	hot, stored := s.heat.HotRows(now), s.Stored()
+	hot, stored, stats := s.heat.HotRows(now), s.Stored(), Stats()
 	for _, t := range s.Configured() {
 		lt := LiveTable{
 			Table: t.Name, Mode: t.Mode, Layout: t.Layout, Slots: t.Slots, Placement: string(t.Placement), OnDrain: t.OnDrain, Counters: []string{},
@@ -80,10 +117,21 @@ func (s *Shared) live(now time.Time) LiveStats {
 		for _, c := range t.Counters {
 			lt.Counters = append(lt.Counters, c.Column)
 		}
+		same := func(name string) bool { return s.Dialect.SameTable(rewrite.Ident{Name: t.Table, Quoted: true}, name) }
+		state := slots.TableSleep{Awake: t.Slots > 0 && t.Mode != config.ModeShadow && slots.AlwaysAwake(t.Placement, t.Layout)}
 		for _, st := range stored {
-			if s.Dialect.SameTable(rewrite.Ident{Name: t.Table, Quoted: true}, st.Table) {
+			if same(st.Table) {
 				lt.Hot += hot[st.Slotted]
 				lt.Crowded = lt.Crowded || s.heat.Crowded(st.Slotted)
+				state = slices.MaxFunc([]slots.TableSleep{state, s.Folding.Sleep.State(st.Slotted)}, slots.TableSleep.Compare)
+			}
+		}
+		lt.Sleep = SleepStats{Dialect: l.Dialect, Table: t.Table, Awake: state.Awake, Since: state.Since, WokenBy: string(state.Cause)}
+		for _, st := range stats {
+			if st.Dialect == l.Dialect && slices.ContainsFunc(st.Tables, same) {
+				lt.Sleep.Observed += st.Observed
+				lt.Sleep.FoldedFirst += st.FoldedFirst
+				lt.Sleep.Exact += st.Exact
 			}
 		}
 		l.Tables = append(l.Tables, lt)

@@ -45,6 +45,7 @@ func (r *Run) queryReads(ctx context.Context) (driver.Rows, error) {
 	sets := &typedSets{parts: parts}
 	for _, part := range parts {
 		part.Plan.tally.ran()
+		part.Plan.tally.readExact()
 		var types []ColumnType
 		if part.Plan.Read.Types != nil {
 			var err error

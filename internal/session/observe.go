@@ -8,9 +8,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
-	"time"
 
 	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/internal/slots"
@@ -47,7 +44,6 @@ func (r *Run) observe(ctx context.Context) (driver.Rows, error) {
 	default:
 		r.noteObserved(true)
 	}
-	r.Plan.tally.readObserved()
 	return out, nil
 }
 
@@ -59,10 +55,8 @@ func (r *Run) foldFirst(ctx context.Context) (driver.Rows, error) {
 		return nil, nil
 	}
 	folded := false
-	for i, known := range r.tablesAsked() {
-		if t := r.Plan.Read.Observed.Tables[i].Counter; slots.Sleeps(t) && known.until.Load() != 0 {
-			folded = r.conn.Shared.Folding.Sleep.Fold(ctx, t.Slotted()) || folded
-		}
+	for _, t := range r.tablesAsked() {
+		folded = t.Fold(ctx) || folded
 	}
 	if !folded {
 		return nil, ctx.Err()
@@ -86,6 +80,7 @@ func (r *Run) observeDrained(ctx context.Context) (driver.Rows, error) {
 	if rows != nil {
 		r.noteRead()
 		c.Tx.Read()
+		r.Plan.tally.readObserved()
 	} else {
 		r.Plan.tally.readExact()
 	}
@@ -145,13 +140,13 @@ func (r *Run) observes() bool {
 	case r.Plan.Read.Observed.Row != nil:
 		return r.Plan.proofs.due()
 	}
-	return !slices.ContainsFunc(r.tablesAsked(), func(a *awake) bool { return !a.asks() })
+	return !slices.ContainsFunc(r.tablesAsked(), func(t *slots.Sleeper) bool { return !t.Asks() })
 }
 
 // expectsNone reports whether executions are likely to run in that form. It is asked when a statement is prepared.
 func (r *Run) expectsNone() bool {
 	return r.mayObserve() && (r.Plan.Read.Observed.Row != nil ||
-		!slices.ContainsFunc(r.tablesAsked(), func(a *awake) bool { return a.always || a.until.Load() != 0 }))
+		!slices.ContainsFunc(r.tablesAsked(), (*slots.Sleeper).Awake))
 }
 
 // byColumn reports whether an option has a value for each column of the result.
@@ -178,9 +173,9 @@ func (r *Run) noteObserved(none bool) {
 	}
 	for _, t := range r.tablesAsked() {
 		if none {
-			t.slept()
+			t.Slept()
 		} else {
-			t.woke()
+			t.Woke(slots.WokenByOther)
 		}
 	}
 }
@@ -228,87 +223,17 @@ func (o *observedRows) ColumnTypeScanType(i int) reflect.Type {
 	return o.RowsBase.ColumnTypeScanType(i)
 }
 
-// awake is what the process knows of whether a table has slots.
-type awake struct {
-	always bool // its increments go to slots, or are not seen
-	// until is when to ask again, in nanoseconds since started: 0 for a table that has none.
-	until atomic.Int64
-}
-
-// awakeTables are those of a connector's tables, by slot table.
-type awakeTables struct{ sync.Map }
-
-var started = time.Now()
-
-// AskAgain is how long a table that has slots is taken to have some. It is a variable for tests, which set it before anything runs.
-var AskAgain = time.Second
-
-// asks reports whether a query is to ask for slots: the table has none as far as the process knows, or it is time to
-// look. One that is to look does so for all.
-func (a *awake) asks() bool {
-	if a.always {
-		return false
-	}
-	until := a.until.Load()
-	if until == 0 {
-		return true
-	}
-	now := int64(time.Since(started))
-	return now >= until && a.until.CompareAndSwap(until, now+int64(AskAgain))
-}
-
-// woke notes that the table has slots.
-func (a *awake) woke() { a.until.Store(int64(time.Since(started) + AskAgain)) }
-
-// slept notes that it has none.
-func (a *awake) slept() {
-	if a.until.Load() != 0 {
-		a.until.Store(0)
-	}
-}
-
-// of returns what is known of a table.
-func (m *awakeTables) of(t *rewrite.Table) *awake {
-	key := t.Counter.SlotTable.Schema + "." + t.Counter.Slotted()
-	if a, ok := m.Load(key); ok {
-		return a.(*awake)
-	}
-	o := t.Counter.Options
-	a, _ := m.LoadOrStore(key, &awake{
-		always: o.Placement != rewrite.PlacementAdaptive || t.Counter.Layout == rewrite.LayoutShared || t.Counter.Layout == rewrite.LayoutJournal,
-	})
-	return a.(*awake)
-}
-
-// tablesAsked returns what is known of the tables whose slots an observed query asks for, or that an increment adds to.
-func (r *Run) tablesAsked() []*awake {
-	if known := r.Plan.awake.Load(); known != nil {
+// tablesAsked returns what is known of the tables whose slots an observed query asks for.
+func (r *Run) tablesAsked() []*slots.Sleeper {
+	if known := r.Plan.asked.Load(); known != nil {
 		return *known
 	}
-	var tables []*rewrite.Table
-	switch {
-	case r.Plan.Read.Observed != nil:
-		tables = r.Plan.Read.Observed.Tables
-	case r.Plan.Increment != nil:
-		tables = []*rewrite.Table{r.Plan.Increment.Table}
+	out := make([]*slots.Sleeper, len(r.Plan.Read.Observed.Tables))
+	for i, t := range r.Plan.Read.Observed.Tables {
+		out[i] = r.conn.Shared.Folding.Sleep.Of(t.Counter)
 	}
-	out := make([]*awake, len(tables))
-	for i, t := range tables {
-		out[i] = r.conn.Shared.habits.awake.of(t)
-	}
-	r.Plan.awake.Store(&out)
+	r.Plan.asked.Store(&out)
 	return out
-}
-
-// FoldedAll notes that the process has found a table without slots, or has folded the last of them.
-func (s *Shared) FoldedAll(t *rewrite.Table) { s.habits.awake.of(t).slept() }
-
-// ranSlotted notes an increment in a slot.
-func (r *Run) ranSlotted() {
-	r.Plan.tally.ranSlotted()
-	for _, t := range r.tablesAsked() {
-		t.woke()
-	}
 }
 
 // queryObserved implements sender.

@@ -29,8 +29,8 @@ type plan struct {
 type learned struct {
 	types  atomic.Pointer[shapeTypes] // see Run.queryShape
 	proofs proofs
-	awake  atomic.Pointer[[]*awake] // see Run.tablesAsked
-	asleep proofs                   // of the form for tables without slots
+	asked  atomic.Pointer[[]*slots.Sleeper] // see Run.tablesAsked
+	asleep proofs                           // of the form for tables without slots
 }
 
 // variant returns another plan for the same statement. Its executions are counted with those of p.

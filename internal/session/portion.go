@@ -258,7 +258,7 @@ func (r *Run) tookPortion(
 		s.portions.Pause(at.Row)
 		return nil, cmp.Or(r.putBack(context.WithoutCancel(ctx), p), ctx.Err())
 	}
-	r.ranSlotted()
+	r.Plan.tally.ranSlotted()
 	return &result{res, 1}, nil
 }
 

@@ -16,10 +16,16 @@ func (r *Run) runRead(ctx context.Context) (a answer, err error) {
 	if err := r.drainChanges(ctx); err != nil {
 		return answer{}, err
 	}
-	if a.rows, err = r.observe(ctx); a.rows != nil || err != nil {
+	if a.rows, err = r.observe(ctx); a.rows != nil {
+		r.Plan.tally.readObserved()
+	}
+	if a.rows != nil || err != nil {
 		return a, err
 	}
-	if a.rows, err = r.foldFirst(ctx); a.rows != nil || err != nil {
+	if a.rows, err = r.foldFirst(ctx); a.rows != nil {
+		r.Plan.tally.foldedFirst()
+	}
+	if a.rows != nil || err != nil {
 		return a, err
 	}
 	before := r.Plan

@@ -62,7 +62,6 @@ type sideConns struct {
 // habits are what the application's statements and transactions have been seen to do.
 type habits struct {
 	slots.Habits
-	awake awakeTables
 	level atomic.Int32 // the isolation level of transactions begun without one, once it is known
 }
 
@@ -107,11 +106,7 @@ func (on *Shared) ForModes(modes ...config.Mode) *Shared {
 func (s *Shared) HotRows(now time.Time) map[string]int { return s.heat.HotRows(now) }
 
 // woke notes that a table has slots.
-func (s *Shared) woke(t *rewrite.Table, why slots.Waking) {
-	if slots.Sleeps(t.Counter) {
-		s.Folding.Sleep.Woke(t.Counter.Slotted(), why)
-	}
-}
+func (s *Shared) woke(t *rewrite.Table, why slots.Waking) { s.Folding.Sleep.Of(t.Counter).Woke(why) }
 
 // Close closes the side connections.
 func (s *Shared) Close() {

@@ -30,7 +30,7 @@ func (r *Run) execInSlot(ctx context.Context) (answer, error) {
 	if v.Err != nil {
 		return answer{}, v.Err
 	}
-	r.ranSlotted()
+	r.Plan.tally.ranSlotted()
 	r.noteIncrement()
 	if err := r.holdIncrement(ctx); err != nil {
 		return answer{}, err
@@ -74,7 +74,7 @@ func (r *Run) anotherSlot() int64 {
 func (r *Run) addOnce(ctx context.Context, p slots.Place, lasting bool) (res driver.Result, n int64, err error) {
 	defer func() {
 		if n > 0 {
-			r.conn.Shared.woke(r.Plan.Increment.Table, slots.WokenByHeat)
+			r.conn.Shared.woke(r.Plan.Increment.Table, slots.WokenByIncrement)
 		}
 	}()
 	r.slot = p.Slot

@@ -40,10 +40,11 @@ type StatementStats struct {
 	Heated uint64 `json:"heated"`
 	// Tickets is how many numbers were drawn from leased blocks: see tickets.
 	Tickets uint64 `json:"tickets"`
-	// Observed is how many queries ran as written because there were no slots, and Exact how many in the way that is
-	// exact beside slots.
-	Observed uint64 `json:"observed"`
-	Exact    uint64 `json:"exact"`
+	// Observed is how many queries ran as written because there were no slots, FoldedFirst how many did after their slots had
+	// been folded, and Exact how many ran in the way that is exact beside slots.
+	Observed    uint64 `json:"observed"`
+	FoldedFirst uint64 `json:"folded_first"`
+	Exact       uint64 `json:"exact"`
 
 	// Examples are a few of the statements, without their values: literals and
 	// placeholders are shown as ?.
@@ -61,7 +62,7 @@ func Stats() []StatementStats {
 			Dialect: k.Dialect, Tables: k.Tables, Class: k.Class, Reason: k.Reason, Scope: k.Scope,
 			Statements: c.statements.Load(), Drains: c.drains.Load(), Fallbacks: c.fallbacks.Load(), Coalesced: c.coalesced.Load(),
 			Cold: c.cold.Load(), Grouped: c.grouped.Load(), Slotted: c.slotted.Load(), Heated: c.heated.Load(),
-			Tickets: c.tickets.Load(), Observed: c.observed.Load(), Exact: c.exact.Load(),
+			Tickets: c.tickets.Load(), Observed: c.observed.Load(), FoldedFirst: c.folded.Load(), Exact: c.exact.Load(),
 			Examples: c.examples.shapes(),
 		})
 	})
@@ -72,7 +73,7 @@ var tallies tally.Set[counts]
 
 // counts are those of one kind of statement.
 type counts struct {
-	statements, drains, fallbacks, coalesced, cold, grouped, slotted, heated, tickets, observed, exact atomic.Uint64
+	statements, drains, fallbacks, coalesced, cold, grouped, slotted, heated, tickets, observed, exact, folded atomic.Uint64
 
 	examples examples
 }
@@ -146,6 +147,12 @@ func (c *counts) heatedRow(became bool) {
 func (c *counts) readObserved() {
 	if c != nil {
 		c.observed.Add(1)
+	}
+}
+
+func (c *counts) foldedFirst() {
+	if c != nil {
+		c.folded.Add(1)
 	}
 }
 

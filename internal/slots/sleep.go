@@ -9,71 +9,167 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// Sleeps reports whether a table of the counter sleeps by itself: its slots are those of hot rows.
-func Sleeps(c *rewrite.Counter) bool {
-	return c.Slots > 0 && c.Options.Placement == rewrite.PlacementAdaptive &&
-		c.Layout != rewrite.LayoutShared && c.Layout != rewrite.LayoutJournal
+// AlwaysAwake reports whether every increment of a table with slots goes to one.
+func AlwaysAwake(p rewrite.Placement, l rewrite.Layout) bool {
+	return p != rewrite.PlacementAdaptive || l == rewrite.LayoutShared || l == rewrite.LayoutJournal
 }
 
-// Sleep is what a process knows of tables that sleep, for those whose increments go to slots only of hot rows: a table sleeps
-// while its slot table holds no row. What wakes a table starts a worker, which folds rows that have cooled until the tables sleep again
+// Sleeps reports whether a table of the counter sleeps by itself: its slots are those of hot rows.
+func Sleeps(c *rewrite.Counter) bool {
+	return c.Slots > 0 && !AlwaysAwake(c.Options.Placement, c.Layout)
+}
+
+// Sleep is what a process knows of whether its tables sleep: a table sleeps while its slot table holds no row. What wakes a table whose
+// increments go to slots only of hot rows starts a worker, which folds rows that have cooled until the tables sleep again
 // (rollup.FoldCooled). Nothing but speed depends on it.
 type Sleep struct {
 	Start  func() (works bool) // starts the worker, unless it works already; nil for none
-	tables sync.Map
+	tables sync.Map            // tableKey -> *Sleeper
 
 	asking sync.Mutex
 	asked  chan struct{}   // has a value while the worker is to look at once; nil before it is asked
 	waits  []chan struct{} // are closed when it has looked
 }
 
+type tableKey struct{ schema, slotted string }
+
 // Waking is why a table does not sleep.
 type Waking string
 
-// WokenByHeat: increments of a hot row of this process have gone to slots. WokenByOther: slots were found that another process has
+// WokenByIncrement: an increment of this process has gone to a slot. WokenByOther: slots were found that another process has
 // made, or this one before it was started again.
 const (
-	WokenByHeat  Waking = "a row became hot in this process"
-	WokenByOther Waking = "slots of another process were found"
+	WokenByIncrement Waking = "an increment here"
+	WokenByOther     Waking = "another process"
 )
 
 // TableSleep is the state of a table.
 type TableSleep struct {
 	Awake bool
-	Since time.Time // zero for a table that the process has never seen awake
+	Since time.Time // zero for a table that the process has never seen awake, or whose increments always go to slots
 	Cause Waking    // of the last time that it woke
 }
 
-type sleeper struct {
-	stirred atomic.Bool // it has been woken since the worker last looked at it
-	awake   atomic.Bool
+// Compare orders states of several tables by how much they tell of all of them: the latest of a table that is awake is the greatest.
+func (s TableSleep) Compare(o TableSleep) int {
+	if s.Awake == o.Awake {
+		return s.Since.Compare(o.Since)
+	} else if s.Awake {
+		return 1
+	}
+	return -1
+}
+
+// Sleeper is what a process knows of one table.
+type Sleeper struct {
+	sleep  *Sleep
+	always bool // see AlwaysAwake
+	folds  bool // the worker folds its slots
+
+	stirred atomic.Bool  // it has been woken since the worker last looked at it
+	until   atomic.Int64 // when a query is to ask for slots again, in nanoseconds since started; 0: asleep
 
 	mu     sync.Mutex
 	state  TableSleep
 	folded time.Time // when the worker was last asked to fold at once
+	found  time.Time // when it was last started for slots of another process
 }
 
-func (s *Sleep) of(table string) *sleeper {
-	if t, ok := s.tables.Load(table); ok {
-		return t.(*sleeper)
+var started = time.Now()
+
+// AskAgain is how long a table that has slots is taken to have some. It is a variable for tests, which set it before anything runs.
+var AskAgain = time.Second
+
+// findPause is the least time between two starts of the worker for slots of another process, which has a worker itself while it lives.
+const findPause = 30 * time.Second
+
+// Of returns what is known of a table.
+func (s *Sleep) Of(c *rewrite.Counter) *Sleeper {
+	k := tableKey{c.SlotTable.Schema, c.Slotted()}
+	if t, ok := s.tables.Load(k); ok {
+		return t.(*Sleeper)
 	}
-	t, _ := s.tables.LoadOrStore(table, &sleeper{})
-	return t.(*sleeper)
+	always := AlwaysAwake(c.Options.Placement, c.Layout)
+	t, _ := s.tables.LoadOrStore(k, &Sleeper{sleep: s, always: always, folds: Sleeps(c), state: TableSleep{Awake: always}})
+	return t.(*Sleeper)
 }
 
-// Woke notes that a table has slots, and starts the worker.
-func (s *Sleep) Woke(table string, why Waking) {
-	t := s.of(table)
+// Woke notes that the table has slots, and starts the worker.
+func (t *Sleeper) Woke(why Waking) {
+	if t.always {
+		return
+	}
+	until := int64(time.Since(started) + AskAgain)
+	woken := false
+	if was := t.until.Load(); was == 0 || !t.until.CompareAndSwap(was, until) {
+		woken = t.change(until, TableSleep{true, time.Now(), why})
+	}
+	if !t.folds || why == WokenByOther && !t.due(&t.found, findPause, woken) {
+		return
+	}
 	if !t.stirred.Load() {
 		t.stirred.Store(true)
 	}
-	if !t.awake.Load() {
-		t.set(TableSleep{true, time.Now(), why})
-	}
-	if s.Start != nil {
-		s.Start()
+	if t.sleep.Start != nil {
+		t.sleep.Start()
 	}
 }
+
+// Slept notes that the table has no slots.
+func (t *Sleeper) Slept() {
+	if t.until.Load() != 0 {
+		t.change(0, TableSleep{Cause: t.State().Cause, Since: time.Now()})
+	}
+}
+
+// change sets until, and the state if that is another one now. Nothing else makes until 0, or another value of 0.
+func (t *Sleeper) change(until int64, to TableSleep) (changed bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if changed = (t.until.Swap(until) != 0) != to.Awake; changed {
+		t.state = to
+	}
+	return changed
+}
+
+// due reports whether something is due that was last done at the given time, and notes that it is done now.
+func (t *Sleeper) due(last *time.Time, pause time.Duration, anyway bool) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	now := time.Now()
+	due := anyway || now.Sub(*last) >= pause
+	if due {
+		*last = now
+	}
+	return due
+}
+
+// Asks reports whether a query is to ask for slots: the table has none as far as the process knows, or it is time to
+// look. One that is to look does so for all.
+func (t *Sleeper) Asks() bool {
+	if t.always {
+		return false
+	}
+	until := t.until.Load()
+	if until == 0 {
+		return true
+	}
+	now := int64(time.Since(started))
+	return now >= until && t.until.CompareAndSwap(until, now+int64(AskAgain))
+}
+
+// Awake reports whether the table has slots as far as the process knows.
+func (t *Sleeper) Awake() bool { return t.always || t.until.Load() != 0 }
+
+// State returns the state of the table.
+func (t *Sleeper) State() TableSleep {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.state
+}
+
+// Look begins a look of the worker at the table. It reports whether the table has been woken since the last one.
+func (t *Sleeper) Look() (stirred bool) { return t.stirred.Swap(false) }
 
 // foldPause is the least time between two folds of a table that are asked for.
 const foldPause = time.Second
@@ -81,18 +177,11 @@ const foldPause = time.Second
 // foldPatience is how long Fold waits for one.
 const foldPatience = time.Second
 
-// Fold has the worker fold all slots of a table now, and reports whether it has looked: not where there is no worker, or where it has
-// just done so. It waits for no transaction that counts: the worker skips what is locked.
-func (s *Sleep) Fold(ctx context.Context, table string) bool {
-	t := s.of(table)
-	t.mu.Lock()
-	now := time.Now()
-	due := now.Sub(t.folded) >= foldPause
-	if due {
-		t.folded = now
-	}
-	t.mu.Unlock()
-	if !due || s.Start == nil {
+// Fold has the worker fold all slots of a table that is awake now, and reports whether it has looked: not where there is no worker, or
+// where it has just done so. It waits for no transaction that counts: the worker skips what is locked.
+func (t *Sleeper) Fold(ctx context.Context) bool {
+	s := t.sleep
+	if !t.folds || !t.Awake() || !t.due(&t.folded, foldPause, false) || s.Start == nil {
 		return false
 	}
 	done := make(chan struct{})
@@ -138,37 +227,24 @@ func (s *Sleep) Answer() {
 	s.waits = nil
 }
 
-// Slept notes that the worker has found a table without slots.
-func (s *Sleep) Slept(table string) {
-	if t := s.of(table); t.awake.Load() {
-		t.set(TableSleep{false, time.Now(), t.get().Cause})
-	}
-}
-
-func (t *sleeper) set(state TableSleep) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.state = state
-	t.awake.Store(state.Awake)
-}
-
-func (t *sleeper) get() TableSleep {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.state
-}
-
-// Look begins a look at a table. It reports whether the table has been woken since the last one.
-func (s *Sleep) Look(table string) (stirred bool) { return s.of(table).stirred.Swap(false) }
-
 // Stirred reports whether some table has been woken since the worker last looked at it.
 func (s *Sleep) Stirred() (some bool) {
 	s.tables.Range(func(_, t any) bool {
-		some = t.(*sleeper).stirred.Load()
+		some = t.(*Sleeper).stirred.Load()
 		return !some
 	})
 	return some
 }
 
-// State returns the state of a table.
-func (s *Sleep) State(table string) TableSleep { return s.of(table).get() }
+// State returns the state of the tables with these slots, in all namespaces: they are awake if one is.
+func (s *Sleep) State(slotted string) (state TableSleep) {
+	s.tables.Range(func(k, t any) bool {
+		if k.(tableKey).slotted == slotted {
+			if s := t.(*Sleeper).State(); s.Compare(state) > 0 {
+				state = s
+			}
+		}
+		return true
+	})
+	return state
+}

@@ -35,6 +35,8 @@ type TableInspection struct {
 	Slots int  `json:"slots"`
 	Idle  int  `json:"idle"`
 	More  bool `json:"more,omitempty"`
+	// Awake reports whether there is any slot row. A table without one sleeps: reads of it are plain.
+	Awake bool `json:"awake"`
 	// Lag is the age of the oldest increment that may still be in a slot: the time since
 	// the last pass of a roll-up began that has left nothing behind. Nil when there has
 	// been none, and on engines that do not keep it.
@@ -89,6 +91,7 @@ func (i *Inspector) Look(ctx context.Context) (*Inspection, error) {
 		if err := i.count(ctx, t, &ti); err != nil {
 			return nil, err
 		}
+		ti.Awake = ti.Slots+ti.Idle > 0
 		out.Tables = append(out.Tables, ti)
 	}
 	for _, t := range sc.Unslotted.BySetting {
