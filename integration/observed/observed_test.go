@@ -215,6 +215,41 @@ func TestObservedCounted(t *testing.T) {
 	})
 }
 
+// A query of a row with slots finds its table awake. One of two tables, of which one is known to be awake, does not wake the other.
+func TestFoundAwake(t *testing.T) {
+	twin.Each(t, func(t *testing.T, dialect string) {
+		awake, asleep := "drums_"+dialect, "harps_"+dialect // no other test has them
+		const columns = " (id INT PRIMARY KEY, views INT NOT NULL)"
+		p := twin.New(t, twin.Options{
+			Dialect: dialect,
+			Schema:  []string{"CREATE TABLE " + awake + columns, "CREATE TABLE " + asleep + columns, "INSERT INTO " + awake + " VALUES (1, 1)"},
+			Config: "version: 1\nauto_migrate: true\ndefaults: {slots: 4, placement: adaptive}\nrollup: {interval: 1h}\n" + // nothing is folded
+				"tables: {" + awake + ": {counters: {views: {}}}, " + asleep + ": {counters: {views: {}}}}\n",
+		})
+		if err := p.Wrapped.PingContext(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		plain, err := twin.OpenPlain(twin.Plain[dialect], p.WrappedDSN, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer plain.Close()
+		twin.ExecAll(t, plain, "INSERT INTO "+awake+"_slots (id, slot, views) VALUES (1, 0, 1)")
+		for _, query := range []string{
+			"SELECT views FROM " + awake + " WHERE id = 1",
+			"SELECT MAX(a.views) + COUNT(b.views) FROM " + awake + " a LEFT JOIN " + asleep + " b ON b.id = a.id",
+		} {
+			var most int
+			if err := p.Wrapped.QueryRowContext(t.Context(), query).Scan(&most); err != nil || most != 2 {
+				t.Fatal(most, err)
+			}
+		}
+		if a, b := sleepOf(t, dialect, awake), sleepOf(t, dialect, asleep); !a.Awake || b.Awake || b.WokenBy != "" {
+			t.Errorf("%+v, %+v", a, b)
+		}
+	})
+}
+
 // sleepOf returns what the process tells of a table.
 func sleepOf(t *testing.T, dialect, table string) session.SleepStats {
 	t.Helper()

@@ -168,13 +168,17 @@ func (c *Conn) serializable() bool {
 // noteObserved remembers what a query has observed.
 func (r *Run) noteObserved(none bool) {
 	if r.Plan.Read.Observed.Row != nil {
-		r.Plan.proofs.note(none)
-		return
+		if r.Plan.proofs.note(none); none {
+			return // other rows may have slots
+		}
 	}
-	for _, t := range r.tablesAsked() {
-		if none {
+	tables := r.tablesAsked()
+	known := slices.ContainsFunc(tables, (*slots.Sleeper).Awake)
+	for _, t := range tables {
+		switch {
+		case none:
 			t.Slept()
-		} else {
+		case !known || t.Awake(): // of several it may be any, and probably is the one that was awake before
 			t.Woke(slots.WokenByOther)
 		}
 	}

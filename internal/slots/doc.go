@@ -8,6 +8,7 @@
 //     different slots, by a lease (lease.go).
 //   - Habit learns whether transactions drain the rows that they have counted, and so should lock
 //     the base row first.
+//   - Sleep tells whether a table has slots, since when and why.
 //   - Portions and Tickets are for counters with bounds and for numbers drawn from leased blocks.
 //
 // It has no SQL and no connection. Which slot is used, and whether one is, makes a difference in speed only. Totals do
