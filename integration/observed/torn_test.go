@@ -45,7 +45,8 @@ func pair(t *testing.T, dialect string) (*twin.Pair, *sql.DB) {
 			"CREATE TABLE posts (id INT PRIMARY KEY, views INT NOT NULL)",
 			"INSERT INTO posts VALUES (1, 100), (2, 100), (3, 100), (4, 100), (5, 100), (6, 100)",
 		},
-		Config: "version: 1\nauto_migrate: true\ndefaults: {slots: 4, placement: adaptive}\ntables: {posts: {counters: {views: {}}}}\n",
+		Config: "version: 1\nauto_migrate: true\ndefaults: {slots: 4, placement: adaptive}\ntables: {posts: {counters: {views: {}}}}\n" +
+			"rollup: {interval: 1h}\n", // nothing else may fold what is moved
 	})
 	if err := p.Wrapped.PingContext(t.Context()); err != nil {
 		t.Fatal(err)
