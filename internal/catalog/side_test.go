@@ -91,6 +91,50 @@ func TestLookStuck(t *testing.T) {
 	}
 }
 
+// forgotten is a parent that never answers again once it has idled for as long as a balancer lets it.
+type forgotten struct {
+	stuck
+	used time.Time
+}
+
+func (f *forgotten) ExecContext(ctx context.Context, q string, args []driver.NamedValue) (driver.Result, error) {
+	if time.Since(f.used) >= link.OwnIdle {
+		return f.stuck.ExecContext(ctx, q, args)
+	}
+	f.used = time.Now()
+	return driver.RowsAffected(0), nil
+}
+
+// Nothing waits for a side connection that a balancer has dropped because it idled, nor for its end.
+func TestSideForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, parent := stuckCatalog(t)
+		var opened []*forgotten
+		c.Dial = func(context.Context) (driver.Conn, error) {
+			f := &forgotten{stuck: stuck{letGo: parent.letGo}, used: time.Now()}
+			opened = append(opened, f)
+			return f, nil
+		}
+		for range 3 {
+			start := time.Now()
+			err := c.Beside(t.Context(), time.Second, func(ctx context.Context, v *View) error {
+				return v.Session().Exec(ctx, "SELECT 1")
+			})
+			if took := time.Since(start); err != nil || took != 0 {
+				t.Errorf("error %v after %v", err, took)
+			}
+			time.Sleep(link.OwnIdle)
+		}
+		synctest.Wait()
+		for i, f := range opened {
+			if f.closed.Load() != 1 {
+				t.Errorf("connection %d of %d was closed %d times", i, len(opened), f.closed.Load())
+			}
+		}
+		close(parent.letGo)
+	})
+}
+
 // What does not return on the side connection has it to itself, and the next one has another.
 func TestSideStuck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 )
 
 // side is a connection of slotsql's own, on which the catalog is read beside the application's
-// statements. It is opened when it is needed, and closed after it has not been used for a while.
+// statements. It is opened when it is needed, and closed at the age that link.Age allows.
 type side struct {
 	rest atomic.Int64 // until when none is asked for, by clock
 
@@ -81,6 +81,10 @@ func (d *side) try(ctx context.Context, s *Catalog, f func(*View) error) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
+		if d.conn != nil && d.conn.Age.Over() {
+			go d.conn.Parent.Close() // what is dead may take long to close
+			d.conn = nil
+		}
 		fresh := d.conn == nil
 		if fresh {
 			soon, cancel := context.WithTimeout(ctx, sidePatience)
@@ -90,6 +94,7 @@ func (d *side) try(ctx context.Context, s *Catalog, f func(*View) error) error {
 				return err
 			}
 			d.conn = NewView(s, raw)
+			d.conn.Age.Begin()
 		}
 		on := d.conn
 		_, err := link.WithContext(ctx, &s.Database, func() (none struct{}, err error) {
@@ -115,12 +120,13 @@ func (d *side) try(ctx context.Context, s *Catalog, f func(*View) error) error {
 	}
 }
 
-// keep closes the connection once it has not been used for a while.
+// keep closes the connection once it must not be used again.
 func (d *side) keep() {
 	if d.idle != nil {
 		d.idle.Stop()
 	}
-	d.idle = time.AfterFunc(sideIdle, func() {
+	d.conn.Age.Use()
+	d.idle = time.AfterFunc(d.conn.Age.Left(), func() {
 		if d.mu.TryLock() { // else it is in use
 			d.drop()
 			d.mu.Unlock()

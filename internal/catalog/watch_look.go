@@ -13,9 +13,6 @@ const sidePatience = 3 * time.Second
 // the application's connections, outside transactions.
 const sideRest = 10 * time.Second
 
-// sideIdle is how long the connection is kept without a look.
-const sideIdle = 30 * time.Second
-
 // LookIfDue has the tables looked at if that is due, for a statement that is about to be planned.
 // It waits if a change may concern the statement (wait). A statement that has run before and named
 // no configured table is not concerned: it would have to name a view that has just been created. A

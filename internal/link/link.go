@@ -22,6 +22,7 @@ type Conn struct {
 	PreparesArgs bool     // the parent takes arguments through prepared statements only
 	Unprepared   bool     // the parent took the last query unprepared, its arguments as well
 	Opening      []string // what each transaction of slotsql's own runs first
+	Age          Age      // of one of slotsql's own
 
 	Tx     Tx
 	Drain  Drain

@@ -63,6 +63,15 @@ func (w *Worker) connect(ctx context.Context) error {
 	if w.state == connLost || w.Conn != nil && w.Conn.Broken {
 		w.Close()
 	}
+	if w.Conn != nil && !w.catalog.Traits.OneWriter && w.Conn.Age.Over() {
+		old := w.Conn
+		go func() { // what is dead may take long to close
+			_ = old.Parent.Close()
+			old.Kept.Close()
+		}()
+		w.Conn = nil
+		w.Close()
+	}
 	if w.Conn != nil {
 		return nil
 	}
@@ -75,6 +84,7 @@ func (w *Worker) connect(ctx context.Context) error {
 		return err
 	}
 	w.Conn = catalog.NewOwnView(ctx, w.catalog, raw)
+	w.Conn.Age.Begin()
 	w.state.open()
 	w.dialect = w.catalog.Dialect
 	if err = w.Conn.Session().ExecAll(ctx, w.dialect.RollUpSession()); err != nil {
@@ -191,6 +201,7 @@ func (w *Worker) over(ctx context.Context, these func(*rewrite.Table) bool, swee
 		w.state.lose()
 		return report, err
 	}
+	defer w.Conn.Age.Use()
 	if len(sc.Counters()) == 0 {
 		report.Held = true // over nothing
 		return report, nil

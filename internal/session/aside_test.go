@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/slotsql/slotsql/internal/link"
 )
 
 // closedConn counts how often it is closed.
@@ -105,29 +107,53 @@ func TestSidePool(t *testing.T) {
 			b, _ := take(p)
 			p.keep(a)
 			p.keep(b)
-			for range 3 { // of which each uses b
-				time.Sleep(sideIdle / 2)
-				synctest.Wait()
-				if c, _ := take(p); c != b {
-					t.Fatal("not the connection that was used last")
-				}
-				p.keep(b)
+			time.Sleep(link.OwnIdle / 2)
+			if c, _ := take(p); c != b {
+				t.Fatal("not the connection that was used last")
 			}
-			if times(a) != 0 {
-				t.Error("closed before it has not been used for long enough")
-			}
-			time.Sleep(sideIdle)
+			p.keep(b)
+			time.Sleep(link.OwnIdle / 2)
 			synctest.Wait()
 			if times(a) != 1 || times(b) != 0 {
-				t.Errorf("the spare one was closed %d times, the other %d", times(a), times(b))
+				t.Errorf("idle for long enough: closed %d times; not yet: %d times", times(a), times(b))
 			}
-			time.Sleep(2 * sideIdle)
+			time.Sleep(link.OwnIdle / 2)
 			synctest.Wait()
 			if times(b) != 1 || p.trim != nil {
 				t.Errorf("the last one was closed %d times", times(b))
 			}
-			if c, fresh := take(p); c == a || c == b || !fresh {
-				t.Error("a closed connection is used again")
+		})
+	})
+
+	t.Run("over", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			p := newSidePool(1, time.Minute)
+			late := func(after time.Duration) { // the timer is
+				t.Helper()
+				a, _ := take(p)
+				p.keep(a)
+				p.trim.Stop()
+				time.Sleep(after)
+				b, fresh := take(p)
+				synctest.Wait()
+				if b == a || !fresh || times(a) != 1 {
+					t.Errorf("after %v: the same %v, fresh %v, closed %d times", after, b == a, fresh, times(a))
+				}
+				p.keep(b)
+			}
+			late(link.OwnIdle)
+			p.close()
+			p = newSidePool(1, time.Minute)
+			a, _ := take(p)
+			for begun := time.Now(); time.Since(begun) < link.OwnLife; time.Sleep(link.OwnIdle / 5) {
+				p.keep(a)
+				if c, _ := take(p); c != a {
+					t.Fatal("a connection in use was replaced too early")
+				}
+			}
+			p.keep(a)
+			if c, fresh := take(p); c == a || !fresh {
+				t.Error("a connection is used for longer than any should live")
 			}
 		})
 	})

@@ -11,7 +11,7 @@ import (
 )
 
 // sidePool keeps side connections: connections of slotsql's own beside the application's. They are
-// opened when they are needed, and closed when they have not been for a while. A session that needs one holds locks, so after
+// opened when they are needed, and closed at the age that link.Age allows. A session that needs one holds locks, so after
 // one could not be opened the pool does not try again for a while.
 type sidePool struct {
 	places chan struct{} // one element for each connection in use
@@ -20,13 +20,9 @@ type sidePool struct {
 	mu    sync.Mutex
 	state sideState
 	until time.Time   // of sideResting
-	idle  []*Conn     // of which the last one is used first
-	spare int         // of the first ones: those that have not been used since the timer was set
+	idle  []*Conn     // of which the last one was used last, and is used first
 	trim  *time.Timer // which closes them; nil while none is idle
 }
-
-// sideIdle is after how long a connection is closed that is not used.
-const sideIdle = time.Minute
 
 type sideState byte
 
@@ -74,6 +70,7 @@ func (p *sidePool) fill(ctx context.Context, open func(context.Context) (*Conn, 
 	err = errNoSide
 	if may {
 		if c, err = open(ctx); err == nil {
+			c.Age.Begin()
 			return c, true, nil
 		}
 		p.fail(time.Now())
@@ -86,10 +83,12 @@ func (p *sidePool) fill(ctx context.Context, open func(context.Context) (*Conn, 
 func (p *sidePool) find(now time.Time) (c *Conn, may bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if i := len(p.idle); i > 0 {
-		c, p.idle = p.idle[i-1], p.idle[:i-1]
-		p.spare = min(p.spare, i-1)
-		return c, false
+	for i := len(p.idle) - 1; i >= 0; i-- {
+		c, p.idle = p.idle[i], p.idle[:i]
+		if !c.Age.Over() {
+			return c, false
+		}
+		go c.closeSide() // what is dead may take long to close
 	}
 	if p.state == sideResting && !now.Before(p.until) {
 		p.state = sideOpen
@@ -108,12 +107,13 @@ func (p *sidePool) fail(now time.Time) {
 
 // keep gives back a connection that can be used again.
 func (p *sidePool) keep(c *Conn) {
+	c.Age.Use()
 	p.mu.Lock()
 	ended := p.state == sideClosed
 	if !ended {
 		p.idle = append(p.idle, c)
 		if p.trim == nil {
-			p.trim = time.AfterFunc(sideIdle, p.closeSpare)
+			p.trim = time.AfterFunc(c.Age.Left(), p.closeOver)
 		}
 	}
 	p.mu.Unlock()
@@ -123,18 +123,19 @@ func (p *sidePool) keep(c *Conn) {
 	<-p.places
 }
 
-// closeSpare closes the connections that have not been used since it was last called.
-func (p *sidePool) closeSpare() {
+// closeOver closes the idle connections that must not be used again.
+func (p *sidePool) closeOver() {
 	p.mu.Lock()
-	spare := slices.Clone(p.idle[:p.spare])
-	p.idle = slices.Delete(p.idle, 0, p.spare)
-	p.spare = len(p.idle)
-	if p.trim = nil; p.spare > 0 {
-		p.trim = time.AfterFunc(sideIdle, p.closeSpare)
-	}
-	p.mu.Unlock()
-	for _, c := range spare {
-		c.closeSide()
+	defer p.mu.Unlock()
+	p.idle = slices.DeleteFunc(p.idle, func(c *Conn) bool {
+		over := c.Age.Over()
+		if over {
+			go c.closeSide()
+		}
+		return over
+	})
+	if p.trim = nil; len(p.idle) > 0 {
+		p.trim = time.AfterFunc(p.idle[0].Age.Left(), p.closeOver)
 	}
 }
 
@@ -156,13 +157,17 @@ func (p *sidePool) close() {
 	for _, c := range p.idle {
 		c.closeSide()
 	}
-	p.idle, p.spare = nil, 0
+	p.idle = nil
 }
 
-// closeSide closes a side connection and the statements that are kept prepared on it.
+// abandon gives back the place of a connection that is still in use. Whoever uses it closes it.
+func (p *sidePool) abandon() { <-p.places }
+
+// closeSide closes a side connection, and only then the statements that are kept prepared on it: a parent may wait for
+// the server's answer to that while the connection is open.
 func (c *Conn) closeSide() {
-	c.Kept.Close()
 	_ = c.Parent.Close()
+	c.Kept.Close()
 }
 
 // openSide opens a side connection, and sends statements that set up its session.

@@ -9,15 +9,13 @@ import (
 	"github.com/slotsql/slotsql/internal/link"
 )
 
-// A witness is a side connection for questions that no session of the application can answer. It
-// is opened for the first question, and kept. A session that asks holds a connection, perhaps the last
+// A witness is a side connection for questions that no session of the application can answer. A session that asks holds a connection, perhaps the last
 // one that a transaction pooler or the server's max_connections allow. So a caller that can do
 // without the answer does not wait long for it. One that would have to fail without it waits for
 // as long as connecting may take on a busy server. After a question has gone unanswered, the next
 // ones wait less for a while.
 type witness struct {
-	turn   chan struct{} // holds a token while no session asks
-	conn   *Conn
+	*sidePool
 	unsure [2]atomic.Int64 // by need: until when an answer is not to be expected, in Unix nanoseconds
 }
 
@@ -45,9 +43,7 @@ const (
 var errUnheard = errors.New("slotsql: could not ask another connection in time: the server needs one to spare")
 
 func newWitness() *witness {
-	w := &witness{turn: make(chan struct{}, 1)}
-	w.turn <- struct{}{}
-	return w
+	return &witness{sidePool: newSidePool(1, 0)}
 }
 
 // query asks the witness. It asks for a needed answer twice, the second time on a new connection:
@@ -98,34 +94,32 @@ func (w *witness) try(ctx context.Context, s *Shared, limit time.Duration, q str
 }
 
 func (w *witness) askOnce(ctx context.Context, s *Shared, reached *time.Timer, q string, args []any) ([][]any, error) {
-	select {
-	case <-w.turn:
-		defer func() { w.turn <- struct{}{} }()
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	if !s.OpensAside {
+		return nil, errUnheard
 	}
-	for fresh := false; ; {
-		if w.conn == nil {
-			if !s.OpensAside {
-				return nil, errUnheard
-			}
+	for {
+		c, fresh, err := w.take(ctx, func(ctx context.Context) (*Conn, error) {
 			raw, err := s.DialContext(ctx)
 			if err != nil {
 				return nil, err
 			}
-			w.conn, fresh = WrapConn(s, raw), true
+			return WrapConn(s, raw), nil
+		})
+		if err != nil {
+			return nil, err
 		}
-		c := w.conn
 		rows, err := link.WithContext(ctx, &s.Database, func() ([][]any, error) {
 			return c.ask(ctx, reached, q, args)
-		}, func([][]any, error) { _ = c.Parent.Close() })
-		if err == nil {
+		}, func([][]any, error) { c.closeSide() })
+		switch {
+		case err == nil:
+			w.keep(c)
 			return rows, nil
+		case errors.Is(err, link.ErrAbandoned):
+			w.abandon()
+			return nil, err
 		}
-		if errors.Is(err, link.ErrAbandoned) {
-			w.conn = nil
-		}
-		w.drop()
+		w.drop(c)
 		if fresh || ctx.Err() != nil {
 			return nil, err
 		}
@@ -145,18 +139,4 @@ func (c *Conn) ask(ctx context.Context, reached *time.Timer, q string, args []an
 		return nil, err
 	}
 	return link.Anys(out[0].Rows), nil
-}
-
-// drop closes the connection.
-func (w *witness) drop() {
-	if w.conn != nil {
-		_ = w.conn.Parent.Close()
-		w.conn = nil
-	}
-}
-
-func (w *witness) close() {
-	<-w.turn
-	w.drop()
-	w.turn <- struct{}{}
 }

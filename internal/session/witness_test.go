@@ -12,6 +12,7 @@ import (
 
 	"github.com/slotsql/slotsql/internal/config"
 	"github.com/slotsql/slotsql/internal/fake"
+	"github.com/slotsql/slotsql/internal/link"
 )
 
 // slowServer is a server whose connections take their time, or never come, or lead
@@ -21,6 +22,7 @@ type slowServer struct {
 	refused error
 	opened  atomic.Int32
 	dead    bool // its connections no longer answer
+	forgets bool // those that have idled for OwnIdle no longer do
 }
 
 func (s *slowServer) open(ctx context.Context) (driver.Conn, error) {
@@ -30,7 +32,7 @@ func (s *slowServer) open(ctx context.Context) (driver.Conn, error) {
 	}
 	select {
 	case <-time.After(s.connect):
-		return &slowConn{server: s}, nil
+		return &slowConn{server: s, used: time.Now()}, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
@@ -39,10 +41,13 @@ func (s *slowServer) open(ctx context.Context) (driver.Conn, error) {
 type slowConn struct {
 	server *slowServer
 	dead   bool
+	used   time.Time
 }
 
 func (c *slowConn) answer(ctx context.Context) error {
-	if c.dead = c.dead || c.server.dead; c.dead {
+	idled := time.Since(c.used)
+	c.used = time.Now()
+	if c.dead = c.dead || c.server.dead || c.server.forgets && idled >= link.OwnIdle; c.dead {
 		<-ctx.Done()
 		return ctx.Err()
 	}
@@ -112,9 +117,22 @@ func TestWitnessReplaced(t *testing.T) {
 		server := &slowServer{}
 		s := newSlow(t, server)
 		askSlow(t, s, needed)
-		s.sides.witness.conn.Parent.(*slowConn).dead = true
+		s.sides.witness.idle[0].Parent.(*slowConn).dead = true
 		if heard, took := askSlow(t, s, needed); !heard || server.opened.Load() != 2 {
 			t.Errorf("heard %v after %v, %d connections", heard, took, server.opened.Load())
+		}
+	})
+}
+
+// No question waits for a connection that a balancer has dropped because it idled.
+func TestWitnessForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSlow(t, &slowServer{forgets: true})
+		for _, n := range []need{wanted, needed, wanted} {
+			if heard, took := askSlow(t, s, n); !heard || took != 0 {
+				t.Errorf("need %d: heard %v after %v", n, heard, took)
+			}
+			time.Sleep(link.OwnIdle)
 		}
 	})
 }

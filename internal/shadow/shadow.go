@@ -51,6 +51,7 @@ type Shadower struct {
 
 	running  sync.Mutex // held while a job is done
 	raw      driver.Conn
+	age      link.Age // of raw
 	reported bool
 	slotted  map[*rewrite.Table]bool // tables whose slot table has been seen
 }
@@ -253,13 +254,19 @@ func (w *Shadower) work() {
 // has closed it meanwhile.
 func (w *Shadower) connected(ctx context.Context, f func() error) (err error) {
 	for range 2 {
+		if w.raw != nil && w.age.Over() {
+			go w.raw.Close() // what is dead may take long to close
+			w.raw = nil
+		}
 		if w.raw == nil {
 			if w.raw, err = w.on.Dial(ctx); err != nil {
 				w.raw = nil
 				return err
 			}
+			w.age.Begin()
 		}
 		if err = f(); err == nil {
+			w.age.Use()
 			return nil
 		}
 		_ = w.raw.Close() // whatever state it is in
