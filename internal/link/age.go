@@ -7,7 +7,7 @@ import "time"
 // firewall) may drop connections without a word that have idled for a while, or are old, and a statement on a dead
 // connection waits for an answer until it times out. So the age is asked of the clock before each use, which costs no
 // round trip.
-var (
+const (
 	OwnIdle = 5 * time.Second // such a connection is not used again after it has idled for so long
 	OwnLife = time.Minute     // nor when it was opened so long ago
 )
