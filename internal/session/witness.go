@@ -9,11 +9,10 @@ import (
 	"github.com/slotsql/slotsql/internal/link"
 )
 
-// A witness is a side connection for questions that no session of the application can answer. A session that asks holds a connection, perhaps the last
-// one that a transaction pooler or the server's max_connections allow. So a caller that can do
-// without the answer does not wait long for it. One that would have to fail without it waits for
-// as long as connecting may take on a busy server. After a question has gone unanswered, the next
-// ones wait less for a while.
+// A witness is a side connection for questions that no session of the application can answer. A session that asks holds a connection,
+// perhaps the last one that a transaction pooler or the server's max_connections allow. So a caller that can do without the answer
+// does not wait long for it. One that would have to fail without it waits for as long as connecting may take on a busy server. After a
+// question has gone unanswered, the next ones wait less for a while.
 type witness struct {
 	*sidePool
 	unsure [2]atomic.Int64 // by need: until when an answer is not to be expected, in Unix nanoseconds

@@ -85,7 +85,8 @@ func askSlow(t *testing.T, s *Shared, n need) (heard bool, took time.Duration) {
 
 func newSlow(t *testing.T, server *slowServer) *Shared {
 	t.Helper()
-	parsed, err := config.Parse([]byte("version: 1\ndefaults: {slots: 64, placement: connection}\ntables: {posts: {counters: {views: {}}}}\n"), "slotsql.yaml")
+	const text = "version: 1\ndefaults: {slots: 64, placement: connection}\ntables: {posts: {counters: {views: {}}}}\n"
+	parsed, err := config.Parse([]byte(text), "slotsql.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
