@@ -18,9 +18,8 @@
 //     TicketLeaser.
 //   - Snapshots: SnapshotAware, SnapshotTeller, SnapshotIsolation,
 //     SelectiveSnapshots and DirtyReader.
-//   - Read-only transactions: ReadOnlyDetector, ReadOnlyAsker, ReadOnlyErrorClassifier, ReadOnlyReader and
-//     ReadOnlyWatcher.
-//   - Rights: RightsReader and QueryGuard.
+//   - Read-only transactions: ReadOnlyDetector, ReadOnlyAsker, ReadOnlyReader and ReadOnlyWatcher.
+//   - Rights: RightsReader.
 //   - Roll-up: Leaser, Fencer, PassNoter, WriterLocker and FoldErrorClassifier.
 //   - Observing: Observer and DeadlockReader.
 package dialect

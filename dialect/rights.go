@@ -18,27 +18,9 @@ type RightsReader interface {
 	// engine does not show users what they have no right on. It returns the table's schema,
 	// where none is given that of the session.
 	Hidden(ctx context.Context, s Session, schema, name string) (in string, hidden bool, err error)
-	// OwnLock returns a lock statement of a drain without what only the slot table's
-	// rights allow.
-	OwnLock(t *rewrite.Table, lock string) string
-	// SnapshotTx are the statements before and after BEGIN that have all statements
-	// of a transaction see one snapshot.
-	SnapshotTx() (before, after []string)
-	// HasSnapshot reports whether all statements of the open transaction see one snapshot.
-	HasSnapshot(ctx context.Context, s Session) (bool, error)
 	// DeniedRight recognises the error of a statement that the session's user may
 	// not run.
 	DeniedRight(err error) bool
-}
-
-// A QueryGuard is a Dialect whose queries can be made to fail, in their own snapshot, if
-// another query returns a row.
-type QueryGuard interface {
-	// Guarded returns the query with checks added: it fails if one of them returns a row.
-	// It is "" for a statement that is not a single query, or that does more than read.
-	Guarded(query string, checks []string) string
-	// Guard recognises the error of a guarded query whose check has a row.
-	Guard(err error) bool
 }
 
 // SlotTable is a counter table with its slot table, which is nil if the session's user

@@ -32,7 +32,7 @@ var (
 	_ slotdialect.ReferenceErrorClassifier = Engine{}
 	_ slotdialect.TxGuard                  = Engine{}
 	_ slotdialect.ReadOnlyReader           = Engine{}
-	_ slotdialect.ReadOnlyErrorClassifier  = Engine{}
+	_ slotdialect.ReadOnlyReader           = Engine{}
 )
 
 // DriverName is the name under which the driver is registered.
@@ -58,38 +58,12 @@ func (Engine) ForServer(ctx context.Context, s slotdialect.Session) (slotdialect
 // InNamespace is the dialect's own, with the same knowledge of errors.
 func (e Engine) InNamespace(namespace string) slotdialect.Dialect { return Engine{e.In(namespace)} }
 
-// ReadOnly recognises the error of a write in a READ ONLY transaction, or on a server
-// that accepts no writes.
-func (e Engine) ReadOnly(err error) bool { return number(err) == 1792 || e.ServerReadOnly(err) }
-
-// ServerReadOnly recognises read_only and super_read_only, whose error names the option,
-// and innodb_read_only.
-func (Engine) ServerReadOnly(err error) bool {
+// ReadOnly recognises the error of a write in a READ ONLY transaction, or on a server that accepts no writes: read_only and
+// super_read_only, whose error names the option, and innodb_read_only.
+func (Engine) ReadOnly(err error) bool {
 	n := number(err)
-	return n == 1836 || n == 1290 && strings.Contains(strings.ReplaceAll(err.Error(), "_", "-"), "read-only")
+	return n == 1792 || n == 1836 || n == 1290 && strings.Contains(strings.ReplaceAll(err.Error(), "_", "-"), "read-only")
 }
-
-// ErrReadOnly returns the server's error for a write in a READ ONLY transaction.
-func (Engine) ErrReadOnly() error {
-	return &mysql.MySQLError{
-		Number:   1792,
-		SQLState: [5]byte([]byte("25006")),
-		Message:  "Cannot execute statement in a READ ONLY transaction",
-	}
-}
-
-// LocksGaps queries the session's isolation level.
-func (e Engine) LocksGaps(ctx context.Context, s slotdialect.Session) (bool, error) {
-	rows, err := s.Query(ctx, "SELECT @@"+e.Isolation)
-	if err != nil || len(rows) == 0 {
-		return false, err
-	}
-	level, _ := rows[0][0].([]byte)
-	return string(level) == "REPEATABLE-READ" || string(level) == "SERIALIZABLE", nil
-}
-
-// NextRepeatableRead applies to the next transaction only.
-func (Engine) NextRepeatableRead() string { return "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ" }
 
 // SchemaChanged recognises unknown tables and columns.
 func (Engine) SchemaChanged(err error) bool {

@@ -49,7 +49,7 @@ type Engine struct{ dialect.Over }
 // Dialect returns the dialect for slotsql.Register, OpenDB and WrapConnector
 // with pgx's stdlib as the parent, or with a wrapper of it.
 func Dialect() Engine {
-	return Engine{dialect.Over{Dialect: dialect.New(), Fault: fault, Error: makeError}}
+	return Engine{dialect.Over{Dialect: dialect.New(), Fault: fault}}
 }
 
 func fault(err error) (f dialect.Fault, ok bool) {
@@ -58,10 +58,6 @@ func fault(err error) (f dialect.Fault, ok bool) {
 		f = dialect.Fault{Severity: e.SeverityUnlocalized, Code: e.Code, Message: e.Message, Routine: e.Routine}
 	}
 	return f, ok
-}
-
-func makeError(f dialect.Fault) error {
-	return &pgconn.PgError{Severity: f.Severity, SeverityUnlocalized: f.Severity, Code: f.Code, Message: f.Message}
 }
 
 // pgxConn finds pgx's connection, behind wrappers that lead to it by Unwrap or Raw.

@@ -1,6 +1,7 @@
 package rewrite
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite/lex"
@@ -31,12 +32,12 @@ type SleepingDialect interface {
 	Awake(t *Table) string
 }
 
-// asleep returns how a statement runs whose tables have no slots; nil if it drains no table as a whole, or may do more than
-// read and change rows.
+// asleep returns how a statement runs whose tables have no slots; nil if it drains no table as a whole, and the session's user may
+// drain some of its rows, or if it may do more than read and change rows.
 func (p *planning) asleep(plan *Plan) *Asleep {
 	d, ok := p.d.(SleepingDialect)
-	scope := plan.DrainScope()
-	if !ok || scope != ScopeAll || plan.Effects&(SchemaChange|TxControl) != 0 || p.src.bad ||
+	ungranted := slices.ContainsFunc(plan.Drain.Tables, func(t DrainTable) bool { return len(t.Table.Counter.Rights.Ungranted) > 0 })
+	if scope := plan.DrainScope(); !ok || scope == "" || scope != ScopeAll && !ungranted || plan.Effects&(SchemaChange|TxControl) != 0 || p.src.bad ||
 		len(plan.Drain.Before)+len(plan.Drain.After) > 0 || plan.Drain.OutsideTx || plan.Drain.FoldOptional || plan.Drain.InsideTx {
 		return nil
 	}

@@ -178,10 +178,6 @@ type DrainPlan struct {
 	// Before and After run around SQL: DDL of slot tables.
 	Before, After []Bound
 
-	// ByView reports whether the statement drains only because it names views over the
-	// tables, which read them.
-	ByView bool
-
 	// FoldOptional reports whether SQL may run without the drain if a fold fails. It
 	// changes the table in a way that keeps what slots hold valid, or removes it with its
 	// rows. It may be the statement that makes folds succeed again.

@@ -63,26 +63,13 @@ func (p *planning) viewed() (tables []*Table, why string) {
 // planViewed plans a statement that names views, or calls routines.
 func (p *planning) planViewed(tables []*Table, why string) *Plan {
 	pl := p.drainAll(tables, why)
-	pl.Drain.ByView = !p.calls()
 	routines := slices.ContainsFunc(tables, func(t *Table) bool { return len(t.Counter.Options.Routines) > 0 })
-	if pl.Drain.ByView && !routines && !p.src.namesOwn() {
+	if !routines && !p.src.namesOwn() {
 		if st, err := p.parse(p.src.sql); err == nil {
 			pl.Read.Observed = p.observed(st, tables, nil)
 		}
 	}
 	return pl
-}
-
-// calls reports whether the statement calls a routine that the configuration names.
-func (p *planning) calls() bool {
-	for _, v := range p.views() {
-		for i, tok := range p.src.tokens {
-			if v.Routine && p.tokenNames(tok, v.Name) && p.called(i) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // definesTable reports whether the statement is DDL.

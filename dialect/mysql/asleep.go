@@ -13,11 +13,16 @@ func (d *Dialect) Asleep(tables []*rewrite.Table) (keep []string, failing string
 	return keep, ""
 }
 
-// Awake implements rewrite.SleepingDialect.
+// Awake implements rewrite.SleepingDialect. Who may not move slots may not lock them FOR UPDATE, either; who may does so, since
+// it moves those that it finds.
 func (d *Dialect) Awake(t *rewrite.Table) string {
+	lock := " FOR UPDATE"
+	if len(t.Counter.Rights.Ungranted) > 0 {
+		lock = " LOCK IN SHARE MODE"
+	}
 	from := "SELECT 1 FROM " + slotTable(t) + " AS slotsql_s"
 	if of := t.Counter.OfTable(quote, "slotsql_s."); of != "" {
 		from += slotIndex(t) + " WHERE " + of
 	}
-	return "SELECT EXISTS (" + from + " FOR UPDATE), " + d.level()
+	return "SELECT EXISTS (" + from + lock + "), " + d.level()
 }

@@ -30,16 +30,18 @@ func (*Dialect) ReadTx() dialect.DrainTx {
 	}
 }
 
-// MayLift is never: it is for servers that take no writes.
-func (*Dialect) MayLift(context.Context, dialect.Session) (bool, error) { return false, nil }
+// HasSnapshot implements dialect.ReadOnlyReader.
+func (d *Dialect) HasSnapshot(ctx context.Context, s dialect.Session) (bool, error) {
+	rows, err := s.Query(ctx, "SELECT "+d.level())
+	if err != nil || len(rows) == 0 {
+		return false, err
+	}
+	return d.GapLocks(dialect.String(rows[0][0])), nil
+}
 
-// Lift is empty.
-func (*Dialect) Lift() []string { return nil }
-
-// Lower is empty.
-func (*Dialect) Lower() []string { return nil }
-
-// ChangeNothing is refused when the table is opened.
-func (*Dialect) ChangeNothing(t *rewrite.Table) string {
-	return "DELETE FROM " + slotTable(t) + " WHERE FALSE"
+// Shows implements dialect.ReadOnlyReader: a routine may read with locks, and then reads what is newest. The shared lock is on the gaps
+// of the slot table, too.
+func (d *Dialect) Shows(t *rewrite.Table) []string {
+	full := rewrite.FullSlots(d, t)
+	return []string{full, full + " LOCK IN SHARE MODE"}
 }

@@ -148,17 +148,6 @@ func deniedRight(err error) bool {
 	return strings.Contains(err.Error(), "Error 1142") || strings.Contains(err.Error(), "Error 1143")
 }
 
-// OwnLock implements dialect.RightsReader. MySQL takes FOR UPDATE only from who may write the table.
-// Who may not reads the slot table's columns under a shared lock: unlike no lock at all, it
-// opens no snapshot before the rows are locked.
-func (*Dialect) OwnLock(t *rewrite.Table, lock string) string {
-	whole := wholeToWrite(t)
-	if whole == "" {
-		return lock
-	}
-	return strings.Replace(lock, whole, t.Counter.SlotTable.Whole(slotTable(t), " LOCK IN SHARE MODE"), 1)
-}
-
 // Held implements rewrite.HoldingDialect by a locking read, which sees what is committed
 // and waits for what is not.
 func (d *Dialect) Held(t *rewrite.Table, s rewrite.Scope) string {
@@ -171,20 +160,6 @@ func (d *Dialect) Held(t *rewrite.Table, s rewrite.Scope) string {
 		"SELECT 1 FROM " + covered + slotTable(t) + " AS slotsql_s" + join + " WHERE " +
 			and(t.Counter.OfTable(quote, "slotsql_s."), "TRUE") + " LIMIT 1 LOCK IN SHARE MODE",
 	)
-}
-
-// SnapshotTx implements dialect.RightsReader.
-func (*Dialect) SnapshotTx() (before, after []string) {
-	return []string{"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"}, nil
-}
-
-// HasSnapshot implements dialect.RightsReader.
-func (d *Dialect) HasSnapshot(ctx context.Context, s dialect.Session) (bool, error) {
-	rows, err := s.Query(ctx, "SELECT "+d.level())
-	if err != nil || len(rows) == 0 {
-		return false, err
-	}
-	return d.GapLocks(dialect.String(rows[0][0])), nil
 }
 
 // coveredKeys is a derived table of the keys that the scope selects, k1, k2,

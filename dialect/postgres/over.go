@@ -43,18 +43,13 @@ func (f Fault) SQLState() string { return f.Code }
 //		return f, ok
 //	}
 //
-//	func makeError(f postgres.Fault) error {
-//		return &pq.Error{Severity: f.Severity, Code: pq.ErrorCode(f.Code), Message: f.Message}
-//	}
-//
-//	slotsql.Register("postgres-slotsql", &pq.Driver{}, postgres.Over{Dialect: postgres.New(), Fault: fault, Error: makeError}, nil)
+//	slotsql.Register("postgres-slotsql", &pq.Driver{}, postgres.Over{Dialect: postgres.New(), Fault: fault}, nil)
 //
 // Whether a session is in a transaction is then asked of the server where it matters. A dialect that
 // can tell it of the parent's connection embeds Over and adds dialect.TxWatcher.
 type Over struct {
 	*Dialect
 	Fault func(error) (f Fault, ok bool)
-	Error func(Fault) error // makes an error of the parent's type; nil: a Fault is one
 }
 
 // InTransaction is that of the Dialect, for errors that Fault reads.
@@ -184,15 +179,6 @@ func (o Over) Retryable(err error) bool {
 func (o Over) ReadOnly(err error) bool {
 	f, _ := o.Fault(err)
 	return f.Code == "25006"
-}
-
-// ErrReadOnly is such an error.
-func (o Over) ErrReadOnly() error {
-	f := Fault{Severity: "ERROR", Code: "25006", Message: "cannot execute UPDATE in a read-only transaction"}
-	if o.Error == nil {
-		return f
-	}
-	return o.Error(f)
 }
 
 // ConnReadOnly is true: the server has to be asked.

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/rewrite"
 )
 
 // ReadTx is a transaction that sees one snapshot, on a standby too, where
@@ -16,33 +17,23 @@ func (*Dialect) ReadTx() dialect.DrainTx {
 	}
 }
 
-// MayLift reports whether the server writes: the session's default does not bind a
-// transaction that says otherwise.
-func (*Dialect) MayLift(ctx context.Context, s dialect.Session) (bool, error) {
-	rows, err := s.Query(ctx, "SELECT pg_catalog.pg_is_in_recovery()")
+// HasSnapshot implements dialect.ReadOnlyReader.
+func (*Dialect) HasSnapshot(ctx context.Context, s dialect.Session) (bool, error) {
+	rows, err := s.Query(ctx, "SHOW transaction_isolation")
 	if err != nil || len(rows) == 0 {
 		return false, err
 	}
-	replica, _ := rows[0][0].(bool)
-	return !replica, nil
+	level := dialect.String(rows[0][0])
+	return level == "repeatable read" || level == "serializable", nil
 }
 
-// Lift comes before a transaction's first query.
-func (*Dialect) Lift() []string { return []string{"SET TRANSACTION READ WRITE"} }
-
-// Lower leaves what has been written.
-func (*Dialect) Lower() []string { return []string{"SET TRANSACTION READ ONLY"} }
+// Shows implements dialect.ReadOnlyReader.
+func (d *Dialect) Shows(t *rewrite.Table) []string { return []string{rewrite.FullSlots(d, t)} }
 
 // ReadOnlyQuery is SHOW, which takes no snapshot.
 func (*Dialect) ReadOnlyQuery() string { return "SHOW transaction_read_only" }
 
-// AppliedQuery asks for the place in the primary's log. It moves on after a
-// transaction has become visible, and before the next one does.
-func (*Dialect) AppliedQuery() string {
-	return "SELECT COALESCE(CASE WHEN pg_catalog.pg_is_in_recovery() THEN pg_catalog.pg_last_wal_replay_lsn()::pg_catalog.text END, '')"
-}
-
-// LockPatience is lock_timeout.
-func (*Dialect) LockPatience() (ask, set string) {
-	return "SHOW lock_timeout", "SELECT pg_catalog.set_config('lock_timeout', $1, true)"
+// Refused implements dialect.ReadOnlyWatcher.
+func (*Dialect) Refused(t *rewrite.Table) string {
+	return "SELECT 1 FROM " + qualified(t.Schema, t.Name) + " WHERE false FOR UPDATE"
 }

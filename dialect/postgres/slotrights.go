@@ -9,12 +9,10 @@ import (
 
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/rewrite"
-	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 var (
 	_ dialect.RightsReader   = (*Dialect)(nil)
-	_ dialect.QueryGuard     = (*Dialect)(nil)
 	_ rewrite.HoldingDialect = (*Dialect)(nil)
 )
 
@@ -116,12 +114,6 @@ func (*Dialect) Hidden(_ context.Context, _ dialect.Session, schema, _ string) (
 // here, but its text has the class.
 func (*Dialect) DeniedRight(err error) bool { return strings.Contains(err.Error(), "42501") }
 
-// OwnLock implements dialect.RightsReader. Who may not write the slot table does not go
-// on to it with the rows locked, so it need not be locked before them.
-func (*Dialect) OwnLock(t *rewrite.Table, lock string) string {
-	return strings.TrimSuffix(strings.TrimPrefix(lock, asksForSlots(t)), askedForSlots)
-}
-
 // Held implements rewrite.HoldingDialect.
 func (*Dialect) Held(t *rewrite.Table, scope rewrite.Scope) string {
 	q := "SELECT 1 FROM " + slotTable(t) + " AS " + slotAlias + " WHERE true"
@@ -138,44 +130,4 @@ func (*Dialect) Held(t *rewrite.Table, scope rewrite.Scope) string {
 		)
 	}
 	return q + " LIMIT 1"
-}
-
-// guard is in the error of a guarded query.
-const guard = "slotsql: slots hold increments"
-
-// Guarded implements dialect.QueryGuard. The expression behind LIMIT is evaluated before
-// the first row is asked for, whatever the query; NULL limits nothing.
-func (d *Dialect) Guarded(query string, checks []string) string {
-	end := len(query)
-	for i, t := range lex.Tokens(d.LexRules(), query) {
-		word := strings.ToUpper(query[t.Start:t.End])
-		switch {
-		case i == 0 && word != "SELECT" && word != "WITH" && word != "VALUES" && word != "TABLE" && word != "(":
-			return ""
-		case end < len(query), word == "UPDATE", word == "SHARE", word == "INSERT", word == "DELETE", word == "MERGE", word == "INTO":
-			return ""
-		case word == ";":
-			end = t.Start
-		}
-	}
-	return "SELECT * FROM (" + query[:end] + "\n) AS slotsql_q LIMIT CAST((SELECT CASE WHEN EXISTS (" +
-		strings.Join(checks, ") OR EXISTS (") + ") THEN CAST('" + guard + "' AS text) END) AS bigint)"
-}
-
-// Guard implements dialect.QueryGuard.
-func (*Dialect) Guard(err error) bool { return strings.Contains(err.Error(), guard) }
-
-// SnapshotTx implements dialect.RightsReader.
-func (*Dialect) SnapshotTx() (before, after []string) {
-	return nil, []string{"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"}
-}
-
-// HasSnapshot implements dialect.RightsReader.
-func (d *Dialect) HasSnapshot(ctx context.Context, s dialect.Session) (bool, error) {
-	rows, err := s.Query(ctx, "SELECT pg_catalog.current_setting('transaction_isolation') IN ('repeatable read', 'serializable')")
-	if err != nil || len(rows) == 0 {
-		return false, err
-	}
-	is := dialect.String(rows[0][0])
-	return is == "true" || is == "t", nil
 }

@@ -52,7 +52,7 @@ func FoldCooled(ctx context.Context, c *catalog.Catalog, of Cooled) {
 			of.Sleep.Answer()
 		}
 		switch {
-		case ctx.Err() != nil || err != nil && w.serverReadOnly(err):
+		case ctx.Err() != nil || err != nil && w.readOnly(err):
 			return
 		case err != nil:
 			w.state.lose()
@@ -71,9 +71,9 @@ func FoldCooled(ctx context.Context, c *catalog.Catalog, of Cooled) {
 	}
 }
 
-func (w *Worker) serverReadOnly(err error) bool {
-	d, ok := w.catalog.Dialect.(dialect.ReadOnlyErrorClassifier)
-	return ok && d.ServerReadOnly(err)
+func (w *Worker) readOnly(err error) bool {
+	d, ok := w.catalog.Dialect.(dialect.ReadOnlyDetector)
+	return ok && d.ReadOnly(err)
 }
 
 // cooledLeft is what a look has left.

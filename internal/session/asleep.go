@@ -23,17 +23,16 @@ const (
 	asleepRelease   = "RELEASE SAVEPOINT slotsql_asleep"
 )
 
-// maySleep reports whether the statement may run so: on a single server, whose locks are all there are, as a user who
-// may move slots, in a transaction that has no slots of its own, and not just after there were some.
+// maySleep reports whether the statement may run so: on a single server, whose locks are all there are, in a transaction that
+// has no slots of its own, and not just after there were some.
 func (r *Run) maySleep() bool {
 	c := r.conn
-	if r.Plan.Drain.Asleep == nil || len(r.call.options) > 0 || r.partsStay || c.Cluster || c.Tx.Own() || c.Origin.RoleSet() ||
-		c.snapshotHeld() {
+	if r.Plan.Drain.Asleep == nil || len(r.call.options) > 0 || r.partsStay || c.Cluster || c.Tx.Own() || c.snapshotHeld() {
 		return false
 	}
 	for i := range r.Plan.Drain.Tables {
 		t := r.Plan.Drain.Tables[i].Table
-		if len(t.Counter.Rights.Ungranted) > 0 || t.Counter.Options.OnDrain != rewrite.OnDrainRun || c.addedToSlots(t) {
+		if t.Counter.Options.OnDrain != rewrite.OnDrainRun || c.addedToSlots(t) {
 			return false
 		}
 	}
@@ -125,7 +124,7 @@ func (r *Run) keepAsleep(ctx context.Context) error {
 		c := r.conn
 		switch {
 		case err == nil:
-		case c.Tx.Own() && !c.Engine.Conflict(err) && !c.Engine.LockTimeout(err) && link.Settled(err) == err:
+		case c.Tx.Own() && !c.Engine.Conflict(err) && !c.Engine.LockTimeout(err) && link.Settled(err) == err, r.isReadOnly(err), r.isDenied(err):
 			return errAwake // where the session may only read, say
 		default:
 			return r.awakeIf(err)

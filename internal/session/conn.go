@@ -26,8 +26,7 @@ type Conn struct {
 
 	// Both are set once and never cleared. A setting may change what every later transaction of
 	// the session may do; database/sql may close a connection twice.
-	mayRefuse bool // transactions of the session may be READ ONLY by its settings
-	closed    bool
+	closed bool
 }
 
 // WrapConn wraps a parent's connection without a look at the database.

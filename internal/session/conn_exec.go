@@ -24,9 +24,6 @@ func (c *Conn) ExecContext(ctx context.Context, query string, args []driver.Name
 		return nil, err
 	}
 	if p.passes() {
-		if err := c.beforeReadOnly(ctx, p.Plan); err != nil {
-			return nil, err
-		}
 		e, ok := c.Parent.(driver.ExecerContext)
 		if !ok {
 			return c.legacyExec(ctx, p, query, args)

@@ -25,9 +25,6 @@ func (c *Conn) QueryContext(ctx context.Context, query string, args []driver.Nam
 	}
 	defer c.noteQueried(p.Plan)
 	if p.passes() {
-		if err := c.beforeReadOnly(ctx, p.Plan); err != nil {
-			return nil, err
-		}
 		q, ok := c.Parent.(driver.QueryerContext)
 		if !ok {
 			return c.legacyQuery(ctx, p, query, args)

@@ -46,19 +46,14 @@ func (r *Run) runDrained(ctx context.Context) (answer, error) {
 	if r.Plan.Drain.FoldOptional {
 		return r.runOptional(ctx)
 	}
-	if may, err := r.byViewAlone(ctx); err != nil {
-		return answer{}, err
-	} else if may {
-		if a, err := r.runByView(ctx); err != errGranted {
-			return a, err
-		}
-	}
 	if readOnly {
-		return r.runReadOnly(ctx, nil)
+		return r.runInReadOnlyTx(ctx)
 	}
 	a, err := r.runWithRetries(ctx, r.drainAndRun)
-	if err != nil && !r.conn.Broken && (!r.conn.Tx.LastKnownOpen() || r.onReadOnlyServer(err)) && r.readsOnly(err) {
-		return r.runReadOnly(ctx, err)
+	if r.isReadOnly(err) && !r.conn.Broken && (r.conn.InAutocommit() || !r.conn.Shared.Traits.ErrorAborts) {
+		if a, done, serr := r.runInSnapshot(ctx); done || serr != nil {
+			return a, serr
+		}
 	}
 	if err == nil && r.call.wantsRows {
 		r.noteReturned(a.rows)
@@ -195,16 +190,10 @@ func (r *Run) unapplied(err error) error {
 // locked no row, or fewer than the statement may touch.
 func (r *Run) drain(ctx context.Context) (missed bool, err error) {
 	r.conn.Drain.Begin()
-	if err := r.learnGrants(ctx); err != nil {
-		return false, err
-	}
 	for _, d := range r.Plan.Drain.Tables {
-		d = r.lockByRights(r.lockByTransaction(r.rowsToDrain(d)))
+		d = r.lockByTransaction(r.rowsToDrain(d))
 		if r.isBare(&d) {
 			continue
-		}
-		if err := r.refusedFirst(ctx, &d); err != nil {
-			return false, err
 		}
 		open, err := r.drainTable(ctx, &d)
 		if err != nil {
@@ -219,11 +208,16 @@ func (r *Run) drain(ctx context.Context) (missed bool, err error) {
 // drainTable locks and folds rows of one table. Open reports whether the statement may touch
 // others.
 func (r *Run) drainTable(ctx context.Context, d *rewrite.DrainTable) (open bool, err error) {
+	open, err = r.lockAndFold(ctx, d)
+	return open, r.explainReadOnly(d.Table, r.explainDenied(d.Table, r.explainOutdated(d, err)))
+}
+
+func (r *Run) lockAndFold(ctx context.Context, d *rewrite.DrainTable) (open bool, err error) {
 	r.conn.drainsCounted(d.Table, r.keyNumbers(d))
 	r.foldsPortions(d)
 	l, err := r.lookOrLock(ctx, d)
 	if err != nil {
-		return false, r.explainDenied(d, r.explainOutdated(d, err))
+		return false, err
 	}
 	if !l.bare || !r.ofChanges {
 		r.Plan.tally.drained()
@@ -247,7 +241,19 @@ func (r *Run) drainTable(ctx context.Context, d *rewrite.DrainTable) (open bool,
 	} else {
 		err = r.fold(ctx, d)
 	}
-	return l.open, r.explainOutdated(d, err)
+	return l.open, err
+}
+
+// nothingToFold reports whether a drain whose rows are locked has no fold to run. A fold of
+// nothing changes no row, but would fire a statement trigger. No existing slot row can be missed:
+// one that is newer than the transaction's snapshot has been met by then (newerslots.go), and no
+// other can be created while the lock is held.
+func (r *Run) nothingToFold(ctx context.Context, d *rewrite.DrainTable) (bool, error) {
+	if !r.conn.Shared.Traits.StatementTriggers || !d.Table.Triggers.Update || d.Look.Held == nil {
+		return false, nil
+	}
+	found, err := r.find(ctx, d.Look.Held)
+	return err == nil && len(found) == 0, err
 }
 
 // lockByTransaction returns a drain with the lock that its transaction needs. One that slotsql has
@@ -332,7 +338,4 @@ type draining struct {
 	// cleanUpDue: Before has run, so the statements of After have to run even if the application's
 	// own fails.
 	cleanUpDue bool
-	// ungranted are the statements that grant what the session's user lacks to move slots into
-	// base rows of the plan's tables; nil if it may.
-	ungranted []string
 }

@@ -71,9 +71,6 @@ func (r *Run) runOnce(ctx context.Context) (a answer, err error) {
 	if err := r.conn.checkAllowed(r.Plan.Plan); err != nil {
 		return answer{}, err
 	}
-	if err := r.conn.beforeReadOnly(ctx, r.Plan.Plan); err != nil {
-		return answer{}, err
-	}
 	if a, done, err := r.drawTicket(ctx); done {
 		r.conn.Tx.Read()
 		return a, err

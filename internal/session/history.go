@@ -12,9 +12,9 @@ import (
 // whether the transaction has ended, what it has read and changed stays remembered, but nothing
 // counts as locked.
 type history struct {
-	begun  driver.IsolationLevel // the level that BeginTx was given; 0: the session's, or set by a statement
-	access access
-	level  level // whether its changes are checked against its snapshot, see conflicts.go
+	begun    driver.IsolationLevel // the level that BeginTx was given; 0: the session's, or set by a statement
+	readOnly bool                  // it was begun READ ONLY, or became so
+	level    level                 // whether its changes are checked against its snapshot, see conflicts.go
 
 	changes    map[slots.RowKey]rowChange // the rows that it has changed, see rowchange.go
 	lastChange int                        // the number of the last change
@@ -25,9 +25,6 @@ type history struct {
 	readTables map[string]bool // slot tables whose counters it has read, see conflicts.go
 	untied     map[string]bool // slot tables of whose base rows it has deleted some
 	folded     map[string]bool // slot tables of whose base rows it has drained some
-	// bareTables are slot tables that have no slots until the transaction ends, which is READ
-	// ONLY.
-	bareTables []string
 
 	counting map[slots.RowKey]bool // rows that it has counted, and whether they were hot; see adaptive.go
 
@@ -37,16 +34,6 @@ type history struct {
 
 	tickets touchedTickets // whether it may have rows of tables with tickets
 }
-
-// access is whether a transaction may write.
-type access byte
-
-const (
-	readWrite access = iota
-	readOnly
-	// drainedFirst: READ ONLY since it drained what it had changed; see readonly_become.go.
-	drainedFirst
-)
 
 // journalRows is whether a transaction has inserted rows of a journal.
 type journalRows byte
@@ -58,25 +45,19 @@ const (
 
 // begin notes that BeginTx has begun a transaction.
 func (h *history) begin(opts driver.TxOptions) {
-	h.begun, h.access = opts.Isolation, readWrite
+	h.begun, h.readOnly = opts.Isolation, opts.ReadOnly
 	if opts.Isolation == 0 {
 		h.level = levelOfOthers
-	}
-	if opts.ReadOnly {
-		h.access = readOnly
 	}
 }
 
 // beginBySQL notes that a statement has begun a transaction, or changed the level of the open one.
 func (h *history) beginBySQL(e lex.TxEvent) {
-	h.begun, h.level, h.access = 0, levelUnknown, readWrite
-	if e.ReadOnly {
-		h.access = readOnly
-	}
+	h.begun, h.level, h.readOnly = 0, levelUnknown, e.ReadOnly
 }
 
 // restrict notes that the transaction may not write any more.
-func (h *history) restrict() { h.access = max(h.access, readOnly) }
+func (h *history) restrict() { h.readOnly = true }
 
 // relevel notes that the isolation level is no longer known.
 func (h *history) relevel() { h.level = levelUnknown }
@@ -138,7 +119,7 @@ func (h *history) end(give func(slots.RowKey, int), release func(slots.RowKey)) 
 	}
 	h.held = emptied(h.held)
 	journaled = h.made == madeJournalRows
-	h.begun, h.access, h.bareTables, h.made = 0, readWrite, nil, noJournalRows
+	h.begun, h.readOnly, h.made = 0, false, noJournalRows
 	h.forget()
 	return journaled
 }

@@ -36,7 +36,7 @@ func TestHistory(t *testing.T) {
 		name             string
 		events           []event
 		begun            driver.IsolationLevel
-		access           access
+		readOnly         bool
 		level            level
 		changes          int
 		drained          bool
@@ -45,10 +45,10 @@ func TestHistory(t *testing.T) {
 		given, journaled int
 	}{
 		{name: "nothing"},
-		{name: "BeginTx", events: []event{begin}, begun: 4, access: readOnly},
-		{name: "BEGIN", events: []event{beginBySQL(true)}, access: readOnly},
+		{name: "BeginTx", events: []event{begin}, begun: 4, readOnly: true},
+		{name: "BEGIN", events: []event{beginBySQL(true)}, readOnly: true},
 		{name: "BEGIN again", events: []event{beginBySQL(true), beginBySQL(false)}},
-		{name: "SET TRANSACTION READ ONLY", events: []event{beginBySQL(false), (*history).restrict}, access: readOnly},
+		{name: "SET TRANSACTION READ ONLY", events: []event{beginBySQL(false), (*history).restrict}, readOnly: true},
 		{name: "changed", events: []event{change(afterDrain)}, level: levelSnapshot,
 			changes: 1, drained: true, locked: true, bare: true, how: afterDrain},
 		{name: "locks given up", events: []event{change(afterDrain), (*history).giveUpLocks},
@@ -63,7 +63,7 @@ func TestHistory(t *testing.T) {
 		}}, changes: 1, how: inSlot},
 		{name: "ended", events: []event{begin, change(inserted), end}, given: 1, journaled: 1},
 		{name: "ended twice", events: []event{begin, change(inserted), end, end}, given: 1, journaled: 1},
-		{name: "forgotten", events: []event{begin, change(inserted), (*history).forget}, begun: 4, access: readOnly},
+		{name: "forgotten", events: []event{begin, change(inserted), (*history).forget}, begun: 4, readOnly: true},
 	} {
 		var h history
 		given, journaled = 0, 0
@@ -71,7 +71,7 @@ func TestHistory(t *testing.T) {
 			e(&h)
 		}
 		ch := h.changes[key]
-		if h.begun != c.begun || h.access != c.access || h.level != c.level || h.lastChange != c.changes || len(h.changes) != c.changes ||
+		if h.begun != c.begun || h.readOnly != c.readOnly || h.level != c.level || h.lastChange != c.changes || len(h.changes) != c.changes ||
 			len(h.readTables) != c.changes || len(h.untied) != c.changes || ch.drained != c.drained || ch.how != c.how ||
 			ch.locked != c.locked || (len(h.bareRows) > 0) != c.bare {
 			t.Errorf("%s: %+v", c.name, h)

@@ -62,7 +62,7 @@ func (r *Run) lockByRead(ctx context.Context, d *rewrite.DrainTable) ([][]any, e
 func (r *Run) mayLockByRead(d *rewrite.DrainTable) bool {
 	c := r.conn
 	return !c.Tx.Own() && !c.Cluster && lockOfKey(d) && d.Folding == rewrite.FoldByName && len(d.Lock) == 1 &&
-		len(r.call.options) == 0 && len(r.ungranted) == 0 && !c.Origin.RoleSet() && !r.partsStay && !r.recalls()
+		len(r.call.options) == 0 && len(d.Table.Counter.Rights.Ungranted) == 0 && !c.Origin.RoleSet() && !r.partsStay && !r.recalls()
 }
 
 // queryAsCalled runs SQL that takes the application's arguments by the protocol of the

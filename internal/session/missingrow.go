@@ -72,7 +72,7 @@ func (r *Run) find(ctx context.Context, lock *rewrite.Bound) ([][]any, error) {
 // the drain has missed, whose slots it folds, or the statement may have deleted one.
 func (r *Run) foldAppeared(ctx context.Context, touched int64) (again bool, err error) {
 	for i := range r.Plan.Drain.Tables {
-		d := r.lockByRights(r.rowsToDrain(r.Plan.Drain.Tables[i]))
+		d := r.rowsToDrain(r.Plan.Drain.Tables[i])
 		if again, err := r.foldAppearedIn(ctx, &d, touched); again || err != nil {
 			return again, err
 		}

@@ -70,11 +70,6 @@ func (r *Run) meetSlotsNewerThan(ctx context.Context, d *rewrite.DrainTable, all
 	if len(found) == 0 {
 		return false, nil
 	}
-	if len(r.ungranted) > 0 {
-		if err := r.newerWithoutRights(ctx, d, teller); err != nil {
-			return false, err
-		}
-	}
 	res, err := c.ParentExec(ctx, teller.Meet(d.Table), link.NamedValues([]any{jsonStrings(found)}))
 	if err != nil {
 		return false, err
@@ -84,27 +79,6 @@ func (r *Run) meetSlotsNewerThan(ctx context.Context, d *rewrite.DrainTable, all
 		return false, err
 	}
 	return true, r.checkDeletedNewer(ctx, d, teller, keyed, ask, found)
-}
-
-// newerWithoutRights is for slot rows that may be newer than the snapshot, in a session whose user
-// may not move slots, and so may not insert them to find out. It returns nil if the rights have
-// been granted since. Otherwise what the transaction sees decides: if its snapshot has a slot row,
-// the statement is refused, as at any level. If it has none, the rows that the other session has
-// found were all committed after the snapshot, and the plain statement would fail as well.
-func (r *Run) newerWithoutRights(ctx context.Context, d *rewrite.DrainTable, teller dialect.SnapshotTeller) error {
-	if granted, err := r.grantedSince(ctx); granted || err != nil {
-		return err
-	}
-	if d.Look.Held != nil {
-		seen, err := r.find(ctx, d.Look.Held)
-		if err != nil {
-			return r.explainDenied(d, err)
-		}
-		if len(seen) > 0 {
-			return r.refusedError(ctx, d)
-		}
-	}
-	return r.conn.Session().Exec(ctx, teller.Unserializable())
 }
 
 // checkDeletedNewer is for slot rows that the other session has found and the transaction could
@@ -141,7 +115,7 @@ func containsRows(all, some [][]any) bool {
 // slower. A drain of many keys waits for the other session, and then gets a retryable error, which
 // frees its connection.
 func (r *Run) meetEvery(d *rewrite.DrainTable, teller dialect.SnapshotTeller, keys [][]any, keyed bool) string {
-	if !keyed || len(r.ungranted) > 0 || len(keys) > maxKeysMet {
+	if !keyed || len(keys) > maxKeysMet {
 		return ""
 	}
 	return teller.MeetEvery(d.Table, config.MaxSlots)

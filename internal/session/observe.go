@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"database/sql/driver"
@@ -24,6 +25,10 @@ func (r *Run) observe(ctx context.Context) (driver.Rows, error) {
 	if !r.observes() {
 		return nil, nil
 	}
+	return r.queryObserved(ctx)
+}
+
+func (r *Run) queryObserved(ctx context.Context) (driver.Rows, error) {
 	o := r.Plan.Read.Observed
 	rows, kept, err := r.sender.queryObserved(ctx, r.Plan, r.call)
 	if err != nil {
@@ -77,12 +82,35 @@ func (r *Run) observeDrained(ctx context.Context) (driver.Rows, error) {
 		}
 	}
 	rows, err := r.observe(ctx)
+	if rows == nil && err == nil && !r.mayObserve() {
+		rows, err = r.observeUndoable(ctx)
+	}
 	if rows != nil {
 		r.noteRead()
 		c.Tx.Read()
 		r.Plan.tally.readObserved()
 	} else {
 		r.Plan.tally.readExact()
+	}
+	return rows, err
+}
+
+// observeUndoable is observe for a query whose error would end the application's transaction, though it may be one of base values that
+// are no totals. Its rows are read under a savepoint.
+func (r *Run) observeUndoable(ctx context.Context) (rows driver.Rows, err error) {
+	if r.conn.readsDirty() || r.conn.serializable() || !r.asks() {
+		return nil, nil
+	}
+	err = r.undoable(ctx, func() error {
+		observed, err := r.queryObserved(ctx)
+		if observed == nil {
+			return cmp.Or(err, errAwake)
+		}
+		rows, err = readBuffered(observed)
+		return err
+	})
+	if err == errAwake {
+		return nil, nil
 	}
 	return rows, err
 }
@@ -140,6 +168,11 @@ func (r *Run) observes() bool {
 	case r.Plan.Read.Observed.Row != nil:
 		return r.Plan.proofs.due()
 	}
+	return r.asks()
+}
+
+// asks reports whether the tables have no slots as far as the process knows, or it is time to look.
+func (r *Run) asks() bool {
 	return !slices.ContainsFunc(r.tablesAsked(), func(t *slots.Sleeper) bool { return !t.Asks() })
 }
 

@@ -2,169 +2,108 @@ package session
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/rewrite"
-	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
-// A drain writes, so it fails where the application may not write: in a READ ONLY transaction, in
-// a read-only session, on a replica, in a database opened for reading. But the statement that it
-// is for may only read, through a view or a routine, and then the plain driver would run it. How
-// it runs here, and why that is exact, is in readonly_gaps.go for engines whose locking reads keep
-// slots from being created, and in readonly_snapshot.go for others.
+// A drain writes, so it fails where nothing may be written: in a READ ONLY transaction, in a read-only session, on a replica, in a
+// database opened for reading. The statement that it is for may only read, through a view or a routine, and plain would run it. So
+// it runs as it is where all its queries see one snapshot that shows no slots: base values are the totals there. Otherwise it
+// fails with the engine's error, and the error says what to do.
 
-// inReadOnlyTx reports whether the open transaction is READ ONLY, and the statement may run in it.
+// inReadOnlyTx reports whether the open transaction is READ ONLY, on an engine where the error of a drain would end it.
 func (r *Run) inReadOnlyTx(ctx context.Context) (bool, error) {
 	c := r.conn
-	switch w := c.Shared.Dialect.(type) {
-	case dialect.ReadOnlyWatcher:
-		if c.access == readWrite && !(c.Tx.KeepsLocks() && w.ConnReadOnly(c.Parent)) || !r.mayRun(true) {
-			return false, nil
-		}
-		if open, err := c.InTransaction(ctx); err != nil || !open {
-			return false, err
-		}
-		answer, err := r.ask(ctx, w.ReadOnlyQuery())
-		return answer == "on", err
-	case dialect.ReadOnlyErrorClassifier:
-		if c.access != readWrite || !c.mayRefuse || !c.Tx.KeepsLocks() || !r.mayRun(true) {
-			return c.access != readWrite && r.mayRun(true), nil
-		}
-		if open, err := c.InTransaction(ctx); err != nil || !open {
-			return false, err
-		}
-		err := c.Session().Exec(ctx, w.ChangeNothing(r.Plan.Drain.Tables[0].Table))
-		if w.ReadOnly(err) {
-			return true, nil
-		}
+	w, ok := c.Shared.Dialect.(dialect.ReadOnlyWatcher)
+	if !ok || !c.readOnly && !(c.Tx.KeepsLocks() && w.ConnReadOnly(c.Parent)) {
+		return false, nil
+	}
+	if open, err := c.InTransaction(ctx); err != nil || !open {
+		return false, err
+	}
+	answer, err := c.Session().Query(ctx, w.ReadOnlyQuery())
+	if err != nil || len(answer) == 0 {
 		return false, c.Lost(err)
 	}
-	return false, nil
+	return link.TextOf(answer[0][0]) == "on", nil
 }
 
-// readsOnly reports whether err is that of a fold where nothing may be written, and the statement
-// may run there.
-func (r *Run) readsOnly(err error) bool {
+// isReadOnly reports whether err is that of a write where nothing may be written.
+func (r *Run) isReadOnly(err error) bool {
 	d, ok := r.conn.Shared.Dialect.(dialect.ReadOnlyDetector)
-	return ok && d.ReadOnly(err) && r.mayRun(false)
+	return ok && err != nil && d.ReadOnly(err)
 }
 
-// mayRun reports whether the statement is not certain to be refused where nothing may be written.
-// One that changes rows may change those of a temporary table; if the engine is known to refuse
-// others (known), it is asked before locks are taken for a fold.
-func (r *Run) mayRun(known bool) bool {
-	switch r.conn.Shared.Dialect.(type) {
-	case dialect.ReadOnlyErrorClassifier:
-		if !r.conn.Shared.OpensAside {
-			return false
-		}
-	case dialect.ReadOnlyReader:
-	default:
-		return false
+// runInReadOnlyTx runs the statement in a READ ONLY transaction, or has the engine refuse it at once: a drain would wait for others
+// before it is refused.
+func (r *Run) runInReadOnlyTx(ctx context.Context) (answer, error) {
+	a, done, err := r.runInSnapshot(ctx)
+	if done || err != nil {
+		return a, err
 	}
-	if len(r.Plan.Drain.Before)+len(r.Plan.Drain.After) > 0 {
-		return false
-	}
-	for _, t := range lex.Tokens(r.conn.Dialect().LexRules(), r.Plan.SQL) {
-		switch strings.ToUpper(r.Plan.SQL[t.Start:t.End]) {
-		case "(":
-			continue
-		case "SELECT", "WITH", "TABLE", "VALUES", "SET", "DO", "CALL", "EXPLAIN", "DECLARE", "EXECUTE", "COPY", "INSERT":
-			return true
-		case "UPDATE", "DELETE", "REPLACE", "MERGE":
-			return known
-		}
-		break
-	}
-	return false
+	w, t := r.conn.Shared.Dialect.(dialect.ReadOnlyWatcher), r.Plan.Drain.Tables[0].Table
+	return answer{}, r.explainReadOnly(t, r.exec(ctx, w.Refused(t)))
 }
 
-// runWhereReadOnly runs a statement where nothing may be written. Refused is the error of the
-// fold; nil if it was not tried.
-func (r *Run) runWhereReadOnly(ctx context.Context, refused error, statement func() error) error {
-	if d, ok := r.conn.Shared.Dialect.(dialect.ReadOnlyErrorClassifier); ok {
-		return r.runBesideGaps(ctx, d, refused, statement)
+// runInSnapshot runs the statement in a snapshot that shows no slots: that of the application's transaction, or one of its own. It
+// reports false if there is none.
+func (r *Run) runInSnapshot(ctx context.Context) (a answer, done bool, err error) {
+	c := r.conn
+	d, ok := c.Shared.Dialect.(dialect.ReadOnlyReader)
+	if !ok || len(r.Plan.Drain.Before)+len(r.Plan.Drain.After) > 0 {
+		return answer{}, false, nil
 	}
-	if w, ok := r.conn.Shared.Dialect.(dialect.ReadOnlyWatcher); ok {
-		open, err := r.conn.InTransaction(ctx)
+	if !c.Shared.Dialect.Drain().Nested { // any transaction of SQLite's has one snapshot
+		open, err := c.InTransaction(ctx)
 		if err != nil {
-			return err
+			return answer{}, false, err
 		}
 		if open {
-			return r.runInReadOnlyTx(ctx, w, statement)
+			if has, err := d.HasSnapshot(ctx, c.Session()); err != nil || !has {
+				return answer{}, false, c.Lost(err)
+			}
 		}
 	}
-	return r.runInSnapshot(ctx, refused, statement)
-}
-
-// runReadOnly runs a statement that needs a drain where nothing may be written.
-func (r *Run) runReadOnly(ctx context.Context, refused error) (a answer, err error) {
-	if refused == nil && r.changesDrained() {
-		return r.send(ctx)
-	}
-	if refused == nil && r.Plan.Drain.Repeats && r.conn.Shared.Traits.ErrorAborts && r.mayLock() {
-		// Unless the rows are a temporary table's PostgreSQL refuses it. Then there is nothing to wait for.
-		if _, _, err := r.sendCounted(ctx); err != nil {
-			return answer{}, err
-		}
-	}
-	err = r.runWhereReadOnly(ctx, refused, func() (err error) {
-		a, _, err = r.sendCounted(ctx)
-		return err
-	})
+	end, err := c.BeginOwnAs(ctx, d.ReadTx())
 	if err != nil {
-		return answer{}, err
+		return answer{}, false, err
 	}
-	return a, nil
+	none, err := r.showsNone(ctx, d)
+	if err != nil || !none {
+		return answer{}, false, end(err)
+	}
+	a, _, err = r.sendCounted(ctx)
+	return a, true, end(err)
 }
 
-// wholeTables returns an execution, on a connection of slotsql's own, that drains all rows of the
-// statement's tables.
-func (r *Run) wholeTables(c *Conn) *Run {
-	p := &plan{Plan: &rewrite.Plan{Class: rewrite.Drain}, learned: &learned{}}
-	for _, d := range r.Plan.Drain.Tables {
-		p.Drain.Tables = append(p.Drain.Tables, rewrite.DrainAll(c.Shared.Dialect, d.Table))
-	}
-	return c.newRun(p, direct{c}, call{})
-}
-
-// bare reports whether, as the session sees them, the tables have no slots that hold anything.
-func (r *Run) bare(ctx context.Context) (bool, error) {
-	for _, d := range r.Plan.Drain.Tables {
-		some, err := r.conn.Session().Query(ctx, rewrite.FullSlots(r.conn.Dialect(), d.Table))
-		if err != nil || len(some) > 0 {
-			return false, err
+// showsNone reports whether the tables have no slots in the snapshot.
+func (r *Run) showsNone(ctx context.Context, d dialect.ReadOnlyReader) (bool, error) {
+	for i := range r.Plan.Drain.Tables {
+		for _, query := range d.Shows(r.Plan.Drain.Tables[i].Table) {
+			some, err := r.conn.Session().Query(ctx, query)
+			if err != nil || len(some) > 0 {
+				return false, err
+			}
 		}
 	}
 	return true, nil
 }
 
-// foundBare notes that the tables have no slots until the transaction ends.
-func (r *Run) foundBare() {
-	for _, d := range r.Plan.Drain.Tables {
-		r.conn.bareTables = append(r.conn.bareTables, d.Table.Counter.Slotted())
+// explainReadOnly explains why a drain was refused.
+func (r *Run) explainReadOnly(t *rewrite.Table, err error) error {
+	if !r.isReadOnly(err) {
+		return err
 	}
-}
-
-// notFolded is the error of a statement that would need a fold where nothing may be written.
-func (r *Run) notFolded(refused error, advice string) error {
+	if moved := (*link.NotMovedError)(nil); errors.As(err, &moved) {
+		err = moved.Err
+	}
 	return fmt.Errorf(
-		"slotsql: a view or routine reads table %q, which has increments in slots, and nothing may be written here to fold them; read the table itself, or %s: %w",
-		r.Plan.Drain.Tables[0].Table.Name,
-		advice,
-		refused,
-	)
-}
-
-// notKept is the error of a statement whose tables could not be kept free of slots.
-func (r *Run) notKept(err error) error {
-	return fmt.Errorf(
-		"slotsql: a view or routine reads table %q in a READ ONLY transaction; keeping its slots empty on another connection: %w",
-		r.Plan.Drain.Tables[0].Table.Name,
-		link.Settled(err),
+		"slotsql: table %q has increments in slots, and nothing may be written here to move them into its rows: select from the table itself, "+
+			"or run the statement outside the READ ONLY transaction, or at REPEATABLE READ once the slots are rolled up: %w",
+		t.Name, err,
 	)
 }

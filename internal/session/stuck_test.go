@@ -3,7 +3,6 @@ package session
 import (
 	"context"
 	"database/sql/driver"
-	"errors"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/internal/fake"
-	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/rewrite"
 )
 
@@ -138,28 +136,6 @@ func TestLeaseStuck(t *testing.T) {
 		time.Sleep(time.Second)
 		if again, _ := roll.Lead(10); again == nil {
 			t.Error("the lease has not ended")
-		}
-	})
-}
-
-// What would hold tables for a statement is left alone, and gives them back when it has them.
-func TestHoldStuck(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSlow(t, &slowServer{})
-		r := &Run{conn: WrapConn(s, &slowConn{server: &slowServer{}})}
-		letGo, released := make(chan struct{}), 0
-		start := time.Now()
-		release, err := r.holdWithContext(t.Context(), func(*Run, context.Context) (func() error, error) {
-			<-letGo
-			return func() error { released++; return nil }, nil
-		})
-		if took := time.Since(start); release != nil || !errors.Is(err, link.ErrAbandoned) || took != holdPatience {
-			t.Errorf("error %v after %v", err, took)
-		}
-		close(letGo)
-		synctest.Wait()
-		if released != 1 {
-			t.Errorf("released %d times", released)
 		}
 	})
 }

@@ -116,7 +116,7 @@ func (r *Run) mayDraw(ctx context.Context) (key string, inTx, ok bool, err error
 // the lease changes the row. On an engine with one writer any lease would make it fail.
 func (r *Run) mayDrawInTx(ctx context.Context) (bool, error) {
 	c := r.conn
-	if c.Shared.Traits.OneWriter || !c.Ordinary() || c.tickets == ticketsTouched || c.access != readWrite || c.Tx.Own() {
+	if c.Shared.Traits.OneWriter || !c.Ordinary() || c.tickets == ticketsTouched || c.readOnly || c.Tx.Own() {
 		return false, nil
 	}
 	held, err := c.heldToSnapshot(ctx)

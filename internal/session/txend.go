@@ -119,7 +119,6 @@ func (c *Conn) noteTxEvent(e lex.TxEvent, ddl bool) {
 		if watched {
 			c.restrict() // the server is asked
 		}
-		c.mayRefuse = true
 	case lex.TxMayEnd:
 		if !watched {
 			c.noteTxDoubt()

@@ -14,7 +14,7 @@ import (
 	"github.com/slotsql/slotsql/integration/twin"
 )
 
-var dialect = postgres.Over{Dialect: postgres.New(), Fault: fault, Error: makeError}
+var dialect = postgres.Over{Dialect: postgres.New(), Fault: fault}
 
 func init() {
 	sql.Register("pq", usual{})
@@ -28,10 +28,6 @@ func fault(err error) (f postgres.Fault, ok bool) {
 		f = postgres.Fault{Severity: e.Severity, Code: string(e.Code), Message: e.Message, Routine: e.Routine}
 	}
 	return f, ok
-}
-
-func makeError(f postgres.Fault) error {
-	return &pq.Error{Severity: f.Severity, Code: pq.ErrorCode(f.Code), Message: f.Message}
 }
 
 // usual is lib/pq with the DSN of pgx, which tests write.
