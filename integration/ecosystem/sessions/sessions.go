@@ -19,7 +19,7 @@ const tested = "github.com/slotsql/slotsql/integration/session"
 const slow = "^Test(Coalesce|CoalesceRows|ConcurrentTotals|GroupedManyRows|KeysUnderSessionSettings|LiveChanges|LockIsCertainOfRow|LockIsCertainOfVersion|RangeMovesAll)$"
 
 // usual are tests that have only been run with the usual parents: it is not known in which of them others differ.
-const usual = "^Test(BackupBetweenStatements|BackupsBesideDrains|BatchArguments|ByCounterRowChanges|ClaimsOfRowsWithSlots|ClaimsSkipLocked|ColdCompanion|ColdCompanionMeetsSlots|ColdCompanionsShare|FallsAsleep|FallsAsleepForAnother|GroupedTimedOut|MigrationsAreNotReported|NothingLeftInPooledSessions|PreparedStatementsLeaveRoom|PublishedWithoutIdentity|RawMovesTheSession|RowsOpen|SessionsAreAskedRarely|SettingsByHook|StatementTimeLimitOnMySQL|StatementTimeoutIsTheApplications|StringAddedToDecimal|TenantsByOwnConnector|TenantsBySearchPath|TenantsByTurns|UnloggedSlots|Unwritable)$"
+const usual = "^Test(BackupBetweenStatements|BackupsBesideDrains|BatchArguments|ByCounterRowChanges|ClaimsOfRowsWithSlots|ClaimsSkipLocked|ColdCompanion|ColdCompanionMeetsSlots|ColdCompanionsShare|FallsAsleep|FallsAsleepForAnother|FallsAsleepForReader|GroupedTimedOut|MigrationsAreNotReported|NothingLeftInPooledSessions|PreparedStatementsLeaveRoom|PublishedWithoutIdentity|RawMovesTheSession|RowsOpen|SessionsAreAskedRarely|SetStatement|SettingsByHook|ShortLivedConnections|StatementTimeLimitOnMySQL|StatementTimeoutIsTheApplications|StringAddedToDecimal|TenantsByOwnConnector|TenantsBySearchPath|TenantsByTurns|UnloggedSlots|Unwritable)$"
 
 var all = flag.Bool("sessions.all", false, "also the tests of integration/session that take longest")
 
