@@ -36,4 +36,7 @@ type Watcher interface {
 	// number of names and tables. It may show a change where there is none. Names are
 	// those that Marks has returned these marks of, always in the same order.
 	Glance(ctx context.Context, s Session, names []WrittenName, marks []Mark) (Glance, error)
+	// Server identifies the running server that the session is on, and what the session may see there beyond
+	// its Namespace: it is different for any two servers, whatever they are called. "": the engine cannot tell.
+	Server(ctx context.Context, s Session) (string, error)
 }

@@ -110,6 +110,11 @@ func (o Options) glances(t *testing.T) {
 		}
 		return marks
 	}
+	here, err := s.Server(t.Context(), s)
+	there, errThere := other.Server(t.Context(), other)
+	if err != nil || errThere != nil || here != there {
+		t.Errorf("two sessions on one server are on %q and %q: %v, %v", here, there, err, errThere)
+	}
 	marks := look()
 	glance := func() dialect.Glance {
 		t.Helper()

@@ -128,6 +128,19 @@ func (d *Dialect) Glance(ctx context.Context, s dialect.Session, _ []dialect.Wri
 	return g, nil
 }
 
+// serverQuery adds to the server's names what differs between two of the same names: when it started, in seconds, of
+// which UUID_SHORT is made, and the clock sequence and node of UUID, of which one is drawn at each start.
+const serverQuery = "SELECT CONCAT_WS(' ', CURRENT_USER(), CURRENT_ROLE(), @@hostname, @@port, @@datadir, UUID_SHORT() >> 24, SUBSTR(UUID(), 20))"
+
+// Server implements dialect.Watcher.
+func (*Dialect) Server(ctx context.Context, s dialect.Session) (string, error) {
+	rows, err := s.Query(ctx, serverQuery)
+	if err != nil {
+		return "", fmt.Errorf("mysql: asking which server this is: %w", err)
+	}
+	return dialect.String(rows[0][0]), nil
+}
+
 // unlisted makes a part of the marks of tables whose keys are listed and whose
 // constraints are not, because the account may not see them there (unseen.go).
 func (db *named) unlisted(ctx context.Context, s dialect.Session, rows [][]any) (parts [][]any, err error) {

@@ -132,6 +132,17 @@ func (d *Dialect) Glance(
 	return dialect.Glance{State: dialect.String(rows[0][0])}, nil
 }
 
+// Server implements dialect.Watcher. A standby and its primary have one identifier, and have not started in the same
+// microsecond.
+func (*Dialect) Server(ctx context.Context, s dialect.Session) (string, error) {
+	rows, err := s.Query(ctx, "SELECT pg_catalog.concat_ws(' ', (SELECT c.system_identifier FROM pg_catalog.pg_control_system() c),"+
+		" pg_catalog.pg_postmaster_start_time(), session_user)")
+	if err != nil {
+		return "", fmt.Errorf("postgres: asking which server this is: %w", err)
+	}
+	return dialect.String(rows[0][0]), nil
+}
+
 // namesJSON writes names as a list for json_array_elements_text, quoted as
 // to_regclass reads them.
 func namesJSON(names []dialect.WrittenName) string {

@@ -86,6 +86,7 @@ func (v *View) look(ctx context.Context) error {
 	}
 	late := time.NewTimer(sidePatience)
 	defer late.Stop()
+	c.Watch.lookItself() // what others have found is older than the statement
 	done := c.lookAside()
 	select {
 	case <-done:

@@ -18,6 +18,8 @@ type View struct {
 	Schema *Schema           // facts of the session's namespace; nil until they are needed
 	Facts  Currency          // of Schema
 	asked  dialect.Namespace // what the session has last said
+
+	sees *string // the server, and as what the session sees it; "": not known; nil: not asked
 }
 
 // Hooked notes that code outside slotsql may have changed the session: a hook of the connector, or

@@ -39,6 +39,7 @@ type watch struct {
 	glance  dialect.Glance                       // before the last look at which the marks were as these
 	settled time.Duration                        // when what had begun at the last glance has ended, by clock
 	under   chan struct{}                        // of the look that is under way: closed at its end; nil: none is
+	sharing sharing
 
 	Side side
 }
@@ -57,7 +58,10 @@ func (w *watch) age() time.Duration {
 }
 
 // Due makes the next statement wait for a look.
-func (w *watch) Due() { w.looked.Store(0) }
+func (w *watch) Due() {
+	w.looked.Store(0)
+	w.lookItself() // what others have found may be older
+}
 
 func (w *watch) lookedAt(began time.Duration) {
 	for {
@@ -178,6 +182,7 @@ func (w *watch) note(s *Catalog, sc *Schema, marks map[dialect.WrittenName]diale
 		w.marks = map[dialect.WrittenName]dialect.Mark{}
 	}
 	maps.Copy(w.marks, marks)
+	w.remarked()
 }
 
 // forget drops the marks of facts that are no longer in use.
@@ -185,13 +190,20 @@ func (w *watch) forget() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.marks = nil
+	w.remarked()
+}
+
+// remarked notes that the marks are others. The caller holds w.mu.
+func (w *watch) remarked() {
+	w.sharing.marked++
+	w.unshare()
 }
 
 // compare looks whether the tables are as they were when the facts were read, and calls differs if
 // they are not.
 func (c *Catalog) compare(ctx context.Context, v *View, differs func()) error {
 	began, changes := clock(), c.Noticed.Changes.Load()
-	names, want := c.Watch.marked(c.atHome(ctx, v))
+	names, want, marked := c.Watch.marked(c.atHome(ctx, v))
 	d := c.watcher()
 	if d == nil || len(names) == 0 {
 		c.Watch.lookedAt(began) // the next reading takes marks
@@ -216,19 +228,27 @@ func (c *Catalog) compare(ctx context.Context, v *View, differs func()) error {
 			return err
 		}
 	}
+	if same {
+		c.share(v, []any{names, want}, marked, began)
+	}
 	if !same && c.Noticed.Changes.Load() == changes {
 		c.Names.ViewDDL.Store(true) // there may be new views
 		differs()
 	}
 	c.Watch.lookedAt(began)
-	c.notes.absent.remind(ctx, c)
-	c.notes.remarks.remind(ctx, c)
+	c.remind(ctx)
 	return nil
 }
 
-// marked returns the names that there are marks of, in order, and these. Away from home a name
-// without a schema may mean another table.
-func (w *watch) marked(home bool) (names []dialect.WrittenName, marks []dialect.Mark) {
+// remind logs what is still as it was.
+func (c *Catalog) remind(ctx context.Context) {
+	c.notes.absent.remind(ctx, c)
+	c.notes.remarks.remind(ctx, c)
+}
+
+// marked returns the names that there are marks of, in order, these, and how often they have changed. Away from
+// home a name without a schema may mean another table.
+func (w *watch) marked(home bool) (names []dialect.WrittenName, marks []dialect.Mark, changes int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	names = slices.SortedFunc(maps.Keys(w.marks), func(a, b dialect.WrittenName) int {
@@ -240,7 +260,7 @@ func (w *watch) marked(home bool) (names []dialect.WrittenName, marks []dialect.
 	for _, n := range names {
 		marks = append(marks, w.marks[n])
 	}
-	return names, marks
+	return names, marks, w.sharing.marked
 }
 
 // changeEnds is how long a change of a definition that has begun may take to end, where the engine

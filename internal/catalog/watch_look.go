@@ -111,8 +111,8 @@ func (c *Catalog) mayLookAside() bool {
 	return rest == 0 || clock() >= time.Duration(rest)
 }
 
-// lookAside begins a look on the side connection, unless one is in progress. The channel is closed
-// when it ends.
+// lookAside begins a look on the side connection, or takes over what another connector has just found, unless
+// one is in progress. The channel is closed when it ends.
 func (c *Catalog) lookAside() <-chan struct{} {
 	w := &c.Watch
 	w.mu.Lock()
@@ -126,10 +126,20 @@ func (c *Catalog) lookAside() <-chan struct{} {
 		defer w.ended(done)
 		ctx, cancel := w.Side.bounded(context.Background(), readingPatience)
 		defer cancel()
+		taken, leave := w.foundByOthers(ctx)
+		if taken {
+			c.remind(ctx)
+			return
+		}
+		defer leave()
 		_ = w.Side.run(ctx, c, func(v *View) error {
 			soon, cancel := context.WithTimeout(ctx, sidePatience)
 			defer cancel()
-			return c.compare(soon, v, func() { c.renew(ctx, v) })
+			v.identify(soon)
+			return c.compare(soon, v, func() {
+				leave()
+				c.renew(ctx, v)
+			})
 		})
 	}()
 	return done

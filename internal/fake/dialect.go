@@ -158,6 +158,9 @@ func (Engine) Glance(context.Context, dialect.Session, []dialect.WrittenName, []
 	return dialect.Glance{}, nil
 }
 
+// Server implements the dialect: there is none.
+func (Engine) Server(context.Context, dialect.Session) (string, error) { return "", nil }
+
 // The ways an engine may have with transactions.
 var (
 	Nesting = Engine{Dialect: sqlite.New(), drain: sqlite.New().Drain(), traits: sqlite.New().Traits()}

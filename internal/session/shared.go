@@ -112,7 +112,7 @@ func (s *Shared) woke(t *rewrite.Table, why slots.Waking) { s.Folding.Sleep.Of(t
 func (s *Shared) Close() {
 	s.end()
 	s.sides.witness.close()
-	s.Watch.Side.Close()
+	s.Watch.Close()
 	s.sides.observers.close()
 	s.sides.movers.close()
 	s.sides.tickets.side.close()
