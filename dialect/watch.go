@@ -23,6 +23,8 @@ type Glance struct {
 	State string
 	// Begun counts the changes that have begun, and that State may not show once they end.
 	Begun string
+	// Ended reports whether all changes that Begun counts have ended.
+	Ended bool
 }
 
 // A Watcher is a Dialect that can find out cheaply whether tables have changed. Whatever

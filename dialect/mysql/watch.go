@@ -107,9 +107,10 @@ func (d *Dialect) marks(ctx context.Context, s dialect.Session, names []dialect.
 // glanceQuery asks for what the server counts of definitions. A change takes the table's definition out of
 // the server's cache, and its next use opens it: either the first number falls, or the second
 // one has risen. A table that nobody has opened yet is not in the cache, and rights are not in the definition. So statements
-// that may give a name to a table, or change rights, are counted as well, but they are when they begin.
+// that may give a name to a table, or change rights, are counted as well, but they are when they begin: where no thread
+// runs but this one, they have ended. (The server adds up what each thread has counted before whether it runs.)
 const glanceQuery = "SHOW GLOBAL STATUS WHERE Variable_name IN" +
-	" ('Open_table_definitions', 'Opened_table_definitions', 'Com_create_view', 'Com_create_table', 'Com_alter_table', 'Com_rename_table'," +
+	" ('Threads_running', 'Open_table_definitions', 'Opened_table_definitions', 'Com_create_view', 'Com_create_table', 'Com_alter_table', 'Com_rename_table'," +
 	" 'Com_grant', 'Com_grant_role', 'Com_grant_roles', 'Com_revoke', 'Com_revoke_all', 'Com_revoke_role', 'Com_revoke_roles')"
 
 // Glance implements dialect.Watcher.
@@ -119,11 +120,15 @@ func (d *Dialect) Glance(ctx context.Context, s dialect.Session, _ []dialect.Wri
 		return g, fmt.Errorf("mysql: looking at the tables' definitions: %w", err)
 	}
 	for _, r := range rows {
-		into := &g.State
-		if strings.HasPrefix(dialect.String(r[0]), "Com_") {
-			into = &g.Begun
+		name, value := dialect.String(r[0]), dialect.String(r[1])
+		switch {
+		case name == "Threads_running":
+			g.Ended = value == "1"
+		case strings.HasPrefix(name, "Com_"):
+			g.Begun += name + " " + value + "\n"
+		default:
+			g.State += name + " " + value + "\n"
 		}
-		*into += dialect.String(r[0]) + " " + dialect.String(r[1]) + "\n"
 	}
 	return g, nil
 }

@@ -18,6 +18,7 @@ type recorder struct {
 
 	mu      sync.Mutex
 	queries []string
+	kept    []string      // executions of prepared statements
 	hold    chan struct{} // nil: nothing is held
 }
 
@@ -129,8 +130,37 @@ func (c recorded) PrepareContext(ctx context.Context, q string) (driver.Stmt, er
 	if err := c.r.note(ctx, q); err != nil {
 		return nil, err
 	}
-	return c.Conn.(driver.ConnPrepareContext).PrepareContext(ctx, q)
+	st, err := c.Conn.(driver.ConnPrepareContext).PrepareContext(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	return recordedStmt{st, c, q}, nil
 }
+
+// recordedStmt is a prepared statement of a recorded connection.
+type recordedStmt struct {
+	driver.Stmt
+	c     recorded
+	query string
+}
+
+func (s recordedStmt) note() {
+	s.c.r.mu.Lock()
+	defer s.c.r.mu.Unlock()
+	s.c.r.kept = append(s.c.r.kept, s.query)
+}
+
+func (s recordedStmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
+	s.note()
+	return s.Stmt.(driver.StmtQueryContext).QueryContext(ctx, args)
+}
+
+func (s recordedStmt) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
+	s.note()
+	return s.Stmt.(driver.StmtExecContext).ExecContext(ctx, args)
+}
+
+func (s recordedStmt) CheckNamedValue(v *driver.NamedValue) error { return s.c.CheckNamedValue(v) }
 
 func (c recorded) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, error) {
 	return c.Conn.(driver.ConnBeginTx).BeginTx(ctx, o)

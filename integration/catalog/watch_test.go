@@ -2,9 +2,20 @@ package catalog
 
 import (
 	"database/sql"
+	"fmt"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/slotsql/slotsql"
+	"github.com/slotsql/slotsql/integration/server"
+	"github.com/slotsql/slotsql/integration/twin"
+	"github.com/slotsql/slotsql/internal/golden"
 )
 
 // looks counts the looks since the last call.
@@ -63,4 +74,149 @@ func TestSeveralPoolsWatchOnce(t *testing.T) {
 			}
 		})
 	}
+}
+
+// beside returns the statements since the last call that are not the application's.
+func (r *recorder) beside() (out []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, q := range slices.Concat(r.queries, r.kept) {
+		if !strings.Contains(q, "/* app */") {
+			out = append(out, q)
+		}
+	}
+	r.queries, r.kept = nil, nil
+	return out
+}
+
+// A busy process sends a look a second beside its application's statements, and one that is idle nothing, however many tables
+// are configured.
+func TestStatementsBeside(t *testing.T) {
+	const many, others, lasting = 100, 300, 10 * time.Second
+	each(t, func(t *testing.T, dialect string) {
+		var schema []string
+		for i := range many {
+			schema = append(schema, fmt.Sprintf("CREATE TABLE c%d (id INTEGER PRIMARY KEY, n INTEGER NOT NULL DEFAULT 0)", i),
+				fmt.Sprintf("INSERT INTO c%d (id) VALUES (1)", i))
+		}
+		for i := range others {
+			schema = append(schema, fmt.Sprintf("CREATE TABLE o%d (id INTEGER PRIMARY KEY, x INTEGER)", i))
+		}
+		p := twin.New(t, twin.Options{Dialect: dialect, Schema: schema, Config: adaptive(many)})
+		var both sync.WaitGroup
+		for _, n := range []int{1, many} {
+			r := parent(t, p)
+			cfg, err := slotsql.Parse([]byte(adaptive(n)), "slotsql.yaml")
+			if err != nil {
+				t.Fatal(err)
+			}
+			db, err := slotsql.OpenDB(r, engines[dialect], cfg, slotsql.WithoutHooks())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer db.Close()
+			work := func(lasting time.Duration) time.Duration {
+				began := time.Now()
+				for time.Since(began) < lasting {
+					var sum int
+					_, err := db.ExecContext(t.Context(), "UPDATE o0 SET x = x + 1 WHERE id = 1 /* app */")
+					if err == nil {
+						err = db.QueryRowContext(t.Context(), "SELECT SUM(n) FROM c0 /* app */").Scan(&sum)
+					}
+					if err != nil {
+						t.Error(err)
+						return lasting
+					}
+				}
+				return time.Since(began)
+			}
+			both.Go(func() {
+				work(lasting) // until the process has looked for slots that others have left, and what has begun with the tables has ended
+				r.beside()
+				took := work(lasting)
+				busy := r.beside()
+				time.Sleep(lasting) // the application's pause
+				if idle := r.beside(); len(idle) > 0 {
+					t.Errorf("%d tables, idle: %q", n, idle)
+				}
+				each := 1
+				if dialect == "sqlite" {
+					each = 2
+				}
+				if most := each * (int(took/time.Second) + 1); len(busy) == 0 || len(busy) > most {
+					t.Errorf("%d tables, busy for %v: %d statements, want at most %d: %q", n, took, len(busy), most, busy)
+				}
+			})
+		}
+		both.Wait()
+	})
+}
+
+func adaptive(n int) string {
+	return strings.ReplaceAll(config(n), ", placement: random, slots: 4", "")
+}
+
+// While nothing changes a look is a glance, in whatever way the application has pgx send its statements.
+func TestGlancesInEveryMode(t *testing.T) {
+	for _, mode := range []string{"cache_statement", "cache_describe", "describe_exec", "exec", "simple_protocol"} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			dsn, remembers := server.PostgresStatistics(t)
+			if !remembers {
+				return // a server that does not count what it runs
+			}
+			plain := openPlain(t, "pgx", dsn)
+			exec(t, plain, "CREATE EXTENSION pg_stat_statements", "CREATE TABLE c0 (id INTEGER PRIMARY KEY, n INTEGER NOT NULL DEFAULT 0)",
+				"INSERT INTO c0 VALUES (1, 0)")
+			marks := func() (n int) {
+				t.Helper()
+				err := plain.QueryRowContext(t.Context(), "SELECT COALESCE(SUM(calls), 0) FROM pg_stat_statements"+
+					" WHERE dbid = (SELECT oid FROM pg_database WHERE datname = current_database()) AND query LIKE '%WITH RECURSIVE asked%'").Scan(&n)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return n
+			}
+			target, err := pgx.ParseConfig(dsn + "&default_query_exec_mode=" + mode)
+			if err != nil {
+				t.Fatal(err)
+			}
+			cfg, err := slotsql.Parse([]byte(golden.WithSlots(config(1))), "slotsql.yaml")
+			if err != nil {
+				t.Fatal(err)
+			}
+			db, err := slotsql.OpenDB(stdlib.GetConnector(*target), engines["postgres"], cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer db.Close()
+			increments := func(lasting time.Duration) {
+				for began := time.Now(); time.Since(began) < lasting; {
+					exec(t, db, increment)
+				}
+			}
+			increments(3 * time.Second) // its first look compares marks
+			before := marks()
+			increments(4 * time.Second)
+			after := marks()
+			if after != before || before == 0 {
+				t.Errorf("marks were read %d times, then %d times while nothing changed", before, after-before)
+			}
+			exec(t, plain, "ALTER TABLE c0 ADD COLUMN y INTEGER")
+			increments(3 * time.Second)
+			if marks() == after {
+				t.Error("a change was not noticed")
+			}
+		})
+	}
+}
+
+func openPlain(t *testing.T, driver, dsn string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open(driver, dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	return db
 }

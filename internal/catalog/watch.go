@@ -37,7 +37,7 @@ type watch struct {
 	mu      sync.Mutex
 	marks   map[dialect.WrittenName]dialect.Mark // that the facts in use were read at
 	glance  dialect.Glance                       // before the last look at which the marks were as these
-	settled time.Duration                        // when what had begun at the last glance has ended, by clock
+	settled time.Duration                        // when what had begun at the last glance has ended, by clock; 0: it has
 	under   chan struct{}                        // of the look that is under way: closed at its end; nil: none is
 	sharing sharing
 
@@ -267,23 +267,25 @@ func (w *watch) marked(home bool) (names []dialect.WrittenName, marks []dialect.
 // does not show its end: a new name that nobody has used yet.
 const changeEnds = 5 * time.Second
 
-// still reports whether a glance shows that nothing has changed since the last look. It does not if the
-// look decides how a statement runs on a table that is still to come, and a change may have begun before
-// that ends now.
+// still reports whether a glance shows that nothing has changed since the last look. It does not while a change that has
+// begun may not have ended, or if the look decides how a statement runs on a table that is still to come, and a change may
+// have begun before that ends now.
 func (w *watch) still(g dialect.Glance, awaiting bool) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if g.Begun != w.glance.Begun {
-		w.settled = clock() + changeEnds
-	}
-	w.glance.Begun = g.Begun
-	return g.State != "" && g == w.glance && clock() >= w.settled && !(awaiting && g.Begun != "")
+	return g.State != "" && g.State == w.glance.State && g.Begun == w.glance.Begun && w.settled == 0 && !(awaiting && g.Begun != "")
 }
 
 // glanced keeps a glance after which the marks were still the same.
 func (w *watch) glanced(g dialect.Glance) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if g.Begun != w.glance.Begun {
+		w.settled = clock() + changeEnds
+	}
+	if g.Ended || clock() >= w.settled {
+		w.settled = 0
+	}
 	w.glance = g
 }
 

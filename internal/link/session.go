@@ -16,6 +16,9 @@ type Session Conn
 // Session returns the connection as dialects see it.
 func (c *Conn) Session() *Session { return (*Session)(c) }
 
+// ParentConn returns the parent's connection, for a dialect that knows its type.
+func (s *Session) ParentConn() driver.Conn { return s.Parent }
+
 // Query implements dialect.Session. A query that the engine has rolled back runs again if it
 // stands alone: in a transaction, even one of slotsql's own, the statements before it and their
 // locks are gone as well.
