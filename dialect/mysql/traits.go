@@ -27,6 +27,7 @@ func (d *Dialect) Traits() rewrite.Traits {
 		StatementRules: rewrite.StatementRules{
 			DynamicSQL:         true,
 			Compound:           true,
+			SetStatement:       d.MariaDB,
 			LockTables:         true,
 			CopiesColumns:      true,
 			SumsSpreadNull:     d.MySQL,
