@@ -57,6 +57,7 @@ func (c *Catalog) sameTargets(ctx context.Context, v *View) (bool, error) {
 			known, now = append(known, t), append(now, &other)
 		}
 	}
+	c.Watch.targeted.Store(len(now) > 0)
 	if len(now) == 0 {
 		return true, nil
 	}

@@ -31,8 +31,9 @@ const (
 
 // watch is what one connector knows about the definitions in the database.
 type watch struct {
-	targets atomic.Int64 // when foreign keys to counters were last looked for, by clock
-	looked  atomic.Int64 // when the look began with which the facts were last found to hold, by clock; 0: never
+	targets  atomic.Int64 // when foreign keys to counters were last looked for, by clock
+	targeted atomic.Bool  // there are tables to look for them
+	looked   atomic.Int64 // when the look began with which the facts were last found to hold, by clock; 0: never
 
 	mu      sync.Mutex
 	marks   map[dialect.WrittenName]dialect.Mark // that the facts in use were read at

@@ -15,8 +15,8 @@ import (
 // result. Only that is passed on: a connector learns of a change, and of an error, by its own look.
 
 // lookOwn is how often a connector looks by itself nevertheless: its server may have become another than
-// that of the others, and foreign keys to counters are of its own tables.
-const lookOwn = lookTargets
+// that of the others. Where it has to ask for foreign keys to its counters, it does so for each of those questions.
+const lookOwn = time.Minute
 
 // sharedLook is a comparison that several connectors make.
 type sharedLook struct {
@@ -45,7 +45,11 @@ func (w *watch) foundByOthers(ctx context.Context) (taken bool, leave func()) {
 	w.mu.Lock()
 	l, own := w.sharing.look, w.sharing.own
 	w.mu.Unlock()
-	if l == nil || own == 0 || clock()-own >= lookOwn {
+	limit := lookOwn
+	if w.targeted.Load() {
+		limit = lookTargets
+	}
+	if l == nil || own == 0 || clock()-own >= limit {
 		return false, func() {}
 	}
 	late := time.NewTimer(lookAgain)

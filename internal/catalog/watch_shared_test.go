@@ -57,6 +57,7 @@ func TestLooksShared(t *testing.T) {
 		"told to look":  (*watch).Due,
 		"other marks":   (*watch).forget,
 		"own look past": func(w *watch) { w.sharing.own -= lookOwn },
+		"own question":  func(w *watch) { w.sharing.own -= lookTargets; w.targeted.Store(true) },
 	} {
 		this, other := made(), made()
 		looked(this, alice, marks, 2*lookAgain)

@@ -9,7 +9,9 @@ import (
 // After a change has begun, looks compare marks until it has certainly ended, and once more.
 func TestChangesThatHaveBegun(t *testing.T) {
 	t.Parallel()
-	glance := func(begun string, ended bool) dialect.Glance { return dialect.Glance{State: "s", Begun: begun, Ended: ended} }
+	glance := func(begun string, ended bool) dialect.Glance {
+		return dialect.Glance{State: "s", Begun: begun, Ended: ended}
+	}
 	var w watch
 	expect := func(what string, g dialect.Glance, still bool) {
 		t.Helper()
