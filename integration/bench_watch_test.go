@@ -92,16 +92,20 @@ func watchCosts(b *testing.B, p *twin.Pair, driver string, tables int) {
 			for b.Loop() {
 				before := cpuOf(b, p.Under, p.Dialect, own)
 				way.work(lasting)
-				used := cpuOf(b, p.Under, p.Dialect, own) - before
+				var used time.Duration
+				for tid, cpu := range cpuOf(b, p.Under, p.Dialect, own) {
+					used += cpu - before[tid]
+				}
 				b.ReportMetric(float64(used.Microseconds())/lasting.Seconds(), "server-us/s")
 			}
 		})
 	}
 }
 
-// cpuOf returns the CPU time that the sessions beside the application's have used.
-func cpuOf(b *testing.B, db *sql.DB, dialect, own string) (sum time.Duration) {
+// cpuOf returns the CPU time that each session beside the application's has used, by its thread.
+func cpuOf(b *testing.B, db *sql.DB, dialect, own string) map[string]time.Duration {
 	b.Helper()
+	used := map[string]time.Duration{}
 	for _, tid := range strings.Fields(twin.Rows(b, db, sessionThreads[dialect].others, own)) {
 		of, err := os.ReadFile(filepath.Join("/proc", tid, "schedstat"))
 		if err != nil {
@@ -112,7 +116,7 @@ func cpuOf(b *testing.B, db *sql.DB, dialect, own string) (sum time.Duration) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		sum += time.Duration(n)
+		used[tid] = time.Duration(n)
 	}
-	return sum
+	return used
 }
