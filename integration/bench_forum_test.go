@@ -35,7 +35,7 @@ func benchForum(b *testing.B, dialect string, away time.Duration, companions boo
 	if b.N > 1 {
 		return
 	}
-	o := twin.Options{Dialect: dialect, Schema: forum.Schema(dialect), Config: forum.Config("defaults: {slots: 64}\n", companions)}
+	o := twin.Options{Dialect: dialect, Schema: forum.Schema(dialect), Config: forum.Config("defaults: {slots: 64, placement: adaptive}\n", companions)}
 	if dialect == "sqlite" {
 		o.Params = "_pragma=synchronous(NORMAL)&_txlock=immediate"
 	}

@@ -29,9 +29,11 @@ var (
 // wrapped, interleaved, and reports the median of each and their ratio.
 func BenchmarkReads(b *testing.B) {
 	largeTables(b, func(b *testing.B, e largeTable) {
-		for _, hot := range []struct{ keys, slots int }{{1000, 8}, {20000, 1}} {
+		for _, hot := range []struct{ keys, slots int }{{0, 0}, {1000, 8}, {20000, 1}} {
 			benchExec(b, e.under, "DELETE FROM posts_slots")
-			fillSlots(b, e.under, e.name, hot.keys, hot.slots)
+			if hot.keys > 0 {
+				fillSlots(b, e.under, e.name, hot.keys, hot.slots)
+			}
 			for _, r := range reads {
 				q := r.mysql
 				if e.name == "postgres" && r.postgres != "" {
