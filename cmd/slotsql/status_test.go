@@ -65,7 +65,8 @@ func TestStatusOfProcess(t *testing.T) {
 	known := func(s slotsql.SleepStats) bool {
 		return s.Table == "posts" && s.Awake && s.WokenBy == "another process"
 	}
-	if err := json.Unmarshal([]byte(out), &seen); err != nil || code != 0 || !seen.Tables[0].Awake || !slices.ContainsFunc(seen.Process, known) {
+	err = json.Unmarshal([]byte(out), &seen)
+	if err != nil || code != 0 || !seen.Tables[0].Awake || !slices.ContainsFunc(seen.Process, known) {
 		t.Errorf("%d, %v: %s%s", code, err, out, errs)
 	}
 	process.Config.Handler = http.NotFoundHandler()
