@@ -80,7 +80,7 @@ func (p *planning) observed(st *Statement, tables []*Table, of *reader) *Observe
 		o.DecidesRows = !of.editsOnlyValues(blocks)
 		o.MayFail = of.mayFailObserved(st, o.DecidesRows)
 	}
-	if of != nil && !o.DecidesRows && of.observedRow(o, q) {
+	if of != nil && !o.DecidesRows && !nests(st) && of.observedRow(o, q) {
 		return o
 	}
 	sql, ok := p.withColumn(blocks, p.anySlots(tables))
@@ -107,6 +107,14 @@ func arms(q *Select) (out []*Select) {
 		out = []*Select{q}
 	}
 	return out
+}
+
+// nests reports whether a query has another one within. That may read other rows than the one whose slots are asked for.
+func nests(st *Statement) bool {
+	queries := 0
+	v := Visitor{Query: func(*Select) { queries++ }}
+	v.Walk(st)
+	return queries > 1
 }
 
 // onlyReads reports whether a query neither locks rows nor writes any.

@@ -143,7 +143,8 @@ func TestStatementsBeside(t *testing.T) {
 				if dialect == "sqlite" {
 					each = 2
 				}
-				if most := each * (int(took/time.Second) + 1); len(busy) == 0 || len(busy) > most {
+				const marks = 4 // once: the connection of a look may have been a minute old
+				if most := each*(int(took/time.Second)+1) + marks; len(busy) == 0 || len(busy) > most {
 					t.Errorf("%d tables, busy for %v: %d statements, want at most %d: %q", n, took, len(busy), most, busy)
 				}
 			})
