@@ -50,7 +50,7 @@ func (r *Run) runDrained(ctx context.Context) (answer, error) {
 		return r.runInReadOnlyTx(ctx)
 	}
 	a, err := r.runWithRetries(ctx, r.drainAndRun)
-	if r.isReadOnly(err) && !r.conn.Broken && (r.conn.InAutocommit() || !r.conn.Shared.Traits.ErrorAborts) {
+	if r.isReadOnly(err) && !r.conn.Broken && (!r.conn.Tx.LastKnownOpen() || !r.conn.Shared.Traits.ErrorAborts) {
 		if a, done, serr := r.runInSnapshot(ctx); done || serr != nil {
 			return a, serr
 		}

@@ -101,6 +101,11 @@ func (r *Run) observeUndoable(ctx context.Context) (rows driver.Rows, err error)
 	if r.conn.readsDirty() || r.conn.serializable() || !r.asks() {
 		return nil, nil
 	}
+	if open, err := r.conn.InTransaction(ctx); err != nil {
+		return nil, err
+	} else if !open {
+		return r.queryObserved(ctx)
+	}
 	err = r.undoable(ctx, func() error {
 		observed, err := r.queryObserved(ctx)
 		if observed == nil {
