@@ -13,8 +13,6 @@ import (
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/integration/server"
 	"github.com/slotsql/slotsql/integration/twin"
-	"github.com/slotsql/slotsql/mysql"
-	"github.com/slotsql/slotsql/sqlite"
 )
 
 // turning is an application's own connector, which gives each session it opens or gives out the
@@ -69,13 +67,13 @@ func otherTenants(t *testing.T, engine, options string) *sql.DB {
 	var to func(tenant string) []string
 	switch engine {
 	case "mysql":
-		dsn, d = server.MariaDB(t), mysql.Dialect()
+		dsn, d = server.MariaDB(t), twin.Wrapping["mysql"]
 		_, name, _ := strings.Cut(dsn, ")/")
 		name, _, _ = strings.Cut(name, "?")
 		to = func(tenant string) []string { return []string{"USE " + name + "_" + tenant} }
 		make = []string{"CREATE DATABASE " + name + "_%", "USE " + name + "_%"}
 	case "sqlite":
-		dsn, d = server.SQLite(t), sqlite.Dialect()
+		dsn, d = server.SQLite(t), twin.Wrapping["sqlite"]
 		dir := t.TempDir()
 		to = func(tenant string) []string {
 			return []string{"DETACH tenant", "ATTACH '" + filepath.Join(dir, tenant+".db") + "' AS tenant"}

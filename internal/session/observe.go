@@ -265,6 +265,14 @@ func (o *observedRows) ColumnTypeScanType(i int) reflect.Type {
 	return o.RowsBase.ColumnTypeScanType(i)
 }
 
+// ColumnTypeLength implements driver.RowsColumnTypeLength.
+func (o *observedRows) ColumnTypeLength(i int) (int64, bool) {
+	if o.ahead && o.types != nil {
+		return o.types.ColumnTypeLength(i)
+	}
+	return o.RowsBase.ColumnTypeLength(i)
+}
+
 // tablesAsked returns what is known of the tables whose slots an observed query asks for.
 func (r *Run) tablesAsked() []*slots.Sleeper {
 	if known := r.Plan.asked.Load(); known != nil {
