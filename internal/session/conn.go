@@ -24,9 +24,7 @@ type Conn struct {
 	detached detached
 	spares   spares
 
-	// Both are set once and never cleared. A setting may change what every later transaction of
-	// the session may do; database/sql may close a connection twice.
-	closed bool
+	closed bool // database/sql may close a connection twice
 }
 
 // WrapConn wraps a parent's connection without a look at the database.

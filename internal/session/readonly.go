@@ -93,14 +93,20 @@ func (r *Run) showsNone(ctx context.Context, d dialect.ReadOnlyReader) (bool, er
 	return true, nil
 }
 
+// databaseError returns the database's own error of a fold, without what a NotMovedError supposes of its cause.
+func databaseError(err error) error {
+	if moved := (*link.NotMovedError)(nil); errors.As(err, &moved) {
+		return moved.Err
+	}
+	return err
+}
+
 // explainReadOnly explains why a drain was refused.
 func (r *Run) explainReadOnly(t *rewrite.Table, err error) error {
 	if !r.isReadOnly(err) {
 		return err
 	}
-	if moved := (*link.NotMovedError)(nil); errors.As(err, &moved) {
-		err = moved.Err
-	}
+	err = databaseError(err)
 	return fmt.Errorf(
 		"slotsql: table %q has increments in slots, and nothing may be written here to move them into its rows: select from the table itself, "+
 			"or run the statement outside the READ ONLY transaction, or at REPEATABLE READ once the slots are rolled up: %w",

@@ -1,7 +1,6 @@
 package session
 
 import (
-	"errors"
 	"strings"
 
 	"github.com/slotsql/slotsql/dialect"
@@ -18,9 +17,7 @@ func (r *Run) explainDenied(t *rewrite.Table, err error) error {
 	if !r.isDenied(err) {
 		return err
 	}
-	if moved := (*link.NotMovedError)(nil); errors.As(err, &moved) {
-		err = moved.Err
-	}
+	err = databaseError(err)
 	grants := t.Counter.Rights.Ungranted
 	if len(grants) == 0 { // the rights are those of a role that the session has set
 		grants = []string{
