@@ -1,8 +1,6 @@
 package session
 
 import (
-	"database/sql"
-	"errors"
 	"slices"
 	"strconv"
 	"testing"
@@ -41,41 +39,21 @@ func TestFallsAsleep(t *testing.T) {
 			return all[i]
 		}
 		count := "UPDATE " + table + " SET views = views + 1 WHERE id = 1"
-		run := func(tx *sql.Tx) error {
-			_, err := tx.ExecContext(t.Context(), count)
-			return err
+		if err := p.Wrapped.PingContext(t.Context()); err != nil {
+			t.Fatal(err)
 		}
-		begin := func() *sql.Tx {
-			tx, err := p.Wrapped.BeginTx(t.Context(), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return tx
-		}
-		holder, waiter := begin(), begin()
 		if s := state(); s.Awake || s.WokenBy != "" || !s.Since.IsZero() {
 			t.Errorf("before: %+v", s)
 		}
-		if err := run(holder); err != nil {
-			t.Fatal(err)
-		}
-		counted := make(chan error, 1)
-		go func() { counted <- run(waiter) }() // in a slot, whose row it creates when the holder has ended
-		untilBlocked(t, p, counted)
-		if err := errors.Join(holder.Commit(), <-counted); err != nil {
-			t.Fatal(err)
-		}
-		if got := value(t, p.Wrapped, "SELECT COUNT(*) FROM "+table+" WHERE id = 1 AND views = 1"); got != "1" {
-			t.Error("the waiter has counted on the base row")
-		}
-		woken := state()
-		if !woken.Awake || woken.WokenBy != "an increment here" || woken.Since.IsZero() {
+		var woken slotsql.SleepStats
+		counted := strconv.Itoa(queue(t, p, count, func() bool { woken = state(); return woken.Awake }))
+		if woken.WokenBy != "an increment here" || woken.Since.IsZero() {
 			t.Errorf("awake: %+v", woken)
 		}
-		if err := waiter.Commit(); err != nil {
-			t.Fatal(err)
+		if got := value(t, p.Wrapped, "SELECT COUNT(*) FROM "+table+" WHERE id = 1 AND views = "+counted); got != "1" {
+			t.Errorf("the total is not %s", counted)
 		}
-		for end := time.Now().Add(2 * time.Minute); value(t, p.Under, "SELECT views FROM "+table+" WHERE id = 1") != "2"; time.Sleep(20 * time.Millisecond) {
+		for end := time.Now().Add(2 * time.Minute); value(t, p.Under, "SELECT views FROM "+table+" WHERE id = 1") != counted; time.Sleep(20 * time.Millisecond) {
 			if time.Now().After(end) {
 				t.Fatal("the row is not folded")
 			}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/slotsql/slotsql/internal/slots"
+	"github.com/slotsql/slotsql/rewrite"
 )
 
 // Placement adaptive: an increment of a cold row is the application's own statement on the base
@@ -29,6 +30,14 @@ func (r *Run) execColdRow(ctx context.Context) (answer, error) {
 		return r.lockFirst(ctx)
 	}
 	return r.execCold(ctx)
+}
+
+// foldsCooled reports whether the increment is to fold the slots of its row, which is no longer hot in this process. So the
+// table sleeps soon, even if the row is held by one transaction after another.
+func (r *Run) foldsCooled() bool {
+	c := r.conn
+	return r.row.Table != "" && r.Plan.Increment.Table.Counter.Options.OnDrain == rewrite.OnDrainRun && !c.snapshotHeld() && !c.Cluster &&
+		c.Shared.heat.Cooled(r.row)
 }
 
 // execCold runs the increment on the base row as the application wrote it.

@@ -24,6 +24,7 @@ const (
 	readAfterwards                   // locked first: transactions that run it read the row afterwards
 	roleUnknown                      // the session may have another role than the one whose rights are known
 	heldToSnapshot                   // locked first: the transaction's snapshot has been read
+	rowCooled                        // the row's slots are to go
 )
 
 func (c drainCause) String() string {
@@ -42,6 +43,8 @@ func (c drainCause) String() string {
 		return "the session has sent SET ROLE, and the rights of its role are not known"
 	case heldToSnapshot:
 		return "locked first: the transaction has read counters of the table at an isolation level that checks its changes against its snapshot"
+	case rowCooled:
+		return "the row is no longer hot, and has slots"
 	}
 	return ""
 }

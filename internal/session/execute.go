@@ -162,6 +162,9 @@ func (r *Run) execIncrement(ctx context.Context) (answer, error) {
 		return r.because(roleUnknown).fallback(ctx)
 	}
 	if r.onColdRow() {
+		if r.foldsCooled() {
+			return r.because(rowCooled).runDrained(ctx)
+		}
 		return r.execColdRow(ctx)
 	}
 	if r.againstSide() {

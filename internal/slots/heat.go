@@ -9,21 +9,15 @@ import (
 
 // Heat tells which rows are hot: those whose increments have been seen to wait for one another
 // where a group cannot help, because transactions hold the row over round trips, or other
-// processes count it. Increments of a hot row go to slots, and those of any other row to the base
-// row. Nothing but speed depends on it: an increment on the base row and one in a slot commute.
-//
-// A row becomes hot when an increment finds it held by a transaction of this process, when two
-// updates of it in succession took much longer than such updates take, or when one failed because
-// of a lock or a conflict. A single slow update proves nothing: a disk that is slow to sync delays
-// the updates of all rows. The row stays hot for a period, which begins again whenever its
-// increments overlap in transactions. The next increment is then one on the base row; if that
-// waits again, the row is hot for a longer period.
+// processes count it, and of which more get done in slots. Increments of a hot row go to slots, and those of any other row to the base
+// row. Nothing but speed depends on it: an increment on the base row and one in a slot commute. See warmth for the rules.
 type Heat struct {
-	seed   maphash.Seed
-	shards [heatShards]heatShard
-	known  atomic.Int64 // number of rows in all shards: while it is 0 all rows are cold
-	crowds sync.Map     // by table: *crowd
-	usual  atomic.Int64 // nanoseconds that updates of cold rows take, on average
+	seed    maphash.Seed
+	shards  [heatShards]heatShard
+	known   atomic.Int64 // number of rows in all shards: while it is 0 all rows are cold
+	payoffs sync.Map     // by table: *payoff
+	crowds  sync.Map     // by table: *crowd
+	usual   atomic.Int64 // nanoseconds that updates of cold rows take, on average
 	// crowded: some table has been crowded. Until then the clock is not read for it.
 	crowded atomic.Bool
 }
@@ -41,17 +35,7 @@ type heatShard struct {
 	_    [32]byte // a cache line of its own
 }
 
-// warmth is what is known about one row.
-type warmth struct {
-	holders int           // transactions that have counted it and are still open
-	until   time.Time     // it is hot
-	period  time.Duration // that it was last hot for
-	slow    time.Time     // the last update of it that took long has ended
-}
-
 const (
-	shortestPeriod = 2 * time.Second
-	longestPeriod  = 6 * time.Second // and two looks later the table sleeps, see rollup.FoldCooled
 	// slowFactor and slowSpare define when an update has waited: it took so many times as long as
 	// updates take, and so much longer. On a busy machine all updates are slow.
 	slowFactor = 8
@@ -74,11 +58,10 @@ func (h *Heat) Hold(row RowKey) (hot, became bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w := h.of(s, row, now)
-	if w.holders > 0 {
-		became = w.heat(now)
-	}
-	w.holders++
-	return now.Before(w.until), became
+	w.payoff.note(now)
+	became = w.come(now)
+	w.hold(now)
+	return w.hot(now), became
 }
 
 // Release ends a Hold.
@@ -86,11 +69,9 @@ func (h *Heat) Release(row RowKey) {
 	s := h.shard(row)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if w := s.rows[row]; w != nil {
-		if w.holders--; w.holders == 0 && w.until.IsZero() && w.slow.IsZero() {
-			delete(s.rows, row)
-			h.known.Add(-1)
-		}
+	if w := s.rows[row]; w != nil && w.release(time.Now()) {
+		delete(s.rows, row)
+		h.known.Add(-1)
 	}
 }
 
@@ -111,19 +92,35 @@ func (h *Heat) HotRow(row RowKey) (hot, became bool) {
 	s := h.shard(row)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	w := s.rows[row]
+	w, now := s.rows[row], time.Now()
 	if w == nil {
+		h.payoffOf(row.Table).note(now)
 		return false, false
 	}
-	now := time.Now()
-	if w.holders > 0 {
-		became = w.heat(now)
-	}
-	return now.Before(w.until), became
+	w.payoff.note(now)
+	became = w.come(now)
+	return w.hot(now), became
 }
 
-// NoteWait notes that an increment of the row has waited for others, and reports whether the row
-// became hot by that.
+// Cooled reports, once, whether the row is no longer hot. Whoever is told folds its slots: the worker steps over a row that
+// transactions hold all the time.
+func (h *Heat) Cooled(row RowKey) bool {
+	if h.known.Load() == 0 {
+		return false
+	}
+	s := h.shard(row)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	w := s.rows[row]
+	if w == nil || !w.slotted || w.hot(time.Now()) {
+		return false
+	}
+	w.slotted = false
+	return true
+}
+
+// NoteWait notes that an increment of the row has met a lock or a conflict, or slots of another process, and reports whether the
+// row became hot by that.
 func (h *Heat) NoteWait(row RowKey) (became bool) {
 	s, now := h.shard(row), time.Now()
 	s.mu.Lock()
@@ -150,27 +147,15 @@ func (h *Heat) slow(row RowKey, began time.Time) (became bool) {
 	s, now := h.shard(row), time.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	w := h.of(s, row, now)
-	again := !w.until.IsZero() && began.Sub(w.until) <= 2*w.period
-	confirms := !w.slow.IsZero() && !began.Before(w.slow) && began.Sub(w.slow) <= slowWindow
-	if again || confirms {
-		return w.heat(now)
-	}
-	w.slow = now
-	return false
+	return h.of(s, row, now).slowed(began, now)
 }
 
-// heat makes the row hot, or keeps it hot. The lock of its shard is held.
-func (w *warmth) heat(now time.Time) (became bool) {
-	switch {
-	case now.Before(w.until):
-	case w.period == 0 || now.Sub(w.until) > 2*w.period:
-		w.period, became = shortestPeriod, true
-	default: // the first try on the base row has waited again
-		w.period, became = min(2*w.period, longestPeriod), true
+func (h *Heat) payoffOf(table string) *payoff {
+	t, ok := h.payoffs.Load(table)
+	if !ok {
+		t, _ = h.payoffs.LoadOrStore(table, &payoff{})
 	}
-	w.until = now.Add(w.period)
-	return became
+	return t.(*payoff)
 }
 
 // of returns what is known about a row, after making room for it. The lock of its shard is held.
@@ -184,14 +169,14 @@ func (h *Heat) of(s *heatShard, row RowKey, now time.Time) *warmth {
 	}
 	if len(s.rows) >= max(s.most, maxWarmRows) {
 		for k, w := range s.rows {
-			if w.holders == 0 && now.After(w.until) {
+			if w.holders == 0 && !w.hot(now) {
 				delete(s.rows, k)
 				h.known.Add(-1)
 			}
 		}
 		s.most = 2 * len(s.rows) // so that sweeping in vain costs each new row little
 	}
-	w = &warmth{}
+	w = &warmth{payoff: h.payoffOf(row.Table)}
 	s.rows[row] = w
 	h.known.Add(1)
 	return w
@@ -204,7 +189,7 @@ func (h *Heat) HotRows(now time.Time) map[string]int {
 		s := &h.shards[i]
 		s.mu.Lock()
 		for k, w := range s.rows {
-			if now.Before(w.until) {
+			if w.hot(now) {
 				hot[k.Table]++
 			}
 		}

@@ -7,12 +7,13 @@ import (
 	"time"
 )
 
-// A row is hot while transactions that count it overlap, and for a period afterwards; the
+// A row is hot while increments would wait for transactions that hold it, and for a period afterwards; the
 // period doubles when it has to be hot again at once.
 func TestHeat(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h, row := NewHeat(), RowKey{Table: "posts", Values: "1"}
+		h.payoffOf(row.Table).keep(time.Now().Add(time.Hour))
 		want := func(hot bool) {
 			t.Helper()
 			if got, _ := h.Hot(row); got != hot {
@@ -26,14 +27,22 @@ func TestHeat(t *testing.T) {
 		h.Release(row)
 		want(false)
 		h.Hold(row)
-		if hot, became := h.Hold(row); !hot || !became {
-			t.Fatal("two hold it, and it is not hot")
+		if hot, _ := h.Hold(row); hot {
+			t.Fatal("hot though nothing has waited")
 		}
-		h.Release(row)
-		h.Release(row)
+		time.Sleep(enoughWait)
+		if hot, became := h.Hold(row); !hot || !became {
+			t.Fatal("one has held it for long, others wait, and it is not hot")
+		}
+		for range 3 {
+			h.Release(row)
+		}
 		want(true)
 		time.Sleep(shortestPeriod + time.Millisecond)
 		want(false)
+		if !h.Cooled(row) || h.Cooled(row) {
+			t.Error("whoever finds the row cold again is not told once")
+		}
 		h.NoteWait(row) // again as soon as it was tried
 		time.Sleep(shortestPeriod + time.Millisecond)
 		want(true)
@@ -46,6 +55,112 @@ func TestHeat(t *testing.T) {
 	})
 }
 
+// Rows that increments meet at by chance stay cold, however many there are, and are forgotten.
+func TestHeatByChance(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := NewHeat()
+		h.payoffOf("posts").keep(time.Now().Add(time.Hour))
+		for i := range 10_000 { // each row is met for 2 ms, ten times a second
+			row := RowKey{Table: "posts", Values: fmt.Sprint(i % 10)}
+			h.Hold(row)
+			time.Sleep(2 * time.Millisecond)
+			if hot, _ := h.Hold(row); hot {
+				t.Fatal("hot")
+			}
+			time.Sleep(8 * time.Millisecond)
+			h.Release(row)
+			h.Release(row)
+		}
+	})
+}
+
+// Slots are kept where more gets done with them, and where as much does that little can be said.
+func TestPayoff(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name         string
+		before, with time.Duration // between two increments of the table
+		kept         bool
+	}{
+		{"slots pay", 3 * time.Millisecond, time.Millisecond, true},
+		{"as much", 3 * time.Millisecond, 3 * time.Millisecond, true},
+		{"less", 3 * time.Millisecond, 5 * time.Millisecond, false},
+		{"transactions of a second", time.Second, 2 * time.Second, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				h, row, other := NewHeat(), RowKey{Table: "posts", Values: "1"}, RowKey{Table: "posts", Values: "2"}
+				holds := 4
+				for range holds {
+					h.Hold(row)
+				}
+				// run has increments come, at the pace of slots if the row is hot, and returns after how long it was hot or no longer.
+				run := func(until bool, patience time.Duration) time.Duration {
+					t.Helper()
+					start, hot := time.Now(), !until
+					for hot != until {
+						if time.Sleep(c.before); hot {
+							time.Sleep(c.with - c.before)
+						}
+						h.HotRow(other) // of a row that nobody waits for
+						hot, _ = h.Hold(row)
+						if h.Release(row); time.Since(start) > patience {
+							return patience
+						}
+					}
+					return time.Since(start)
+				}
+				if took := run(true, 5*time.Second); took >= 5*time.Second || took < trialTime {
+					t.Fatalf("tried after %v", took)
+				}
+				stayed := run(false, 20*time.Second)
+				if kept := stayed >= 20*time.Second; kept != c.kept {
+					t.Fatalf("kept: %v, want %v; for %v", kept, c.kept, stayed)
+				} else if kept {
+					return
+				}
+				if !h.Cooled(row) {
+					t.Error("nobody folds what was tried")
+				}
+				first := run(true, time.Minute)
+				run(false, time.Minute)
+				if second := run(true, time.Minute); first < shortestPause || second < 2*shortestPause {
+					t.Errorf("tried again after %v, and then %v", first, second)
+				}
+				h.NoteWait(row)
+				if hot, _ := h.HotRow(row); !hot {
+					t.Error("an increment that has failed does not make the row hot")
+				}
+			})
+		})
+	}
+}
+
+// What a program that has just begun gets done is not what slots are compared with.
+func TestPayoffOfBeginning(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := &payoff{}
+		step, warm := 10*time.Millisecond, time.Now().Add(500*time.Millisecond)
+		for range 5_000 {
+			tries := p.allows(time.Now())
+			switch {
+			case tries:
+				step = 4 * time.Millisecond // worse than what it gets done when it is warm
+			case time.Now().After(warm):
+				step = 2 * time.Millisecond
+			}
+			time.Sleep(step)
+			if p.note(time.Now()); p.state == isRefused {
+				return
+			}
+		}
+		t.Error("slots are kept")
+	})
+}
+
 // A row is hot when one update of it after another takes much longer than updates take,
 // however long these do. One that does may have waited for the disk.
 func TestHeatTook(t *testing.T) {
@@ -54,6 +169,7 @@ func TestHeatTook(t *testing.T) {
 	for _, usual := range []time.Duration{200 * time.Microsecond, 20 * time.Millisecond} {
 		synctest.Test(t, func(t *testing.T) {
 			h := NewHeat()
+			h.payoffOf(row.Table).keep(time.Now().Add(time.Hour))
 			took := func(row RowKey, d time.Duration, hot bool) {
 				t.Helper()
 				began := time.Now()

@@ -1,0 +1,143 @@
+package slots
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// A payoff finds out whether slots pay for a table. Where the CPU of the database is what is short, a caller that waits costs less than
+// what slots cost the reads of the table. So when a row queues, the increments of the table are counted for a moment, as those around
+// them are in proportion. Then rows that queue have slots, and the increments are counted again. Slots are kept if not fewer get
+// done, until the table has had no row that queues for a while. Otherwise they are refused for a pause, twice as long each time.
+type payoff struct {
+	counting atomic.Bool // in the states isCounted and isTried
+	mu       sync.Mutex
+	state    payoffState
+	until    time.Time     // isKept or isRefused ends
+	wanted   time.Time     // a row last queued
+	pause    time.Duration // that slots were last refused for
+	refusals atomic.Int32  // how often
+	counted  throughput
+	before   float64 // increments a second; 0: too few to compare with
+	windows  int     // that have been counted in the state isCounted
+}
+
+type payoffState uint8
+
+const (
+	isIdle payoffState = iota
+	isCounted
+	isTried
+	isKept
+	isRefused
+)
+
+const (
+	shortestPause = 10 * time.Second
+	longestPause  = 5 * time.Minute
+	// A program that has just begun gets more done from one window to the next: what counts is a window that is not that much better
+	// than the one before it, at the latest the last one.
+	risesBy     = 1.2
+	mostWindows = 5
+	// keptAt is how many increments must get done with slots for each one before. What is counted may be a little off.
+	keptAt = 0.9
+)
+
+// allows reports whether a row that queues may be hot.
+func (p *payoff) allows(now time.Time) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.wanted = now
+	if (p.state == isKept || p.state == isRefused) && now.After(p.until) {
+		p.state = isIdle
+	}
+	switch p.state {
+	case isIdle:
+		p.before, p.windows = 0, 0
+		p.count(isCounted, now)
+	case isTried:
+		return true
+	case isKept:
+		p.keep(now)
+		return true
+	}
+	return false
+}
+
+// note notes an increment of the table.
+func (p *payoff) note(now time.Time) {
+	if !p.counting.Load() {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.state != isCounted && p.state != isTried || !p.counted.note(now) {
+		return
+	}
+	rate := p.counted.rate()
+	switch p.counting.Store(false); {
+	case now.Sub(p.wanted) > 2*shortestPeriod: // the queue has gone
+		p.state = isIdle
+	case p.state == isCounted:
+		rises := rate > risesBy*p.before
+		p.before = rate
+		if p.windows++; p.windows < mostWindows && (p.windows == 1 || rises) {
+			p.count(isCounted, now)
+			break
+		}
+		p.count(isTried, now.Add(trialTime/2)) // as rows get their slots
+	case rate >= keptAt*p.before:
+		p.pause = 0
+		p.keep(now)
+	default:
+		p.pause = min(max(shortestPause, 2*p.pause), longestPause)
+		p.state, p.until = isRefused, now.Add(p.pause)
+		p.refusals.Add(1)
+	}
+}
+
+func (p *payoff) count(state payoffState, from time.Time) {
+	p.state, p.counted = state, throughput{from: from}
+	p.counting.Store(true)
+}
+
+func (p *payoff) keep(now time.Time) { p.state, p.until = isKept, now.Add(2*longestPeriod) }
+
+// trialTime is how long increments are counted, before slots are tried and then again.
+const trialTime = 200 * time.Millisecond
+
+// throughput counts increments. Pauses in which none comes are left out: there is none while rows queue.
+type throughput struct {
+	from, last time.Time
+	n          int
+	took       time.Duration
+}
+
+const (
+	rateCount = 64 // so many increments tell it
+	rateFew   = 16 // so few do not
+	rateLimit = 5  // times trialTime is enough, however many they were
+	ratePause = 50 * time.Millisecond
+)
+
+// note notes an increment, and reports whether that was the last one.
+func (t *throughput) note(now time.Time) bool {
+	if now.Before(t.from) {
+		return false
+	}
+	if t.n > 0 {
+		t.took += min(now.Sub(t.last), ratePause)
+	}
+	t.n++
+	t.last = now
+	return t.took >= trialTime && t.n >= rateCount || now.Sub(t.from) >= rateLimit*trialTime
+}
+
+// rate returns the increments a second; 0 if there were few.
+func (t *throughput) rate() float64 {
+	if t.n < rateFew || t.took == 0 {
+		return 0
+	}
+	return float64(t.n) / t.took.Seconds()
+}
