@@ -20,8 +20,7 @@ var (
 )
 
 // TestCandidates compares reads that order or filter by a counter with the same
-// reads of a table that holds the totals: with more rows than a window has
-// in any case, with slots that hold little and slots that hold more
+// reads of a table that holds the totals: with slots that hold little and slots that hold more
 // than the base values, of either sign, by a counter that is nearly unique and
 // by one with few values and NULL.
 func TestCandidates(t *testing.T) {

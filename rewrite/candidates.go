@@ -9,101 +9,33 @@ import (
 //
 // Once a counter is an expression, a block that compares it or orders by it
 // cannot use the counter's index: the engine computes the total of every row.
-// But few rows have slots, and of most of these the slots hold too little to
-// matter. So the block gets one condition more, which names by key all rows
+// But few rows have slots, and the total of any other is its base value. So the block gets one condition more, which names all rows
 // that can be in its result, and which the engine answers from indexes:
 //
-//	WHERE <total of views> > 100 AND (views > 100 OR id IN (<candidates>))
+//	WHERE <total of views> > 100 AND (views > 100 OR id IN (SELECT id FROM <slots>))
 //
 // The rest of the block stays as it is. That is exact because the condition is
 // implied by what the block asks for: it judges nothing, and the block's own
 // conditions, order and limit do all that they did before. Every value is read
 // in the one statement, so from one snapshot.
 //
-// # Windows
-//
-// Let P be a condition on a counter. A row that meets P by its total and not
-// by its base value has slots, whose sum lifts it over a bound: for `views > k`
-// its base value is at most k. Take W, the hundred rows below k with the
-// greatest base values, and w, the last of these. A row below k and outside of
-// W has a base value of at most w. So if base value + sum > k, then w + sum > k:
-// it is one of those whose sum alone says so, and few say so. (For an upper
-// bound all of it holds with signs changed, and `views = k` is both.) Where
-// fewer rows than that are below k, W has them all, w is NULL and no sums are
-// looked at. Candidates are the rows that meet P by base value, W, and those of
-// which w + sum meets the bound.
-//
-// What is compared is always sum + w: it stays in the range of the totals, where
-// a difference of unsigned numbers would not, and rounding keeps an order.
-//
-// W may be taken of the rows that meet the block's other conditions, those that
-// can be written a second time. Where rows are equal W may come out with other
-// ones each time that it is written; w is the same.
-//
-// Of several conditions with windows, those of one are taken of the rows that meet by base value all conditions before it:
-// a row that meets all by totals and not all by base values is found by the first that it does not meet. So
-// `views > k AND likes < m` needs no index of likes.
-//
-// # The first rows
-//
-// ORDER BY views DESC LIMIT n is a condition, too: the total is at least l, for
-// any l that n rows of the result reach. The first n rows by base value tell
-// one, the least of their totals. W are then the first n and a hundred more.
-// A row outside of W that has no slots has a base value of at most w: it can
-// only be wanted if w >= l, and then it is among the first n rows without slots
-// (in the block's own order, of which ties are part). Fewer than n rows may meet
-// the block's conditions by total and, where these have windows, by base value as well: then no
-// l is known, these rows are candidates themselves, and all others are left to the windows of
-// the conditions.
-// MAX(views) is the first row of ORDER BY views DESC, MIN(views) of ORDER BY views.
-//
-// Where a counter may be NULL, all this is said of the rows whose is not. A total is NULL where the base value is, so of the
-// others the first n that meet the conditions by totals, in the block's order, are candidates as well: the first n of
-// all rows are among the first n of either kind.
-
-// windowRows is how many rows W has, beside those of LIMIT: enough that few sums
-// reach from its one end to the other, and little work.
-//
-// It is a variable for tests of tables with few rows: go test -ldflags "-X
-// github.com/slotsql/slotsql/rewrite.windowRows=2".
-var windowRows = "100"
-
-// A window is W of one bound.
-type window struct {
-	column *Column
-	down   bool       // it holds the greatest base values below the bound
-	edge   string     // what base values beyond the bound meet; "" for any
-	op     string     // how a total compares with the bound if it meets the condition
-	bound  string     // "" for the bound of first
-	first  *firstRows // whose bound it is; nil for that of a condition
-	before []string   // what the conditions before its own ask of base values
-
-	// implied is what a condition on a row of columns says of base values: MariaDB
-	// looks for such rows in no index.
-	implied string
-}
-
-// firstRows are the first rows of a block by a counter.
-type firstRows struct {
-	rows  fragment // how many
-	order string   // the block's order, by base values
-}
+// ORDER BY views DESC LIMIT n is a condition, too: a row of the result has slots, or it is one of the first n rows that have
+// none and meet WHERE by base values, in the block's order. MAX(views) is the first row of ORDER BY views DESC.
 
 // candidates are those of a block that reads one table.
 type candidates struct {
 	*reader
-	sc      *scope
-	q       *Select
-	b       *binding
-	windows []window
-	tail    int // where WHERE goes in a block without one
+	sc   *scope
+	q    *Select
+	b    *binding
+	tail int // where WHERE goes in a block without one
 
-	near []string // conditions that have windows, by base values
-	rest []string // conditions that W is taken by
+	near   []string // conditions on counters, by base values
+	rest   []string // conditions on other columns
+	firsts []string // queries of the first rows without slots
 
 	keys    []string // the key columns, qualified
 	keyless bool     // a key may be NULL: of rows that have no slots
-	with    []string // the WITH queries of the condition
 }
 
 // narrow adds the condition to a block that reads one counter table and nothing else, and reports whether it did.
@@ -127,8 +59,8 @@ func (r *reader) narrow(sc *scope, q *Select) bool {
 		return false
 	}
 	c.conditions()
-	c.firsts()
-	if len(c.windows) == 0 {
+	c.firstRows()
+	if len(c.near)+len(c.firsts) == 0 {
 		return false
 	}
 	edits := c.beside(c.condition())
@@ -146,4 +78,187 @@ func (c *candidates) beside(condition string) []edit {
 		return []edit{{Span{c.tail, c.tail}, " WHERE " + condition}}
 	}
 	return []edit{{Span{w.Start, w.Start}, "("}, {Span{w.End, w.End}, ") AND " + condition}}
+}
+
+// conditions finds the conditions that can be written a second time, by base values.
+func (c *candidates) conditions() {
+	if c.q.Where == nil {
+		return
+	}
+	for _, e := range conjuncts(c.q.Where, nil) {
+		switch sql := "(" + c.asWritten(e.Span) + ")"; {
+		case !c.repeatable(e):
+		case c.edited(e.Span):
+			c.near = append(c.near, sql)
+		default:
+			c.rest = append(c.rest, sql)
+		}
+	}
+}
+
+// repeatable reports whether a condition may be written in a query of the source alone, by base values.
+func (c *candidates) repeatable(e *Expr) bool {
+	return c.volatile(c.sc, e) == "" && c.own(e) && (cannotFail(e) || !c.edited(e.Span))
+}
+
+// asWritten is a piece of the block, by base values.
+func (c *candidates) asWritten(sp Span) string { return c.tp.mark(c.src.cut(sp)) }
+
+// edited reports whether anything has been replaced inside a span.
+func (c *candidates) edited(sp Span) bool {
+	c.work += len(c.edits)
+	for _, e := range c.edits {
+		if e.within(sp) {
+			return true
+		}
+	}
+	return c.work > maxWork
+}
+
+// base writes the base value of a counter.
+func (c *candidates) base(col *Column) string { return c.qualifier(c.b) + "." + c.d.Quote(col.Name) }
+
+// counter returns the counter of the source that an expression is, or nil.
+func (c *candidates) counter(e *Expr) *Column {
+	if e = unparen(e); e.Kind != ColumnRef {
+		return nil
+	}
+	t, err := c.resolve(c.sc, e.Name)
+	if err != nil || t == nil || t.binding != c.b || t.column == nil || !c.b.table.IsCounter(t.column.Name) {
+		return nil
+	}
+	return t.column
+}
+
+// own reports whether all columns that an expression names are certainly the source's, and there is no query in it.
+func (c *candidates) own(e *Expr) bool { return namesOnly(e, c.ownColumn, nil) }
+
+// namesOnly reports whether an expression names only columns of a kind, and has only queries of a
+// kind in it, none where that is nil.
+func namesOnly(e *Expr, column func(name []Ident) bool, query func(*Expr) bool) bool {
+	ok := true
+	e.Walk(func(x *Expr) bool {
+		switch x.Kind {
+		case ColumnRef:
+			ok = ok && column(x.Name)
+		case Subquery:
+			ok = ok && query != nil && query(x)
+		case Star, Excluded:
+			ok = false
+		}
+		return ok
+	})
+	return ok
+}
+
+func (c *candidates) ownColumn(name []Ident) bool {
+	has, err := c.hasColumn(c.b, name[len(name)-1])
+	return err == nil && has == yes && len(name) <= 2 && (len(name) == 1 || c.sameLabel(name[0], c.b.label))
+}
+
+// keyName is the name of a key column among the candidates' columns.
+func keyName(i int) string { return "slotsql_k" + formatUint(uint64(i)) }
+
+// listed reports whether the condition is one query of all candidates: where the
+// engine does not find rows by base value OR by key, or not without fault, and for keys of several
+// columns, where none does. (Of arrays of arrays PostgreSQL's ANY takes the elements.)
+func (c *candidates) listed() bool {
+	if key := c.b.table.Column(c.b.table.Counter.Key[0]); key != nil && strings.HasSuffix(key.Type, "[]") {
+		return true
+	}
+	return len(c.keys) > 1 || c.d.Traits().KeyIn[0] == ""
+}
+
+// condition writes it.
+func (c *candidates) condition() string {
+	arms := append([]string{"SELECT " + strings.Join(asKeys(c.slotKeys(c.b.table)), ", ") + " FROM " + c.slots()}, c.firsts...)
+	near := ""
+	if len(c.firsts) == 0 {
+		near = strings.Join(c.near, " AND ")
+	}
+	if c.listed() {
+		if near != "" {
+			arms = append(arms, queryOf(strings.Join(asKeys(c.keys), ", "), c.baseRef(c.b.table, c.b), append(c.near, c.rest...)))
+		}
+		return Tuple(c.keys) + " IN (SELECT " + c.keyNames() + " FROM (" + strings.Join(arms, " UNION ALL ") + ") AS slotsql_c)"
+	}
+	in := c.d.Traits().KeyIn
+	cond := c.keys[0] + in[0] + strings.Join(arms, " UNION ALL ") + in[1]
+	if near != "" {
+		return "(" + near + " OR " + cond + ")"
+	}
+	if c.keyless {
+		return "(" + cond + " OR " + c.keys[0] + " IS NULL)"
+	}
+	return cond
+}
+
+// first writes the first rows without slots that meet WHERE, and one condition more.
+func (c *candidates) first(edge, order, rows string) {
+	var conds []string
+	if q := c.q.Where; q != nil {
+		conds = append(conds, "("+c.asWritten(q.Span)+")")
+	}
+	if edge != "" {
+		conds = append(conds, edge)
+	}
+	first := queryOf(strings.Join(asKeys(c.keys), ", "), c.baseRef(c.b.table, c.b), append(conds, c.slotless())) +
+		" ORDER BY " + order + " LIMIT " + rows
+	c.firsts = append(c.firsts, "SELECT "+c.keyNames()+" FROM ("+first+") AS slotsql_n")
+}
+
+// slotless writes that a row has no slots.
+func (c *candidates) slotless() string {
+	// A scalar subquery is evaluated row by row in the index's order, and
+	// stops with the limit; an anti-join would read the whole table. PostgreSQL expects half of the rows to
+	// meet IS NOT TRUE, and one of 200 to meet IS NULL, for which it would rather sort them.
+	return "(SELECT TRUE FROM " + c.slots() + " WHERE " + c.sameKey() + " LIMIT 1) IS NOT TRUE"
+}
+
+func queryOf(list, from string, conds []string) string {
+	out := "SELECT " + list + " FROM " + from
+	if len(conds) > 0 {
+		out += " WHERE " + strings.Join(conds, " AND ")
+	}
+	return out
+}
+
+// slots are the slots of the table, of any counter.
+func (c *candidates) slots() string {
+	return SlotSource(c.d, c.b.table, c.b.table.Counter.Counters...) + " AS slotsql_g"
+}
+
+// sameKey is the condition that a slot is one of the source's row.
+func (c *candidates) sameKey() string {
+	var out []string
+	for i, k := range c.slotKeys(c.b.table) {
+		out = append(out, k+" = "+c.keys[i])
+	}
+	return strings.Join(out, " AND ")
+}
+
+// slotKeys are the columns of a table's slots that hold the key.
+func (c *candidates) slotKeys(t *Table) []string {
+	var out []string
+	for _, k := range t.Counter.Key {
+		out = append(out, "slotsql_g."+c.d.Quote(k))
+	}
+	return out
+}
+
+// asKeys gives columns the names that keyNames lists.
+func asKeys(columns []string) []string {
+	var out []string
+	for i, k := range columns {
+		out = append(out, k+" AS "+keyName(i))
+	}
+	return out
+}
+
+func (c *candidates) keyNames() string {
+	var out []string
+	for i := range c.keys {
+		out = append(out, keyName(i))
+	}
+	return strings.Join(out, ", ")
 }

@@ -11,8 +11,8 @@ import (
 
 // This file finds blocks that want the first rows by a counter.
 
-// firsts adds the windows of ORDER BY counter LIMIT n, and of MIN and MAX.
-func (c *candidates) firsts() {
+// firstRows finds ORDER BY with a counter and LIMIT n, and MIN and MAX.
+func (c *candidates) firstRows() {
 	q := c.q
 	if q.Distinct && !c.distinctByKey() || len(q.GroupBy) > 0 || q.Having != nil || c.windowed() || !c.judged() || !c.stableItems() {
 		return
@@ -38,14 +38,13 @@ func (c *candidates) distinctByKey() bool {
 	})
 }
 
-// judged reports whether WHERE may be written again in queries of the block's sources,
-// by totals as by base values.
+// judged reports whether WHERE may be written again, by base values.
 func (c *candidates) judged() bool {
 	if c.q.Where == nil {
 		return true
 	}
 	for _, e := range conjuncts(c.q.Where, nil) {
-		if c.volatile(c.sc, e) != "" || !c.own(e) {
+		if !c.repeatable(e) {
 			return false
 		}
 	}
@@ -89,16 +88,24 @@ func (c *candidates) aggregated() bool {
 	return found
 }
 
-// extremes adds the windows of a block that asks for nothing but MIN and MAX of
+// extremes finds what asks for nothing but MIN and MAX of
 // counters.
 func (c *candidates) extremes() {
-	var found []window
+	var firsts []func()
 	ok := true
 	for _, it := range c.q.Items {
 		it.Expr.Walk(func(e *Expr) bool {
 			switch {
 			case e.Kind == Call && (e.Op == "min" || e.Op == "max") && len(e.Args) == 1 && c.counter(e.Args[0]) != nil && c.src.bareCall(e):
-				found = append(found, c.firstWindow(c.counter(e.Args[0]), e.Op == "max", literal("1"), ""))
+				col, order := c.counter(e.Args[0]), ""
+				if e.Op == "max" {
+					order = " DESC"
+				}
+				edge := ""
+				if col.Nullable {
+					edge = c.base(col) + " IS NOT NULL"
+				}
+				firsts = append(firsts, func() { c.first(edge, c.base(col)+order, "1") })
 				return false
 			case e.Aggregate || e.Kind == ColumnRef || e.Kind == Star || e.Kind == Subquery:
 				ok = false
@@ -106,62 +113,38 @@ func (c *candidates) extremes() {
 			return ok
 		})
 	}
-	if ok {
-		c.windows = append(c.windows, found...)
+	for _, f := range firsts {
+		if ok {
+			f()
+		}
 	}
 }
 
-// firstWindow is the window of the first rows by a counter; order is by its base
-// value alone if it is "".
-func (c *candidates) firstWindow(col *Column, down bool, rows fragment, order string) window {
-	w := window{column: col, down: down, op: "<=", first: &firstRows{rows: rows, order: order}}
-	if down {
-		w.op = ">="
-	}
-	if order == "" {
-		w.first.order = c.base(col) + w.direction()
-	}
-	if col.Nullable {
-		w.edge = c.base(col) + " IS NOT NULL"
-	}
-	return w
-}
-
-// ordered adds the window of the first rows of ORDER BY counter, ...: the counter comes first.
+// ordered finds ORDER BY of columns, a counter among them, with LIMIT.
 func (c *candidates) ordered() {
 	q := c.q
 	if len(q.OrderBy) == 0 || len(q.Limit) == 0 || c.src.hasWord("SQL_CALC_FOUND_ROWS") {
 		return
 	}
-	var col *Column
-	var down bool
 	var order []string
-	for i, e := range q.OrderBy {
+	counts := false
+	for _, e := range q.OrderBy {
 		x := c.meaning(q, e)
 		tail, ok := c.direction(e)
 		if x == nil || !ok || !c.ownColumn(x.Name) {
 			return
 		}
-		counter := c.counter(x)
-		switch {
-		case i == 0 && counter == nil:
-			return
-		case i == 0:
-			col, down = counter, strings.HasPrefix(tail, "DESC")
-		case col.Nullable && c.b.table.IsSlotted(c.targetColumn(c.sc, c.b, x.Name)):
-			return // rows with slots that are NULL have another order by base values
-		}
 		sql := c.asWritten(x.Span)
 		if t, err := c.resolve(c.sc, x.Name); err == nil && isCounterTarget(t) {
-			sql = c.base(t.column)
+			sql, counts = c.base(t.column), true
 		}
 		if tail != "" {
 			tail = " " + tail
 		}
 		order = append(order, sql+tail)
 	}
-	if rows, ok := c.limit(q); ok {
-		c.windows = append(c.windows, c.firstWindow(col, down, rows, strings.Join(order, ", ")))
+	if rows, ok := c.limit(q); ok && counts {
+		c.first("", strings.Join(order, ", "), c.tp.mark(rows))
 	}
 }
 

@@ -10,6 +10,9 @@ import "strings"
 // one of its parts becomes true, so that the group's, whose guards each imply every
 // member's, implies every member's predicate.
 
+// turned is each comparison with its operands exchanged.
+var turned = map[string]string{">": "<", ">=": "<=", "<": ">", "<=": ">="}
+
 // where finds the guards.
 func (g *grouper) where() string {
 	if g.st.Where == nil {

@@ -75,9 +75,6 @@ type ValueRules struct {
 	StringsAreFloats bool
 	// TypedConstants: a string or placeholder has the type of what it is compared with.
 	TypedConstants bool
-	// ConstantType is the type that a string or placeholder is cast to so that it
-	// compares with an expression as it does with the column; nil for none.
-	ConstantType func(*Column) string
 	// AnyType: a column takes values of any type.
 	AnyType bool
 	// ColumnsCollate: a comparison uses the collation of the column that it
@@ -142,12 +139,6 @@ type ReadRules struct {
 	// finds rows by these keys OR by another condition, from an index for each
 	// (candidates.go). Empty: it has no such plan.
 	KeyIn [2]string
-	// SharedWith: WITH name AS MATERIALIZED (...), computed once however often
-	// it is named.
-	SharedWith bool
-	// LimitIf: LIMIT takes an expression, while a condition that is the same for all rows
-	// but holds a query is looked at for each row (SQLite).
-	LimitIf bool
 	// TotalsChangeTypes: a total reports another type than the counter's column, so that the
 	// original query is sent for its column types (TypesQuery).
 	TotalsChangeTypes bool

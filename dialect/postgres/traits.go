@@ -13,7 +13,6 @@ func (*Dialect) Traits() rewrite.Traits {
 		},
 		ValueRules: rewrite.ValueRules{
 			TypedConstants: true,
-			ConstantType:   constantType,
 			NumberCasts:    map[string]int{"int": 32, "integer": 32, "int4": 32, "bigint": 64, "int8": 64, "numeric": 0, "decimal": 0},
 			SumOfInt:       "bigint",
 			Average: func(sum, count string) string {
@@ -23,7 +22,6 @@ func (*Dialect) Traits() rewrite.Traits {
 		},
 		ReadRules: rewrite.ReadRules{
 			KeyIn:       [2]string{" = ANY (ARRAY(", "))"},
-			SharedWith:  true,
 			GroupsByKey: true,
 		},
 		WriteRules: rewrite.WriteRules{ChangeKeepsSlotless: true},
@@ -35,14 +33,6 @@ func (*Dialect) Traits() rewrite.Traits {
 			RoutinesKeepTx:    true,
 		},
 	}
-}
-
-// constantType has no modifier: it would round.
-func constantType(c *rewrite.Column) string {
-	if c.Numeric == rewrite.Decimal {
-		return "numeric"
-	}
-	return c.Type
 }
 
 // Truncate implements rewrite.Dialect. TRUNCATE refuses a table that a foreign

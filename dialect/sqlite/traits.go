@@ -16,7 +16,6 @@ func (*Dialect) Traits() rewrite.Traits {
 		},
 		ValueRules: rewrite.ValueRules{
 			AnyType:        true,
-			ConstantType:   func(*rewrite.Column) string { return "NUMERIC" }, // what the affinity of a counter does
 			ColumnsCollate: true,
 			ScalarMax:      true,
 			NumberCasts:    map[string]int{"integer": 64, "int": 64, "bigint": 64},
@@ -25,10 +24,8 @@ func (*Dialect) Traits() rewrite.Traits {
 			Stable:         stable,
 		},
 		ReadRules: rewrite.ReadRules{
-			KeyIn:      [2]string{" IN (", ")"},
-			SharedWith: true,
-			LimitIf:    true,
-			Defects:    rewrite.FullJoinFilter,
+			KeyIn:   [2]string{" IN (", ")"},
+			Defects: rewrite.FullJoinFilter,
 		},
 		WriteRules: rewrite.WriteRules{OneWriter: true, SlotTriggers: true},
 		SessionRules: rewrite.SessionRules{
