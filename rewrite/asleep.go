@@ -26,8 +26,8 @@ type Asleep struct {
 // A SleepingDialect is a Dialect of an engine that can tell within a statement's transaction that tables have no slots.
 type SleepingDialect interface {
 	// Asleep writes the parts of an Asleep. Keep is Before. Failing is a value of type boolean that is TRUE, and fails
-	// if there are slots; "" where the engine's statements have no snapshot of their own.
-	Asleep(tables []*Table) (keep []string, failing string)
+	// if there are slots; "" where the engine's statements have no snapshot of their own. Deletes: the statement may delete rows.
+	Asleep(tables []*Table, deletes bool) (keep []string, failing string)
 	// Awake writes a query that returns a row if there are slots, or if there may be some that it does not show.
 	Awake(t *Table) string
 }
@@ -57,7 +57,7 @@ func (p *planning) asleep(plan *Plan) *Asleep {
 		}
 		tables = append(tables, t)
 	}
-	keep, failing := d.Asleep(tables)
+	keep, failing := d.Asleep(tables, p.parsed == nil || p.parsed.Opaque != "" || deletes(p.parsed))
 	out := &Asleep{}
 	if where := p.checkable(tables); where != nil && failing != "" {
 		out.Checked.SQL.same = p.src.apply([]edit{
@@ -99,6 +99,13 @@ func (p *planning) checkable(tables []*Table) *Expr {
 		}
 	}
 	return nil
+}
+
+// deletes reports whether a statement deletes rows, or one of its WITH queries does.
+func deletes(st *Statement) (found bool) {
+	v := Visitor{Statement: func(s *Statement) { found = found || s.Kind == KindDelete }}
+	v.Walk(st)
+	return found
 }
 
 // calm reports whether a statement calls only functions that have no side effects and read no tables, and inserts nothing.

@@ -6,7 +6,7 @@ var _ rewrite.SleepingDialect = (*Dialect)(nil)
 
 // Asleep writes locking reads that, above READ COMMITTED, lock the gap of a table without slots: until the transaction
 // ends no session creates one. These locks do not conflict with each other, so statements of several transactions run side by side.
-func (d *Dialect) Asleep(tables []*rewrite.Table) (keep []string, failing string) {
+func (d *Dialect) Asleep(tables []*rewrite.Table, _ bool) (keep []string, failing string) {
 	for _, t := range tables {
 		keep = append(keep, d.Awake(t))
 	}

@@ -15,15 +15,28 @@ var _ rewrite.SleepingDialect = (*Dialect)(nil)
 // that it locks it takes as they are at that moment, which may be later: slots created in between, and folded in between, are in
 // the row that it locks; those that are not folded are there when the condition is asked once more behind it, because a fold
 // needs the row's lock, and none is created after that, because that needs it as well.
-func (d *Dialect) Asleep(tables []*rewrite.Table) (keep []string, failing string) {
+//
+// But a DELETE takes the slots of its rows with it, those too that were created while it waited for a row: to share the row's lock
+// changes no row, so the DELETE does not look at its condition again. So whoever deletes also asks whether this session has
+// deleted slots, of which the server keeps count for its statistics. That may have been before, in a second or so: then a drain
+// follows for nothing.
+func (d *Dialect) Asleep(tables []*rewrite.Table, deletes bool) (keep []string, failing string) {
 	awake := []string{"NOT (" + newSnapshot + ")"}
 	var names, queries []string
 	for _, t := range tables {
 		names = append(names, slotTable(t))
 		awake = append(awake, hasAny(t))
+		if deletes {
+			awake = append(awake, "pg_catalog.pg_stat_get_xact_tuples_deleted(CAST('"+strings.ReplaceAll(slotTable(t), "'", "''")+"' AS pg_catalog.regclass)) > 0")
+		}
 		queries = append(queries, d.Awake(t))
 	}
-	keep = append([]string{"LOCK TABLE " + strings.Join(names, ", ") + " IN SHARE MODE"}, queries...)
+	mode := " IN SHARE MODE"
+	if deletes {
+		awake = append(awake, "pg_catalog.current_setting('track_counts') <> 'on'")
+		mode = " IN SHARE ROW EXCLUSIVE MODE" // to delete slots is to wait for who shares it, and two would wait for each other
+	}
+	keep = append([]string{"LOCK TABLE " + strings.Join(names, ", ") + mode}, queries...)
 	return keep, "CAST((SELECT CASE WHEN " + strings.Join(awake, " OR ") +
 		" THEN 'slotsql: undone, and run in another way: the table has slots' ELSE 'true' END) AS boolean)"
 }

@@ -17,7 +17,7 @@ import (
 // Proof says why that is exact.
 //
 // In a transaction, what the form locks stays locked. So it is sent there only where it locks what
-// the drain would lock: the row, or all slots. On PostgreSQL and SQLite it does. On MySQL it also
+// the drain would lock: the row, or on SQLite the database. On MySQL it also
 // locks the gap in the slot table, which sessions that use other rows would feel.
 
 // proofs remembers how executions of a plan have fared in the form that proves that there are no
@@ -92,7 +92,7 @@ func (r *Run) provable() bool {
 // them, and one that has the row to itself needs neither.
 func (r *Run) mayProveInTx(d *rewrite.DrainTable) bool {
 	c := r.conn
-	return r.Plan.Drain.Proof.Lock != nil &&
+	return (r.Plan.Drain.Proof.Lock != nil || c.Shared.Traits.OneWriter && !r.call.wantsRows) &&
 		!c.Tx.Own() && !r.isBare(d) && !c.snapshotBegun() && !c.addedToSlots(d.Table)
 }
 
@@ -116,8 +116,11 @@ func (r *Run) runProven(ctx context.Context) (a answer, done bool, err error) {
 	case r.call.wantsRows:
 		a.rows, ran, err = r.provenRows(ctx, proof)
 	default:
-		a.result, _, err = r.execBound(ctx, &proof.Bound)
-		ran = a.result != nil
+		var n int64
+		a.result, n, err = r.execBound(ctx, &proof.Bound)
+		if ran = a.result != nil; ran && err == nil && !r.conn.InAutocommit() {
+			r.noteProvenInTx(n > 0)
+		}
 	}
 	if done, err = r.judgeProof(ran, err); done && err == nil {
 		return a, true, nil
