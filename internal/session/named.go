@@ -123,7 +123,7 @@ func (r *Run) searchFor(locked [][]any) slotSearch {
 	c := r.conn
 	n, level := c.namer(), c.isolation(link.TextOf(locked[0][2]))
 	switch {
-	case !n.GapLocks(level) && r.ahead == nil || c.Cluster: // what another node knows is not what this one does
+	case !n.GapLocks(level) || c.Cluster: // what another node knows is not what this one does
 		return lockingSearch
 	case c.Tx.OwnWithoutSnapshot() && n.OpensSnapshot(level):
 		// All rows are locked, and what it sees is as of now.
@@ -180,6 +180,12 @@ func (r *Run) slotsFound(ctx context.Context, q string) ([][]any, error) {
 		return nil, err
 	}
 	return namedSlots(rows), nil
+}
+
+// askAnother asks another session.
+func (r *Run) askAnother(ctx context.Context, q string, args []any) ([][]any, error) {
+	s := r.conn.Shared
+	return s.sides.observers.query(ctx, s, r.conn.namer(), nil, q, args...)
 }
 
 // askObserver asks another session of the same server; it reports false if there is none.
