@@ -43,8 +43,7 @@ type Explanation = explain.Explanation
 // explained statement, or none.
 type ExplainedStatement = explain.ExplainedStatement
 
-// ExplainedDrain describes how one table is drained: the rows of a unique key, the rows
-// of a key range, or all rows:
+// ExplainedDrain describes how one table is drained: the rows of a unique key, or all rows:
 //
 //   - Table is the table's name, and Scope is as in Explanation.
 //   - Unless tells when all rows are drained in spite of Scope, and Missing what happens to

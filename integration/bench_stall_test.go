@@ -2,7 +2,6 @@ package integration
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -18,8 +17,7 @@ import (
 var stallRows = flag.Int("stall.rows", 4_000_000, "rows of the base table in BenchmarkStall")
 
 // BenchmarkStall measures the longest statement of plain clients that update rows of a
-// large table: through `slotsql drain` with nothing to fold, through queries that lock a
-// range of three rows, and without either.
+// large table: through `slotsql drain` with nothing to fold, and without.
 func BenchmarkStall(b *testing.B) {
 	fill := map[string]string{
 		"mysql":    "INSERT INTO items SELECT seq, 0, '' FROM seq_1_to_%d",
@@ -53,22 +51,7 @@ func BenchmarkStall(b *testing.B) {
 				_, err := slotsql.Drain(ctx, c, slotsql.DrainOptions{})
 				return err
 			})
-			ranged := longest(b, p, func(ctx context.Context) error {
-				for end := time.Now().Add(3 * time.Second); time.Now().Before(end); {
-					rows, err := p.Wrapped.QueryContext(ctx, "SELECT id, n FROM items WHERE id BETWEEN 1 AND 3 FOR UPDATE")
-					if err != nil {
-						return err
-					}
-					for rows.Next() {
-					}
-					if err := errors.Join(rows.Err(), rows.Close()); err != nil {
-						return err
-					}
-				}
-				return nil
-			})
 			b.ReportMetric(0, "ns/op")
-			b.ReportMetric(ranged.Seconds()*1000, "range-ms")
 			b.ReportMetric(quiet.Seconds()*1000, "without-ms")
 			b.ReportMetric(drain.Seconds()*1000, "drain-ms")
 		})

@@ -249,12 +249,11 @@ type VersionSQL struct {
 
 // Scope selects the base rows that a drain covers: every row (Where is ""), or those of
 // Ref that Where selects. Where is a marker as in IncrementSQL. What it stands for
-// compares every column of a unique key with constants or, with Range, selects keys.
+// compares every column of a unique key with constants.
 type Scope struct {
 	Ref       string
 	Qualifier string
 	Where     string
-	Range     bool
 	// Removes reports whether the statement deletes rows or changes their keys, or locks them as
 	// if it did (FOR UPDATE). It then needs their strongest lock, and the drain takes that at once.
 	Removes bool

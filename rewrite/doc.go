@@ -70,8 +70,8 @@
 //
 // Drains (class Drain):
 //
-//   - drain.go; which rows: fixedrows.go, rowkey.go, selfquery.go, keyrange.go,
-//     drainscope.go, drainwith.go
+//   - drain.go; which rows: fixedrows.go, rowkey.go, selfquery.go, drainscope.go,
+//     drainwith.go
 //   - without a fold if that is possible: proof.go, lockingread.go
 //   - DDL, partitions and views: ddl.go, ancestors.go, references.go, holder.go, view.go
 //

@@ -25,7 +25,6 @@ type rowset struct {
 	values  map[string]fragment // of a single row: what each key column equals
 	only    bool                // the statement's predicate is this and nothing else
 	most    int                 // so many rows at most
-	between *fragment           // of a key range: its predicate over the slot table
 	removes bool                // as in Scope
 }
 
@@ -94,11 +93,6 @@ func (p *planning) drainTable(t *Table, rows *rowset) DrainTable {
 	out := DrainTable{Table: t}
 	var tp template
 	scope := Scope{Ref: p.baseRef(t, nil), Qualifier: p.d.Quote(t.Name)}
-	if rows != nil && rows.between != nil {
-		if out.Look.Range = p.rangeSlots(&tp, t, rows.between); out.Look.Range == nil {
-			return p.drainTable(t, nil)
-		}
-	}
 	if rows != nil {
 		out.Keyed, out.Only, out.Most = true, rows.only, max(rows.most, 1)
 		out.Key = rows.slotKey(t)
@@ -107,10 +101,7 @@ func (p *planning) drainTable(t *Table, rows *rowset) DrainTable {
 			out.All = &all
 		}
 		scope = Scope{Ref: p.baseRef(t, rows.binding), Qualifier: p.qualifier(rows.binding), Where: tp.mark(rows.where)}
-		scope.Range, scope.Removes = rows.between != nil, rows.removes
-	}
-	if _, ok := p.d.(RangeDialect); ok && rows == nil && len(t.Counter.Key) > 0 {
-		out.Open, out.Most = true, anyNumber
+		scope.Removes = rows.removes
 	}
 	out.Lock = tp.expandAll(p.d, p.d.Lock(t, scope))
 	if rows != nil && !rows.removes {
@@ -123,7 +114,7 @@ func (p *planning) drainTable(t *Table, rows *rowset) DrainTable {
 	}
 	out.Rows = tp.expand(p.d, scope.Ref+" WHERE "+scope.Where)
 	if out.Fold = tp.expandAll(p.d, p.d.Fold(t, scope)); len(out.Fold) == 0 {
-		out.Folding = FoldByName
+		out.Folding, out.Open = FoldByName, rows == nil && len(t.Counter.Key) > 0
 	}
 	if c, ok := p.d.(ConservingDialect); ok {
 		if sql := c.Unmoved(t, scope); sql != "" {
@@ -158,16 +149,13 @@ func (p *planning) baseRef(t *Table, b *binding) string {
 	return ref
 }
 
-// drainRows drains the rows that the statement's predicate fixes, or a range of keys, or
-// all rows of its table when it says nothing of the key, and all rows of every other counter table
-// of the statement.
+// drainRows drains the rows whose keys the statement's predicate names, or all rows of its table
+// when it names none, and all rows of every other counter table of the statement.
 func (p *planning) drainRows(st *Statement, sc *scope, b *binding, where *Expr, once bool, reason string) *Plan {
 	tables := p.mentioned()
 	var rows *rowset
 	if once && b != nil && b.counts {
-		if rows = p.fixedRows(sc, b, where); rows == nil {
-			rows = p.keyRange(st, sc, b, where)
-		}
+		rows = p.fixedRows(sc, b, where)
 	}
 	if rows != nil {
 		rows.removes = p.removes(st, b.table)

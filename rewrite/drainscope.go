@@ -4,9 +4,8 @@ import "slices"
 
 // What a drain covers: see Plan.DrainScope.
 const (
-	ScopeKey   = "rows of a unique key"
-	ScopeRange = "rows of a key range"
-	ScopeAll   = "all rows"
+	ScopeKey = "rows of a unique key"
+	ScopeAll = "all rows"
 )
 
 // DrainScope returns which rows the plan's drain covers, or "" for a plan of another class.
@@ -15,24 +14,17 @@ func (p *Plan) DrainScope() string {
 	if p.Class != Drain || len(p.Drain.Tables) == 0 {
 		return ""
 	}
-	scope := ScopeKey
 	for i := range p.Drain.Tables {
-		switch s := p.Drain.Tables[i].Scope(); s {
-		case ScopeAll:
-			return s
-		case ScopeRange:
-			scope = s
+		if !p.Drain.Tables[i].Keyed {
+			return ScopeAll
 		}
 	}
-	return scope
+	return ScopeKey
 }
 
 // Scope returns which of its rows are drained.
 func (d *DrainTable) Scope() string {
-	switch {
-	case d.Look.Range != nil:
-		return ScopeRange
-	case d.Keyed:
+	if d.Keyed {
 		return ScopeKey
 	}
 	return ScopeAll

@@ -187,8 +187,8 @@ type DrainPlan struct {
 	// them, a MERGE may insert them, a WITH query changes them, or EXPLAIN tells of them.
 	Uncounted bool
 
-	// Deletes reports whether SQL is a DELETE of rows that Tables identifies by a list or
-	// a range of keys, or as all rows where Open is set, and of no other table; or, Uncounted, has such a DELETE
+	// Deletes reports whether SQL is a DELETE of rows that Tables identifies by a list of keys,
+	// or as all rows where Open is set, and of no other table; or, Uncounted, has such a DELETE
 	// as a WITH query.
 	Deletes bool
 
@@ -260,14 +260,15 @@ const (
 // DrainTable describes how one table is drained.
 type DrainTable struct {
 	Table *Table
-	// Keyed reports whether only the rows of one unique key value, of a list of them, or
-	// of a key range are drained.
+	// Keyed reports whether only the rows of one unique key value, or of a list of them, are
+	// drained.
 	Keyed bool
 	// Open reports whether all rows are drained by locking each of them, which does not keep
-	// others from being inserted: Lock then returns what it does for a Scope with Range.
+	// others from being inserted. Lock then returns one row: how many rows it has locked, where it
+	// is, and the session's isolation level.
 	Open bool
 	// Most is the maximum number of rows that these keys identify: the product of the
-	// lengths of the lists; the largest int for a range, and where Open is set.
+	// lengths of the lists.
 	Most int
 	// Only reports whether the statement's predicate is that key and nothing else, so
 	// that the statement touches these rows if they exist.
@@ -286,7 +287,7 @@ type DrainTable struct {
 	New     *NewRows // set where rows may not exist yet
 
 	// Forms is what arguments have to be for the key to be certain; else All is
-	// what drains, as where candidates cannot be drained alone.
+	// what drains.
 	Forms []FormArg
 	All   *DrainTable
 
@@ -299,10 +300,9 @@ type DrainTable struct {
 func (d *DrainTable) Certain() bool { return d.Only || d.Keyed && d.New != nil }
 
 // Look holds what a drain asks about slots, each nil if it is not needed: the statements
-// of HoldingDialect, SnapshotDialect and ConservingDialect (Unmoved), and which slots a key range has.
+// of HoldingDialect, SnapshotDialect and ConservingDialect (Unmoved).
 type Look struct {
 	Held, Snapshot, Unmoved *Bound
-	Range                   *RangeSlots
 }
 
 // Folding is how a drain moves slots, once it has locked the base rows.

@@ -21,12 +21,9 @@ func (d *Dialect) Lock(t *rewrite.Table, s rewrite.Scope) []string {
 	if whole := wholeToWrite(t); whole != "" {
 		sum += ", " + whole
 	}
-	many := strings.Replace(sum, "SUM(1)", "SUM(1), "+here+", "+d.level(), 1)
 	if s.Where == "" && len(t.Counter.Key) > 0 {
-		return d.unlimited([]string{many + " FROM " + baseTable(t) + clusteredHint(t) + " FOR UPDATE"})
-	}
-	if s.Range {
-		return d.unlimited([]string{many + " FROM " + s.Ref + " WHERE (" + s.Where + ") FOR UPDATE"})
+		all := strings.Replace(sum, "SUM(1)", "SUM(1), "+here+", "+d.level(), 1)
+		return d.unlimited([]string{all + " FROM " + baseTable(t) + clusteredHint(t) + " FOR UPDATE"})
 	}
 	if list := d.LockColumns(t, s); list != nil {
 		from := s.Ref + " WHERE (" + s.Where + ")"

@@ -9,10 +9,7 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-var (
-	_ dialect.SlotNamer    = (*Dialect)(nil)
-	_ rewrite.RangeDialect = (*Dialect)(nil)
-)
+var _ dialect.SlotNamer = (*Dialect)(nil)
 
 // At REPEATABLE READ a locking read or a change that finds no row locks the gap where it would be, and one that
 // finds rows by a part of the primary key locks the gaps around them. A drain of a row without slots would so block
@@ -68,20 +65,6 @@ func (d *Dialect) FindSlots(t *rewrite.Table, keys [][]any, lock bool) string {
 	if rows != "" {
 		where += " AND (" + rows + ")"
 	}
-	return d.findSlots(t, where, lock)
-}
-
-// RangeSlots implements rewrite.RangeDialect. A fold that cannot name slot rows
-// needs no way to find them.
-func (d *Dialect) RangeSlots(t *rewrite.Table, where string, lock bool) string {
-	if !d.Nameable(t) {
-		return ""
-	}
-	return d.findSlots(t, where, lock)
-}
-
-// findSlots writes the query for the slot rows that a predicate selects.
-func (d *Dialect) findSlots(t *rewrite.Table, where string, lock bool) string {
 	list := append([]string{here}, keyStrings(t, "slotsql_s", t.Counter.SlotKey())...)
 	list = append(list, slotNames(t)...)
 	q := "SELECT " + strings.Join(list, ", ") + " FROM (SELECT 1) AS slotsql_o LEFT JOIN " +

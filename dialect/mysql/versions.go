@@ -99,7 +99,7 @@ func version(t *rewrite.Table, qualifier string) string {
 // is makes no version of it. It is for rows that have been incremented in slots,
 // so that there is room on both sides.
 func touch(t *rewrite.Table, s rewrite.Scope) []string {
-	if s.Where == "" || s.Range {
+	if s.Where == "" {
 		return nil
 	}
 	c := s.Qualifier + "." + quote(t.Counter.Counters[0])

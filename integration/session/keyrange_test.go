@@ -11,63 +11,6 @@ import (
 	"github.com/slotsql/slotsql/integration/twin"
 )
 
-func keyRangePair(t *testing.T, dialect, params string) *twin.Pair {
-	return twin.New(t, twin.Options{
-		Dialect: dialect, Params: params,
-		Schema: []string{
-			"CREATE TABLE boxes (id INT NOT NULL PRIMARY KEY, n INT NOT NULL, moved INT NOT NULL)",
-			"INSERT INTO boxes VALUES (1, 0, 0), (2, 0, 0), (3, 0, 0), (4, 0, 0), (50, 0, 0), (60, 0, 0), (70, 0, 0)",
-		},
-		Config: "version: 1\nauto_migrate: true\ntables: {boxes: {counters: {n: {}}, placement: connection}}\n",
-	})
-}
-
-// TestRangeLocksNoOtherRow: on MariaDB, where a drain locks base rows, a statement that says
-// which keys it is about lets others count, set and insert elsewhere until its transaction
-// ends: none of them waits as long as innodb_lock_wait_timeout.
-func TestRangeLocksNoOtherRow(t *testing.T) {
-	for _, level := range []sql.IsolationLevel{sql.LevelReadCommitted, sql.LevelRepeatableRead, sql.LevelSerializable} {
-		for _, first := range []string{
-			"SELECT n FROM boxes WHERE id BETWEEN 1 AND 3 FOR UPDATE",
-			"UPDATE boxes SET n = 5 WHERE id <= 3 AND moved < 10",
-			"DELETE FROM boxes WHERE n < 10 AND (id = 1 OR id < 3)",
-		} {
-			t.Run(level.String()+"/"+first[:6], func(t *testing.T) {
-				p := keyRangePair(t, "mysql", "innodb_lock_wait_timeout=1")
-				// Tables with a handful of rows are read whole, and InnoDB locks what it reads.
-				execAll(t, p.Wrapped, "UPDATE boxes SET n = n + 1 WHERE id = 60")
-				execAll(t, p.Under,
-					"INSERT INTO boxes SELECT seq, 0, 0 FROM seq_1001_to_3000", "ANALYZE TABLE boxes",
-					"INSERT INTO boxes_slots SELECT seq, 0, 0 FROM seq_1001_to_3000", "ANALYZE TABLE boxes_slots")
-				for _, id := range []int{1, 2} { // which then have slots
-					execAll(t, p.Wrapped, fmt.Sprintf("UPDATE boxes SET n = n + 1 WHERE id = %d", id))
-				}
-				tx, err := p.Wrapped.BeginTx(t.Context(), &sql.TxOptions{Isolation: level})
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer func() { _ = tx.Rollback() }()
-				if _, err := tx.Exec(first); err != nil {
-					t.Fatal(err)
-				}
-				execAll(t, p.Wrapped,
-					"UPDATE boxes SET n = n + 1 WHERE id = 60",
-					"UPDATE boxes SET n = n + 1 WHERE id = 70", // has no slots
-					"INSERT INTO boxes VALUES (65, 0, 0)",
-					"UPDATE boxes SET n = 7 WHERE id = 50",
-					"UPDATE boxes SET n = n * 2 WHERE id > 60 AND id < 80")
-				if err := tx.Commit(); err != nil {
-					t.Fatal(err)
-				}
-				var total int
-				if err := p.Wrapped.QueryRow("SELECT SUM(n) FROM boxes WHERE id >= 50").Scan(&total); err != nil || total != 2+2+7 {
-					t.Errorf("%d, want 11: %v", total, err)
-				}
-			})
-		}
-	}
-}
-
 // TestRangeMovesAll: while others count, in rows that come and go as well, a statement takes
 // all that a range of rows holds, again and again. Nothing is lost, or taken twice.
 func TestRangeMovesAll(t *testing.T) {
@@ -79,7 +22,14 @@ func TestRangeMovesAll(t *testing.T) {
 				continue
 			}
 			t.Run(name, func(t *testing.T) {
-				p := keyRangePair(t, dialect, "")
+				p := twin.New(t, twin.Options{
+					Dialect: dialect,
+					Schema: []string{
+						"CREATE TABLE boxes (id INT NOT NULL PRIMARY KEY, n INT NOT NULL, moved INT NOT NULL)",
+						"INSERT INTO boxes VALUES (1, 0, 0), (2, 0, 0), (3, 0, 0), (4, 0, 0), (50, 0, 0), (60, 0, 0), (70, 0, 0)",
+					},
+					Config: "version: 1\nauto_migrate: true\ntables: {boxes: {counters: {n: {}}, placement: connection}}\n",
+				})
 				var counted atomic.Int64
 				count := func(ctx context.Context, i int) error {
 					_, err := p.Wrapped.ExecContext(ctx, fmt.Sprintf("UPDATE boxes SET n = n + 1 WHERE id = %d", []int{1, 2, 3, 4, 60}[i%5]))

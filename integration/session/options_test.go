@@ -109,13 +109,7 @@ func TestOnDrain(t *testing.T) {
 				scopes[s.Scope] += int(s.Statements)
 			}
 		}
-		wide := map[string]map[string]int{
-			"mysql": {"rows of a unique key": 1, "rows of a key range": 1, "all rows": 2},
-		}[dialect]
-		if wide == nil {
-			wide = map[string]int{"rows of a unique key": 1, "all rows": 3}
-		}
-		if !maps.Equal(scopes, wide) {
+		if wide := map[string]int{"rows of a unique key": 1, "all rows": 3}; !maps.Equal(scopes, wide) {
 			t.Errorf("drains by scope: %v, want %v", scopes, wide)
 		}
 		if s := statsOf(table, "read"); s.Statements != 1 || s.Drains != 0 {

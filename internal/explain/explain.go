@@ -28,8 +28,7 @@ type Explanation struct {
 	// fast as can be.
 	Reason string   `json:"reason,omitempty"`
 	Tables []string `json:"tables,omitempty"` // the counter tables concerned
-	// Scope is what a statement of class drain drains: "rows of a unique key", "rows of a key range"
-	// or "all rows".
+	// Scope is what a statement of class drain drains: "rows of a unique key" or "all rows".
 	Scope string `json:"scope,omitempty"`
 
 	// Denied reports whether the statement drains, and on_drain: error refuses

@@ -162,10 +162,7 @@ func (b *printer) plan(indent, sql string, p *rewrite.Plan, allSteps bool) {
 
 func (b *printer) drain(indent string, p *rewrite.Plan, d rewrite.DrainTable, allSteps bool) {
 	scope := "all rows"
-	switch {
-	case d.Look.Range != nil:
-		scope = "a range of keys"
-	case d.Keyed:
+	if d.Keyed {
 		scope = "these keys"
 	}
 	key := "drain"
@@ -191,9 +188,6 @@ func (b *printer) drain(indent string, p *rewrite.Plan, d rewrite.DrainTable, al
 	}
 	if d.Folding == rewrite.FoldByName && allSteps {
 		b.line(indent+"  ", "fold", "slot rows by name")
-		if d.Look.Range != nil {
-			b.line(indent+"  ", "find", bound(d.Look.Range.Find))
-		}
 	}
 	for _, x := range d.Fold {
 		if allSteps || len(d.Lock) == 0 {

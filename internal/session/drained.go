@@ -332,9 +332,6 @@ type draining struct {
 	rowAppeared bool
 	// first is the application's query, if it has taken the drain's lock itself.
 	first lockingRead
-	// ahead is what another session has been asked before the lock statement was sent; nil for
-	// nothing.
-	ahead *aheadAnswer
 	// cleanUpDue: Before has run, so the statements of After have to run even if the application's
 	// own fails.
 	cleanUpDue bool

@@ -58,10 +58,10 @@ func (r *Run) lock(ctx context.Context, d *rewrite.DrainTable) (*lockedRows, err
 	case lockOfKey(d):
 		l.rows, err = r.lockKey(ctx, d)
 		n := rowsOf(l.rows)
-		l.some, l.open = n > 0, n < d.Most && !r.heldTogether(d, l.rows)
+		l.some, l.open = n > 0, n < d.Most
 	case r.meetsOthers(d):
 		l.rows, err = r.lockKey(ctx, d)
-		l.open = !r.heldTogether(d, l.rows)
+		l.open = !r.heldTogether(l.rows)
 	case d.Folding == rewrite.FoldByName && len(d.Table.Counter.Key) == 0:
 		l.rows, err = r.lockKey(ctx, d)
 	default:
@@ -93,12 +93,11 @@ func (r *Run) meetsOthers(d *rewrite.DrainTable) bool {
 	return d.Open && r.Plan.Drain.Repeats && d.Folding != rewrite.FoldNothing
 }
 
-// heldTogether reports whether no other row can be inserted into a key range, or into the table,
-// since the gaps between its rows are locked. On a cluster another node may insert one.
-func (r *Run) heldTogether(d *rewrite.DrainTable, locked [][]any) bool {
+// heldTogether reports whether no other row can be inserted into a table whose rows are locked,
+// since the gaps between them are. On a cluster another node may insert one.
+func (r *Run) heldTogether(locked [][]any) bool {
 	n := r.conn.namer()
-	return n != nil && (d.Look.Range != nil || d.Open) && len(locked) > 0 && !r.conn.Cluster &&
-		n.GapLocks(r.conn.isolation(link.TextOf(locked[0][2])))
+	return n != nil && len(locked) > 0 && !r.conn.Cluster && n.GapLocks(r.conn.isolation(link.TextOf(locked[0][2])))
 }
 
 // rowsOf returns the number of rows that a lock statement has found: each row that it returns

@@ -14,19 +14,16 @@ import (
 // queryHeld runs a read of the one row that the transaction has changed on the base row. Others have
 // not been able to make slots of it since, and a snapshot that is newer than the change shows those that it
 // had. So if the read, which asks for them, finds none, there are none until the transaction ends: base values
-// are totals, and the row counts as drained. Where the snapshot may be older, another session is asked as well while
-// the read runs, and both must find the row without slots. It returns no rows if it has some, and is to be drained.
+// are totals, and the row counts as drained. Where the snapshot may be older, another session is asked as well, and
+// both must find the row without slots. It returns no rows if it has some, and is to be drained.
 func (r *Run) queryHeld(ctx context.Context) (driver.Rows, error) {
 	keys := r.heldRow()
 	if keys == nil || !r.conn.readsHeld() || !r.Plan.proofs.due() {
 		return nil, nil
 	}
-	var asked *aheadAnswer
-	if !r.conn.readsNewer() {
-		ch := r.conn.changes[keys[0]]
-		if asked = r.conn.askAhead(ctx, &ch); asked == nil {
-			return nil, nil
-		}
+	row, newer := r.conn.changes[keys[0]], r.conn.readsNewer()
+	if !newer && (!r.conn.Shared.OpensAside || r.conn.isBareRow(row.rows.Table, row.key)) {
+		return nil, nil
 	}
 	query, server := r.Plan.Read.Observed.Row.Held.Of(r.Plan.Values), ""
 	bare := func(v driver.Value) bool {
@@ -51,9 +48,11 @@ func (r *Run) queryHeld(ctx context.Context) (driver.Rows, error) {
 		}
 		return nil, o.err
 	}
-	if asked != nil && !asked.hasNone(ctx, server) {
-		_ = o.Close()
-		return nil, ctx.Err()
+	if !newer {
+		if none, err := r.othersFindNone(ctx, &row, server); !none {
+			_ = o.Close()
+			return nil, err
+		}
 	}
 	r.Plan.proofs.note(true)
 	r.Plan.tally.readObserved()
@@ -67,6 +66,16 @@ func (r *Run) queryHeld(ctx context.Context) (driver.Rows, error) {
 		r.keepBareRow(ch.rows.Table, ch.key)
 	}
 	return o, nil
+}
+
+// othersFindNone reports whether another session of a server finds no slots of the row of a change.
+func (r *Run) othersFindNone(ctx context.Context, ch *rowChange, server string) (bool, error) {
+	var key []any
+	for _, k := range ch.key {
+		key = append(key, k)
+	}
+	rows, answered, err := r.askObserver(ctx, server, r.conn.namer().FindSlots(ch.rows.Table, [][]any{key}, false))
+	return answered && len(rows) == 0, err
 }
 
 // heldRow returns the transaction's changes of the row that a read with a probe is of; nil unless they are

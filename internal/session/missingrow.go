@@ -20,12 +20,12 @@ import (
 // The same goes for all rows of a table whose drain locks each of them (DrainTable.Open).
 //
 // For some statements the number of rows touched says nothing: an INSERT touches its own new
-// rows, which have no slots; one with a list or a range of keys touches rows that the drain has
-// locked; a query may return rows that stand for none, and so may a statement that changes its
-// rows in a WITH query. For these, and for an upsert increment, only the second look counts. For a
-// DELETE that look cannot find the rows that are gone, so rows are counted: those that it has
-// deleted and those that are left must be as many as the drain has locked. What a WITH query has
-// deleted is not counted, so such a statement runs again until it gives the same number twice.
+// rows, which have no slots; one with a list of keys touches rows that the drain has locked; a
+// query may return rows that stand for none, and so may a statement that changes its rows in a WITH
+// query. For these, and for an upsert increment, only the second look counts. For a DELETE that look
+// cannot find the rows that are gone, so rows are counted: those that it has deleted and those that
+// are left must be as many as the drain has locked. What a WITH query has deleted is not counted, so
+// such a statement runs again until it gives the same number twice.
 
 const (
 	savepoint         = "SAVEPOINT slotsql_missing"
@@ -142,7 +142,7 @@ func (r *Run) runUnderSavepoint(ctx context.Context, missed bool, run func() (in
 	for runs := 0; missed; runs++ {
 		if runs == maxReruns {
 			return &link.NotMovedError{Table: r.Plan.Tables[0], Reason: "rows are inserted and counted faster than the statement runs;" +
-				" name a range of keys in WHERE, or run it at REPEATABLE READ"}
+				" name the keys in WHERE, or run it at REPEATABLE READ"}
 		}
 		if err := r.exec(ctx, savepoint); err != nil {
 			return err
@@ -186,7 +186,7 @@ const maxReruns = 50
 // touchesOthers reports whether the statement may touch other rows than those that the drain has
 // missed.
 func touchesOthers(p *rewrite.DrainPlan) bool {
-	return p.Uncounted || slices.ContainsFunc(p.Tables, func(d rewrite.DrainTable) bool { return MayInsert(d) || d.Most > 1 })
+	return p.Uncounted || slices.ContainsFunc(p.Tables, func(d rewrite.DrainTable) bool { return MayInsert(d) || d.Open || d.Most > 1 })
 }
 
 func (r *Run) exec(ctx context.Context, query string) error {

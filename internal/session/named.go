@@ -80,9 +80,6 @@ const maxNamed = 500
 // slotRows finds the slot rows of locked rows, or of the whole table.
 func (r *Run) slotRows(ctx context.Context, d *rewrite.DrainTable, locked [][]any) (rows [][]any, err error) {
 	c, width := r.conn, len(d.Table.Counter.Key)
-	if d.Look.Range != nil {
-		return r.slotsOfRange(ctx, d, locked)
-	}
 	if d.Open || len(locked) == 0 || len(locked[0]) < 3+width { // all rows
 		return r.slotsFound(ctx, r.conn.namer().FindSlots(d.Table, nil, true))
 	}
@@ -102,8 +99,7 @@ func (r *Run) slotRows(ctx context.Context, d *rewrite.DrainTable, locked [][]an
 		}
 	}
 	for part := range slices.Chunk(keys, maxNamed) {
-		query := func(lock bool) string { return r.conn.namer().FindSlots(d.Table, part, lock) }
-		found, err := r.findSlots(ctx, search, d.Table, query)
+		found, err := r.findSlots(ctx, search, d.Table, part)
 		if err != nil {
 			return nil, err
 		}
@@ -127,7 +123,7 @@ func (r *Run) searchFor(locked [][]any) slotSearch {
 	c := r.conn
 	n, level := c.namer(), c.isolation(link.TextOf(locked[0][2]))
 	switch {
-	case !n.GapLocks(level) && r.ahead == nil || c.Cluster: // what another node knows is not what this one does
+	case !n.GapLocks(level) || c.Cluster: // what another node knows is not what this one does
 		return lockingSearch
 	case c.Tx.OwnWithoutSnapshot() && n.OpensSnapshot(level):
 		// All rows are locked, and what it sees is as of now.
@@ -139,42 +135,19 @@ func (r *Run) searchFor(locked [][]any) slotSearch {
 
 // findSlots runs the query for slot rows, with or without locks. If another session is to be asked
 // and there is no connection for that, the query runs here and locks what it finds.
-func (r *Run) findSlots(
-	ctx context.Context, search slotSearch, t *rewrite.Table, query func(lock bool) string, args ...any,
-) ([][]any, error) {
-	q := query(search.locks)
+func (r *Run) findSlots(ctx context.Context, search slotSearch, t *rewrite.Table, keys [][]any) ([][]any, error) {
+	n := r.conn.namer()
+	q := n.FindSlots(t, keys, search.locks)
 	if q == "" {
 		return nil, unnameable(t)
 	}
 	if search.server != "" {
-		if rows, answered, err := r.askObserver(ctx, search.server, q, args...); answered || err != nil {
+		if rows, answered, err := r.askObserver(ctx, search.server, q); answered || err != nil {
 			return rows, err
 		}
-		q = query(true)
+		q = n.FindSlots(t, keys, true)
 	}
-	return r.slotsFound(ctx, q, args...)
-}
-
-// slotsOfRange finds the slot rows of a range of keys whose rows are locked. If the transaction
-// has slots of its own in the table, which another session does not see, it looks itself, with
-// locks.
-func (r *Run) slotsOfRange(ctx context.Context, d *rewrite.DrainTable, locked [][]any) ([][]any, error) {
-	search := r.searchFor(locked)
-	if search.server != "" && r.conn.addedToSlots(d.Table) {
-		search = lockingSearch
-	}
-	look := d.Look.Range
-	args, err := r.values(look.Find.Args)
-	if err != nil {
-		return nil, err
-	}
-	query := func(lock bool) string {
-		if lock {
-			return r.sql(&look.Locked)
-		}
-		return r.sql(&look.Find)
-	}
-	return r.findSlots(ctx, search, d.Table, query, args...)
+	return r.slotsFound(ctx, q)
 }
 
 // addedToSlots reports whether the transaction has added to slots of a table.
@@ -201,17 +174,23 @@ func (r *Run) values(list []rewrite.Arg) ([]any, error) {
 }
 
 // slotsFound runs a query for slot rows on the session itself.
-func (r *Run) slotsFound(ctx context.Context, q string, args ...any) ([][]any, error) {
-	rows, err := r.conn.Session().Query(ctx, q, args...)
+func (r *Run) slotsFound(ctx context.Context, q string) ([][]any, error) {
+	rows, err := r.conn.Session().Query(ctx, q)
 	if err != nil {
 		return nil, err
 	}
 	return namedSlots(rows), nil
 }
 
+// askAnother asks another session.
+func (r *Run) askAnother(ctx context.Context, q string, args []any) ([][]any, error) {
+	s := r.conn.Shared
+	return s.sides.observers.query(ctx, s, r.conn.namer(), nil, q, args...)
+}
+
 // askObserver asks another session of the same server; it reports false if there is none.
-func (r *Run) askObserver(ctx context.Context, here, q string, args ...any) ([][]any, bool, error) {
-	rows, err := r.askAnother(ctx, q, args)
+func (r *Run) askObserver(ctx context.Context, here, q string) ([][]any, bool, error) {
+	rows, err := r.askAnother(ctx, q, nil)
 	if ctx.Err() != nil {
 		return nil, false, ctx.Err()
 	}

@@ -277,7 +277,6 @@ func (c *Conn) keepRows(ctx context.Context, ch *rowChange) (seen bool, err erro
 		Reason: "a transaction reads a counter of a row that it has changed", SQL: ch.plan.SQL, Values: ch.plan.Values})
 	r := c.newRun(p, direct{c}, ch.call)
 	r.ofChanges = true
-	r.ahead = c.askAhead(ctx, ch)
 	if _, err := r.drain(ctx); err != nil {
 		return false, err
 	}

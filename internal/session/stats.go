@@ -15,9 +15,8 @@ type StatementStats struct {
 	Class   string   `json:"class"`  // as `slotsql explain` says it: additive, read, drain, ...
 	Reason  string   `json:"reason"` // why it is not faster; "" when it is as fast as can be
 
-	// Scope is which rows a statement of class drain drains: "rows of a unique key",
-	// "rows of a key range" or "all rows".
-	// Increments of these rows wait until its transaction ends. It is "" for other classes.
+	// Scope is which rows a statement of class drain drains: "rows of a unique key" or
+	// "all rows". Increments of these rows wait until its transaction ends. It is "" for other classes.
 	Scope string `json:"scope,omitempty"`
 
 	Statements uint64 `json:"statements"` // that were run, failed ones included
