@@ -12,12 +12,13 @@ import (
 // processes count it, and of which more get done in slots. Increments of a hot row go to slots, and those of any other row to the base
 // row. Nothing but speed depends on it: an increment on the base row and one in a slot commute. See warmth for the rules.
 type Heat struct {
-	seed    maphash.Seed
-	shards  [heatShards]heatShard
-	known   atomic.Int64 // number of rows in all shards: while it is 0 all rows are cold
-	payoffs sync.Map     // by table: *payoff
-	crowds  sync.Map     // by table: *crowd
-	usual   atomic.Int64 // nanoseconds that updates of cold rows take, on average
+	seed     maphash.Seed
+	shards   [heatShards]heatShard
+	known    atomic.Int64 // number of rows in all shards: while it is 0 all rows are cold
+	payoffs  sync.Map     // by table: *payoff
+	counting atomic.Int32 // those that count increments
+	crowds   sync.Map     // by table: *crowd
+	usual    atomic.Int64 // nanoseconds that updates of cold rows take, on average
 	// crowded: some table has been crowded. Until then the clock is not read for it.
 	crowded atomic.Bool
 }
@@ -94,7 +95,9 @@ func (h *Heat) HotRow(row RowKey) (hot, became bool) {
 	defer s.mu.Unlock()
 	w, now := s.rows[row], time.Now()
 	if w == nil {
-		h.payoffOf(row.Table).note(now)
+		if h.counting.Load() > 0 {
+			h.payoffOf(row.Table).note(now)
+		}
 		return false, false
 	}
 	w.payoff.note(now)
@@ -153,7 +156,7 @@ func (h *Heat) slow(row RowKey, began time.Time) (became bool) {
 func (h *Heat) payoffOf(table string) *payoff {
 	t, ok := h.payoffs.Load(table)
 	if !ok {
-		t, _ = h.payoffs.LoadOrStore(table, &payoff{})
+		t, _ = h.payoffs.LoadOrStore(table, &payoff{all: &h.counting})
 	}
 	return t.(*payoff)
 }

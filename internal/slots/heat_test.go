@@ -142,7 +142,7 @@ func TestPayoff(t *testing.T) {
 func TestPayoffOfBeginning(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := &payoff{}
+		p := NewHeat().payoffOf("posts")
 		step, warm := 10*time.Millisecond, time.Now().Add(500*time.Millisecond)
 		for range 5_000 {
 			tries := p.allows(time.Now())

@@ -11,7 +11,8 @@ import (
 // them are in proportion. Then rows that queue have slots, and the increments are counted again. Slots are kept if not fewer get
 // done, until the table has had no row that queues for a while. Otherwise they are refused for a pause, twice as long each time.
 type payoff struct {
-	counting atomic.Bool // in the states isCounted and isTried
+	all      *atomic.Int32 // how many count, of all tables
+	counting atomic.Bool   // in the states isCounted and isTried
 	mu       sync.Mutex
 	state    payoffState
 	until    time.Time     // isKept or isRefused ends
@@ -76,7 +77,7 @@ func (p *payoff) note(now time.Time) {
 		return
 	}
 	rate := p.counted.rate()
-	switch p.counting.Store(false); {
+	switch p.setCounting(false); {
 	case now.Sub(p.wanted) > 2*shortestPeriod: // the queue has gone
 		p.state = isIdle
 	case p.state == isCounted:
@@ -99,7 +100,18 @@ func (p *payoff) note(now time.Time) {
 
 func (p *payoff) count(state payoffState, from time.Time) {
 	p.state, p.counted = state, throughput{from: from}
-	p.counting.Store(true)
+	p.setCounting(true)
+}
+
+func (p *payoff) setCounting(on bool) {
+	if p.counting.Swap(on) == on {
+		return
+	}
+	if on {
+		p.all.Add(1)
+	} else {
+		p.all.Add(-1)
+	}
 }
 
 func (p *payoff) keep(now time.Time) { p.state, p.until = isKept, now.Add(2*longestPeriod) }
