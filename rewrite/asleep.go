@@ -28,8 +28,9 @@ type SleepingDialect interface {
 	// Asleep writes the parts of an Asleep. Keep is Before. Failing is a value of type boolean that is TRUE, and fails
 	// if there are slots; "" where the engine's statements have no snapshot of their own. Deletes: the statement may delete rows.
 	Asleep(tables []*Table, deletes bool) (keep []string, failing string)
-	// Awake writes a query that returns a row if there are slots, or if there may be some that it does not show.
-	Awake(t *Table) string
+	// Awake writes a query that returns a row if there are slots, or if there may be some that it does not show. Locks: it keeps
+	// slots from being created where the statement's own locks do not.
+	Awake(t *Table, locks bool) string
 }
 
 // asleep returns how a statement runs whose tables have no slots; nil if it drains no table as a whole, and the session's user may

@@ -8,16 +8,18 @@ var _ rewrite.SleepingDialect = (*Dialect)(nil)
 // ends no session creates one. These locks do not conflict with each other, so statements of several transactions run side by side.
 func (d *Dialect) Asleep(tables []*rewrite.Table, _ bool) (keep []string, failing string) {
 	for _, t := range tables {
-		keep = append(keep, d.Awake(t))
+		keep = append(keep, d.Awake(t, true))
 	}
 	return keep, ""
 }
 
 // Awake implements rewrite.SleepingDialect. Who may not move slots may not lock them FOR UPDATE, either; who may does so, since
 // it moves those that it finds.
-func (d *Dialect) Awake(t *rewrite.Table) string {
+func (d *Dialect) Awake(t *rewrite.Table, locks bool) string {
 	lock := " FOR UPDATE"
-	if len(t.Counter.Rights.Ungranted) > 0 {
+	if !locks {
+		lock = ""
+	} else if len(t.Counter.Rights.Ungranted) > 0 {
 		lock = " LOCK IN SHARE MODE"
 	}
 	from := "SELECT 1 FROM " + slotTable(t) + " AS slotsql_s"

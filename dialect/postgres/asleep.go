@@ -29,7 +29,7 @@ func (d *Dialect) Asleep(tables []*rewrite.Table, deletes bool) (keep []string, 
 		if deletes {
 			awake = append(awake, "pg_catalog.pg_stat_get_xact_tuples_deleted(CAST('"+strings.ReplaceAll(slotTable(t), "'", "''")+"' AS pg_catalog.regclass)) > 0")
 		}
-		queries = append(queries, d.Awake(t))
+		queries = append(queries, d.Awake(t, true))
 	}
 	mode := " IN SHARE MODE"
 	if deletes {
@@ -42,7 +42,7 @@ func (d *Dialect) Asleep(tables []*rewrite.Table, deletes bool) (keep []string, 
 }
 
 // Awake implements rewrite.SleepingDialect.
-func (*Dialect) Awake(t *rewrite.Table) string {
+func (*Dialect) Awake(t *rewrite.Table, _ bool) string {
 	return "SELECT 1 WHERE NOT (" + newSnapshot + ") OR " + hasAny(t)
 }
 

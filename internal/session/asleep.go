@@ -119,6 +119,11 @@ func (r *Run) wake(ctx context.Context) error {
 // keepAsleep keeps slots from being created, and returns errAwake if there are some.
 func (r *Run) keepAsleep(ctx context.Context) error {
 	form := r.Plan.Drain.Asleep
+	for i := range r.Plan.Drain.Tables {
+		if r.othersFindSlots(ctx, r.Plan.Drain.Tables[i].Table) {
+			return errAwake
+		}
+	}
 	for i := range form.Before {
 		rows, err := r.conn.Session().Query(ctx, r.sql(&form.Before[i]))
 		c := r.conn
@@ -134,6 +139,18 @@ func (r *Run) keepAsleep(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// othersFindSlots reports whether another session finds slots of a table, where this one would keep locked those that it finds until
+// the application's transaction ends: a drain locks base rows first, and the two would wait for each other.
+func (r *Run) othersFindSlots(ctx context.Context, t *rewrite.Table) bool {
+	c := r.conn
+	n, sleeps := c.namer(), c.Dialect().(rewrite.SleepingDialect)
+	if n == nil || c.Tx.Own() || c.InAutocommit() {
+		return false
+	}
+	rows, err := c.Shared.sides.observers.query(ctx, c.Shared, n, nil, sleeps.Awake(t, false))
+	return err == nil && len(rows) > 0 && link.TextOf(rows[0][0]) != "0"
 }
 
 // tellsAwake judges the answer of a query for slots. Where it locks a gap that keeps slots from being created, it tells the
@@ -220,6 +237,9 @@ func (r *Run) asleepFor(ctx context.Context, d *rewrite.DrainTable) (bool, error
 		len(t.Counter.Rights.Ungranted) > 0 || t.IsView || c.addedToSlots(t) {
 		return false, nil
 	}
-	rows, err := c.Session().Query(ctx, sleeps.Awake(t))
+	if r.othersFindSlots(ctx, t) {
+		return false, nil
+	}
+	rows, err := c.Session().Query(ctx, sleeps.Awake(t, true))
 	return err == nil && !r.tellsAwake(rows), err
 }
