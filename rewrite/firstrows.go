@@ -88,8 +88,7 @@ func (c *candidates) aggregated() bool {
 	return found
 }
 
-// extremes finds what asks for nothing but MIN and MAX of
-// counters.
+// extremes handles a block that asks for nothing but MIN and MAX of counters.
 func (c *candidates) extremes() {
 	var firsts []func()
 	ok := true
@@ -113,10 +112,11 @@ func (c *candidates) extremes() {
 			return ok
 		})
 	}
-	for _, f := range firsts {
-		if ok {
-			f()
-		}
+	if !ok {
+		return
+	}
+	for _, first := range firsts {
+		first()
 	}
 }
 

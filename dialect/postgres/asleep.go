@@ -16,10 +16,10 @@ var _ rewrite.SleepingDialect = (*Dialect)(nil)
 // the row that it locks; those that are not folded are there when the condition is asked once more behind it, because a fold
 // needs the row's lock, and none is created after that, because that needs it as well.
 //
-// But a DELETE takes the slots of its rows with it, those too that were created while it waited for a row: to share the row's lock
-// changes no row, so the DELETE does not look at its condition again. So whoever deletes also asks whether this session has
-// deleted slots, of which the server keeps count for its statistics. That may have been before, in a second or so: then a drain
-// follows for nothing.
+// A DELETE also removes its rows' slots, including any created while it waited for a row. Creating a slot only shares the row's
+// lock and leaves the row unchanged, so the DELETE does not evaluate its WHERE again. A statement that deletes therefore also checks
+// that this session has deleted no slots, using the server's statistics. These may still count deletions of the last second or so;
+// the drain that follows is then unnecessary, but harmless.
 func (d *Dialect) Asleep(tables []*rewrite.Table, deletes bool) (keep []string, failing string) {
 	awake := []string{"NOT (" + newSnapshot + ")"}
 	var names, queries []string
@@ -27,14 +27,15 @@ func (d *Dialect) Asleep(tables []*rewrite.Table, deletes bool) (keep []string, 
 		names = append(names, slotTable(t))
 		awake = append(awake, hasAny(t))
 		if deletes {
-			awake = append(awake, "pg_catalog.pg_stat_get_xact_tuples_deleted(CAST('"+strings.ReplaceAll(slotTable(t), "'", "''")+"' AS pg_catalog.regclass)) > 0")
+			deleted := "pg_catalog.pg_stat_get_xact_tuples_deleted(CAST(" + literal(slotTable(t)) + " AS pg_catalog.regclass))"
+			awake = append(awake, deleted+" > 0")
 		}
 		queries = append(queries, d.Awake(t, true))
 	}
 	mode := " IN SHARE MODE"
 	if deletes {
 		awake = append(awake, "pg_catalog.current_setting('track_counts') <> 'on'")
-		mode = " IN SHARE ROW EXCLUSIVE MODE" // to delete slots is to wait for who shares it, and two would wait for each other
+		mode = " IN SHARE ROW EXCLUSIVE MODE" // two deletes that shared a lock would deadlock when their slots go
 	}
 	keep = append([]string{"LOCK TABLE " + strings.Join(names, ", ") + mode}, queries...)
 	return keep, "CAST((SELECT CASE WHEN " + strings.Join(awake, " OR ") +

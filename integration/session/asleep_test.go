@@ -53,7 +53,8 @@ func TestFallsAsleep(t *testing.T) {
 		if got := value(t, p.Wrapped, "SELECT COUNT(*) FROM "+table+" WHERE id = 1 AND views = "+counted); got != "1" {
 			t.Errorf("the total is not %s", counted)
 		}
-		for end := time.Now().Add(2 * time.Minute); value(t, p.Under, "SELECT views FROM "+table+" WHERE id = 1") != counted; time.Sleep(20 * time.Millisecond) {
+		base := "SELECT views FROM " + table + " WHERE id = 1"
+		for end := time.Now().Add(2 * time.Minute); value(t, p.Under, base) != counted; time.Sleep(20 * time.Millisecond) {
 			if time.Now().After(end) {
 				t.Fatal("the row is not folded")
 			}

@@ -149,7 +149,7 @@ func (r *Run) othersFindSlots(ctx context.Context, t *rewrite.Table) bool {
 	if n == nil || c.Tx.Own() || c.InAutocommit() {
 		return false
 	}
-	rows, err := c.Shared.sides.observers.query(ctx, c.Shared, n, nil, sleeps.Awake(t, false))
+	rows, err := r.askAnother(ctx, sleeps.Awake(t, false), nil)
 	return err == nil && len(rows) > 0 && link.TextOf(rows[0][0]) != "0"
 }
 

@@ -9,7 +9,7 @@ import (
 
 // Heat tells which rows are hot: those whose increments have been seen to wait for one another
 // where a group cannot help, because transactions hold the row over round trips, or other
-// processes count it, and of which more get done in slots. Increments of a hot row go to slots, and those of any other row to the base
+// processes count it, and for which slots pay (see payoff). Increments of a hot row go to slots, and those of any other row to the base
 // row. Nothing but speed depends on it: an increment on the base row and one in a slot commute. See warmth for the rules.
 type Heat struct {
 	seed     maphash.Seed
@@ -105,7 +105,7 @@ func (h *Heat) HotRow(row RowKey) (hot, became bool) {
 	return w.hot(now), became
 }
 
-// Cooled reports, once, whether the row is no longer hot. Whoever is told folds its slots: the worker steps over a row that
+// Cooled reports, once, whether the row is no longer hot. The caller then folds its slots: the worker skips a row that
 // transactions hold all the time.
 func (h *Heat) Cooled(row RowKey) bool {
 	if h.known.Load() == 0 {
@@ -156,7 +156,7 @@ func (h *Heat) slow(row RowKey, began time.Time) (became bool) {
 func (h *Heat) payoffOf(table string) *payoff {
 	t, ok := h.payoffs.Load(table)
 	if !ok {
-		t, _ = h.payoffs.LoadOrStore(table, &payoff{all: &h.counting})
+		t, _ = h.payoffs.LoadOrStore(table, &payoff{counting: &h.counting})
 	}
 	return t.(*payoff)
 }

@@ -41,7 +41,7 @@ func TestHeat(t *testing.T) {
 		time.Sleep(shortestPeriod + time.Millisecond)
 		want(false)
 		if !h.Cooled(row) || h.Cooled(row) {
-			t.Error("whoever finds the row cold again is not told once")
+			t.Error("a row that has cooled is not reported exactly once")
 		}
 		h.NoteWait(row) // again as soon as it was tried
 		time.Sleep(shortestPeriod + time.Millisecond)
@@ -104,7 +104,7 @@ func TestPayoff(t *testing.T) {
 						if time.Sleep(c.before); hot {
 							time.Sleep(c.with - c.before)
 						}
-						h.HotRow(other) // of a row that nobody waits for
+						h.HotRow(other) // an uncontended row of the same table
 						hot, _ = h.Hold(row)
 						if h.Release(row); time.Since(start) > patience {
 							return patience
@@ -122,7 +122,7 @@ func TestPayoff(t *testing.T) {
 					return
 				}
 				if !h.Cooled(row) {
-					t.Error("nobody folds what was tried")
+					t.Error("the slots of the trial are left behind")
 				}
 				first := run(true, time.Minute)
 				run(false, time.Minute)

@@ -11,8 +11,7 @@ import (
 // them are in proportion. Then rows that queue have slots, and the increments are counted again. Slots are kept if not fewer get
 // done, until the table has had no row that queues for a while. Otherwise they are refused for a pause, twice as long each time.
 type payoff struct {
-	all      *atomic.Int32 // how many count, of all tables
-	counting atomic.Bool   // in the states isCounted and isTried
+	counting *atomic.Int32 // how many payoffs of all tables are in the states isCounted and isTried
 	mu       sync.Mutex
 	state    payoffState
 	until    time.Time     // isKept or isRefused ends
@@ -68,7 +67,7 @@ func (p *payoff) allows(now time.Time) bool {
 
 // note notes an increment of the table.
 func (p *payoff) note(now time.Time) {
-	if !p.counting.Load() {
+	if p.counting.Load() == 0 {
 		return
 	}
 	p.mu.Lock()
@@ -77,7 +76,7 @@ func (p *payoff) note(now time.Time) {
 		return
 	}
 	rate := p.counted.rate()
-	switch p.setCounting(false); {
+	switch p.counting.Add(-1); {
 	case now.Sub(p.wanted) > 2*shortestPeriod: // the queue has gone
 		p.state = isIdle
 	case p.state == isCounted:
@@ -100,18 +99,7 @@ func (p *payoff) note(now time.Time) {
 
 func (p *payoff) count(state payoffState, from time.Time) {
 	p.state, p.counted = state, throughput{from: from}
-	p.setCounting(true)
-}
-
-func (p *payoff) setCounting(on bool) {
-	if p.counting.Swap(on) == on {
-		return
-	}
-	if on {
-		p.all.Add(1)
-	} else {
-		p.all.Add(-1)
-	}
+	p.counting.Add(1)
 }
 
 func (p *payoff) keep(now time.Time) { p.state, p.until = isKept, now.Add(2*longestPeriod) }
@@ -119,7 +107,7 @@ func (p *payoff) keep(now time.Time) { p.state, p.until = isKept, now.Add(2*long
 // trialTime is how long increments are counted, before slots are tried and then again.
 const trialTime = 200 * time.Millisecond
 
-// throughput counts increments. Pauses in which none comes are left out: there is none while rows queue.
+// throughput counts increments. It leaves out idle time: while rows queue, increments keep arriving.
 type throughput struct {
 	from, last time.Time
 	n          int
