@@ -23,23 +23,23 @@ func (c *Conn) QueryContext(ctx context.Context, query string, args []driver.Nam
 	if err != nil {
 		return nil, err
 	}
-	defer c.noteQueried(p.Plan)
 	if p.passes() {
 		q, ok := c.Parent.(driver.QueryerContext)
 		if !ok {
 			return c.legacyQuery(ctx, p, query, args)
 		}
+		known := c.knownOpen(p.Plan)
 		rows, err := q.QueryContext(ctx, query, link.JoinArgs(options, args))
 		c.noteRan(p.Plan, err)
 		if err != driver.ErrSkip {
 			c.Shared.shadowQueried(p, args, options)
 		}
-		return rows, err
+		return c.queried(p, known, rows, err)
 	}
 	c.Shared.shadowQueried(p, args, options)
 	known := c.knownOpen(p.Plan)
 	a, err := c.newRun(p, direct{c}, call{args: args, options: options, wantsRows: true}).run(ctx)
-	return c.confirmAtEnd(known, a.rows, err)
+	return c.queried(p, known, a.rows, err)
 }
 
 // knownOpen reports whether a transaction is certainly open, and the query does not end it.
@@ -48,11 +48,14 @@ func (c *Conn) knownOpen(p *rewrite.Plan) bool {
 	return c.Engine.Watcher == nil && known && open && c.Tx.Phase() == link.TxBegun && p.Effects == 0 && p.Class != rewrite.Multi
 }
 
-// confirmAtEnd returns the rows of a query. An error that ends the transaction may come with the
-// rows; once they have been read to the end without one, the transaction is again known to be
-// open.
-func (c *Conn) confirmAtEnd(known bool, rows driver.Rows, err error) (driver.Rows, error) {
-	if !known || err != nil || len(c.changes) == 0 {
+// queried notes that a query has been sent, and returns its rows. An error that ends the transaction may come with the rows; once
+// they have been read or closed without one, the transaction is again known to be open.
+func (c *Conn) queried(p *plan, known bool, rows driver.Rows, err error) (driver.Rows, error) {
+	if err == driver.ErrSkip {
+		return rows, err
+	}
+	c.noteQueried(p.Plan)
+	if !known || err != nil {
 		return rows, err
 	}
 	return &link.FinishingRows{RowsBase: link.RowsBase{Rows: rows}, Finish: func(failed bool) error {
@@ -72,10 +75,11 @@ func (c *Conn) legacyQuery(ctx context.Context, p *plan, query string, args []dr
 	if err != nil {
 		return nil, err
 	}
+	known := c.knownOpen(p.Plan)
 	rows, err := q.Query(query, values)
 	c.noteRan(p.Plan, err)
 	if err != driver.ErrSkip {
 		c.Shared.shadowQueried(p, args, nil)
 	}
-	return rows, err
+	return c.queried(p, known, rows, err)
 }

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"database/sql/driver"
 	"errors"
 	"slices"
 	"strings"
@@ -117,6 +118,9 @@ func (c *Conn) planNow(ctx context.Context, query string) (*plan, error) {
 
 // noteRan notes what a statement that has run may have done to the session.
 func (c *Conn) noteRan(plan *rewrite.Plan, err error) {
+	if err == driver.ErrSkip {
+		return // nothing has been sent
+	}
 	if c.detached.running() { // err is that of the caller's context, not of the shared statement
 		c.detached.putOff(func() { c.noteRan(plan, nil) })
 		return

@@ -143,11 +143,10 @@ func (s *stmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driv
 	if err != nil {
 		return nil, err
 	}
-	defer s.conn.noteQueried(r.Plan.Plan)
 	s.conn.Shared.shadowQueried(r.Plan, r.call.args, r.call.options)
 	known := s.conn.knownOpen(r.Plan.Plan)
 	a, err := r.run(ctx)
-	return s.conn.confirmAtEnd(known, a.rows, err)
+	return s.conn.queried(r.Plan, known, a.rows, err)
 }
 
 // plannedRun plans the statement again, since the facts may have changed after it was prepared.

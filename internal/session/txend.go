@@ -1,7 +1,6 @@
 package session
 
 import (
-	"database/sql/driver"
 	"strings"
 
 	"github.com/slotsql/slotsql/internal/slots"
@@ -134,7 +133,6 @@ func (c *Conn) noteError(err error) {
 	c.Tx.Doubt()
 	c.noteConflict(err)
 	switch {
-	case err == driver.ErrSkip: // nothing has been sent
 	case c.Engine.TxEnded(err):
 		c.noteTxEnd()
 	default:
