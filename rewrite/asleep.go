@@ -21,6 +21,11 @@ type Asleep struct {
 	// undone. The zero value where the statement has no such form: then Before keeps slots from being created.
 	Checked Bound
 	Check   *Bound
+	// After asks without locks, once the statement has run, whether tables have slots. It is for sessions at whose isolation level
+	// Before keeps none from being created; nil where the statement has no such form. If it Deletes rows, their slots are gone for
+	// its own session, so that another one has to be asked.
+	After   []Bound
+	Deletes bool
 }
 
 // A SleepingDialect is a Dialect of an engine that can tell within a statement's transaction that tables have no slots.
@@ -58,9 +63,10 @@ func (p *planning) asleep(plan *Plan) *Asleep {
 		}
 		tables = append(tables, t)
 	}
-	keep, failing := d.Asleep(tables, p.parsed == nil || p.parsed.Opaque != "" || deletes(p.parsed))
-	out := &Asleep{}
-	if where := p.checkable(tables); where != nil && failing != "" {
+	out := &Asleep{Deletes: p.parsed == nil || p.parsed.Opaque != "" || deletes(p.parsed)}
+	keep, failing := d.Asleep(tables, out.Deletes)
+	where := p.checkable(tables)
+	if where != nil && failing != "" {
 		out.Checked.SQL.same = p.src.apply([]edit{
 			{Span{where.Start, where.Start}, "("}, {Span{where.End, where.End}, ") AND " + failing},
 		})
@@ -73,7 +79,21 @@ func (p *planning) asleep(plan *Plan) *Asleep {
 	for _, sql := range keep {
 		out.Before = append(out.Before, Bound{SQL: Whole(sql)})
 	}
+	if where != nil && len(tables) == 1 && onlySource(p.parsed) {
+		out.After = []Bound{{SQL: Whole(d.Awake(tables[0], false))}}
+	}
 	return out
+}
+
+// onlySource reports whether a statement reads nothing but the rows of one table, each as it is when the statement comes to it.
+func onlySource(st *Statement) bool {
+	sources, queries := 0, 0
+	v := Visitor{
+		Source:    func(*Source) { sources++ },
+		Statement: func(*Statement) { queries++ },
+	}
+	v.Walk(st)
+	return sources == 1 && queries == 1
 }
 
 // checkable returns the condition of a statement that may be run and undone, and in which whatever reads a counter reads it

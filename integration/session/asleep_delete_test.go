@@ -24,7 +24,7 @@ func deletable(t *testing.T, dialect string) *twin.Pair {
 // would take with the row, is one that it cannot have seen when it began.
 func TestDeleteBesideFirstSlot(t *testing.T) {
 	twin.Servers(t, func(t *testing.T, dialect string) {
-		for _, where := range []string{"alone", "in a transaction", "behind a query"} {
+		for _, where := range []string{"alone", "in a transaction", "at READ COMMITTED", "behind a query"} {
 			t.Run(where, func(t *testing.T) {
 				p := deletable(t, dialect)
 				counting, err := p.Wrapped.BeginTx(t.Context(), nil)
@@ -67,7 +67,11 @@ func deleteFew(t *testing.T, db *sql.DB, where, dialect string) error {
 		}
 		return errors.Join(rows.Err(), rows.Close())
 	}
-	tx, err := db.BeginTx(t.Context(), nil)
+	level := sql.LevelDefault
+	if where == "at READ COMMITTED" {
+		level = sql.LevelReadCommitted
+	}
+	tx, err := db.BeginTx(t.Context(), &sql.TxOptions{Isolation: level})
 	if err != nil {
 		return err
 	}

@@ -70,8 +70,13 @@ func (r *Run) sendAsleep(ctx context.Context) (a answer, err error) {
 		err = r.undoable(ctx, func() (err error) { a, err = r.sendChecked(ctx); return err })
 		return a, end(err)
 	}
-	if err = r.undoable(ctx, func() error { return r.keepAsleep(ctx) }); err != nil {
+	var here string
+	if err = r.undoable(ctx, func() (err error) { here, err = r.keepAsleep(ctx); return err }); err != nil {
 		return answer{}, end(err)
+	}
+	if here != "" {
+		a, err = r.sendBetween(ctx, here)
+		return a, end(err)
 	}
 	r.conn.Tx.TakeSnapshot()
 	stream := r.call.wantsRows && r.conn.Tx.Own()
@@ -86,9 +91,43 @@ func (r *Run) sendAsleep(ctx context.Context) (a answer, err error) {
 	return a, end(r.unapplied(err))
 }
 
+// sendBetween sends the statement, and asks once more whether there are slots. Here is the server that has been asked before.
+func (r *Run) sendBetween(ctx context.Context, here string) (a answer, err error) {
+	err = r.underSavepoint(ctx, func() error {
+		if a, _, err = r.sendCounted(ctx); err != nil {
+			return r.unapplied(err)
+		}
+		for i := range r.Plan.Drain.Asleep.After {
+			if !r.stillAsleep(ctx, r.sql(&r.Plan.Drain.Asleep.After[i]), here) {
+				return errAwake
+			}
+		}
+		return nil
+	})
+	return a, err
+}
+
+// stillAsleep reports whether there are certainly no slots, now that the session has locked the statement's rows.
+func (r *Run) stillAsleep(ctx context.Context, q, here string) bool {
+	ask := r.conn.Session().Query
+	if r.Plan.Drain.Asleep.Deletes {
+		ask = func(ctx context.Context, q string, _ ...any) ([][]any, error) { return r.askAnother(ctx, q, nil) }
+	}
+	rows, err := ask(ctx, q)
+	return err == nil && len(rows) == 1 && link.TextOf(rows[0][0]) == "0" && link.TextOf(rows[0][2]) == here
+}
+
 // undoable runs f under a savepoint if it is in the application's transaction, and an error would abort that.
 func (r *Run) undoable(ctx context.Context, f func() error) error {
-	if !r.conn.Shared.Traits.ErrorAborts || r.conn.Tx.Own() {
+	if !r.conn.Shared.Traits.ErrorAborts {
+		return f()
+	}
+	return r.underSavepoint(ctx, f)
+}
+
+// underSavepoint runs f, and undoes it if it returns errAwake: in the application's transaction by a savepoint.
+func (r *Run) underSavepoint(ctx context.Context, f func() error) error {
+	if r.conn.Tx.Own() {
 		return f()
 	}
 	if err := r.exec(ctx, asleepSavepoint); err != nil {
@@ -116,12 +155,13 @@ func (r *Run) wake(ctx context.Context) error {
 	return errAwake
 }
 
-// keepAsleep keeps slots from being created, and returns errAwake if there are some.
-func (r *Run) keepAsleep(ctx context.Context) error {
+// keepAsleep keeps slots from being created, and returns errAwake if there are some. If the isolation level does not let it keep
+// them, it returns the server that has been asked, and the statement has to be asked about behind it as well.
+func (r *Run) keepAsleep(ctx context.Context) (here string, _ error) {
 	form := r.Plan.Drain.Asleep
 	for i := range r.Plan.Drain.Tables {
 		if r.othersFindSlots(ctx, r.Plan.Drain.Tables[i].Table) {
-			return errAwake
+			return "", errAwake
 		}
 	}
 	for i := range form.Before {
@@ -130,15 +170,18 @@ func (r *Run) keepAsleep(ctx context.Context) error {
 		switch {
 		case err == nil:
 		case c.Tx.Own() && !c.Engine.Conflict(err) && !c.Engine.LockTimeout(err) && link.Settled(err) == err, r.isReadOnly(err), r.isDenied(err):
-			return errAwake // where the session may only read, say
+			return "", errAwake // where the session may only read, say
 		default:
-			return r.awakeIf(err)
+			return "", r.awakeIf(err)
 		}
-		if r.tellsAwake(rows) {
-			return errAwake
+		switch awake, kept := r.tellsAwake(rows); {
+		case awake, !kept && len(form.After) == 0:
+			return "", errAwake
+		case !kept:
+			here = link.TextOf(rows[0][2])
 		}
 	}
-	return nil
+	return here, nil
 }
 
 // othersFindSlots reports whether another session finds slots of a table, where this one would keep locked those that it finds until
@@ -153,14 +196,19 @@ func (r *Run) othersFindSlots(ctx context.Context, t *rewrite.Table) bool {
 	return err == nil && len(rows) > 0 && link.TextOf(rows[0][0]) != "0"
 }
 
-// tellsAwake judges the answer of a query for slots. Where it locks a gap that keeps slots from being created, it tells the
-// session's level as well, at which it may lock none.
-func (r *Run) tellsAwake(rows [][]any) bool {
+// tellsAwake judges the answer of a query for slots. If the query locks a gap that keeps slots from being created, it returns the
+// session's level as well. Kept is false at READ COMMITTED, where there is no such lock.
+func (r *Run) tellsAwake(rows [][]any) (awake, kept bool) {
 	if len(rows) == 0 {
-		return false
+		return false, true
 	}
 	row, n := rows[0], r.conn.namer()
-	return n == nil || link.TextOf(row[0]) != "0" || !n.GapLocks(r.conn.isolation(link.TextOf(row[1])))
+	if n == nil || link.TextOf(row[0]) != "0" {
+		return true, true
+	}
+	level := r.conn.isolation(link.TextOf(row[1]))
+	kept = n.GapLocks(level)
+	return !kept && level != "READ-COMMITTED", kept
 }
 
 // sendChecked runs the statement with its condition, which is asked before it and after it as well.
@@ -241,5 +289,6 @@ func (r *Run) asleepFor(ctx context.Context, d *rewrite.DrainTable) (bool, error
 		return false, nil
 	}
 	rows, err := c.Session().Query(ctx, sleeps.Awake(t, true))
-	return err == nil && !r.tellsAwake(rows), err
+	awake, kept := r.tellsAwake(rows)
+	return err == nil && !awake && kept, err
 }
