@@ -168,6 +168,10 @@ func (c *planCheck) plan(p *rewrite.Plan, sql string) {
 		if p.Increment.AddLocked != nil {
 			own("the increment of a slot row in a transaction", *p.Increment.AddLocked)
 		}
+		if p.Increment.Asked != nil {
+			own("the question behind an increment", *p.Increment.Asked)
+			own("the companions of an increment", *p.Increment.Stated)
+		}
 		for _, k := range p.Increment.Key {
 			args("a key", k.Args)
 		}

@@ -31,6 +31,9 @@ var _ rewrite.ProvingDialect = (*Dialect)(nil)
 // its xmin. If it was not, because its base value did not meet a guard, or because a new rewrite rule ran something else, nothing
 // is known, and the error rolls everything back.
 //
+// Asked is for a statement that is known to have changed its row in this transaction. So it asks for no xmin, which is that of a
+// subtransaction where there is a savepoint.
+//
 // Bare is for a query whose own lock is that of a drain: if it has returned the row, that is locked, and the same is true. Otherwise it
 // runs again.
 func (d *Dialect) Proof(t *rewrite.Table, s rewrite.Scope) rewrite.ProofSQL {
@@ -41,6 +44,7 @@ func (d *Dialect) Proof(t *rewrite.Table, s rewrite.Scope) rewrite.ProofSQL {
 		Holds:   holds,
 	}
 	if !s.Removes && t.Counter.Layout != rewrite.LayoutJournal { // else the drain's lock is stronger than the UPDATE's
+		sql.Asked = "SELECT CASE WHEN " + newSnapshot + " THEN 1 ELSE 0 END FROM " + s.Ref + " WHERE (" + s.Where + ") AND NOT (" + newSnapshot + " AND NOT " + d.HasSlots(t, s.Qualifier) + ")"
 		sql.Confirm = "SELECT CAST(COALESCE((SELECT CASE WHEN " + newSnapshot + " AND " + s.Qualifier + ".xmin = " + ownXID +
 			" AND NOT " + d.HasSlots(t, s.Qualifier) + " THEN '1' END FROM " + s.Ref + " WHERE " + s.Where +
 			"), 'slotsql: undone, and run in another way: the row may have slots') AS integer)"

@@ -4,8 +4,10 @@ import (
 	"database/sql"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/slotsql/slotsql"
@@ -58,6 +60,18 @@ func see(dialect, what string, top, id int) string {
 	return fmt.Sprintf("UPDATE seen_posts SET views = views + 1, seen = '%s', top = %s(top, %d) WHERE id = %d", what, greatest, top, id)
 }
 
+// upsertSeen is see as an upsert.
+func upsertSeen(dialect, what string, top, id int) string {
+	q := fmt.Sprintf("INSERT INTO seen_posts VALUES (%d, 1, '%s', %d) ", id, what, top)
+	switch dialect {
+	case "mysql":
+		return q + "ON DUPLICATE KEY UPDATE views = views + 1, seen = VALUES(seen), top = GREATEST(top, VALUES(top))"
+	case "sqlite":
+		return q + "ON CONFLICT (id) DO UPDATE SET views = views + 1, seen = excluded.seen, top = MAX(top, excluded.top)"
+	}
+	return q + "ON CONFLICT (id) DO UPDATE SET views = seen_posts.views + 1, seen = excluded.seen, top = GREATEST(seen_posts.top, excluded.top)"
+}
+
 // An increment of a row that nothing waits for sets its companions on the base row, outside transactions and inside. On a busy
 // machine one may take as long as if it had waited, so one run of a few has to show it.
 func TestColdCompanion(t *testing.T) {
@@ -80,12 +94,18 @@ func coldCompanionSlots(t *testing.T, dialect string) string {
 		p.Same(t, twin.Statement{SQL: "UPDATE seen_posts SET views = views + 1, seen = " + map[bool]string{true: "$1", false: "?"}[dialect == "postgres"] +
 			" WHERE id = 2", Args: []any{fmt.Sprint("b", i)}})
 		p.Same(t, twin.Statement{SQL: see(dialect, "none", 1, 99)})
+		write := see
+		if dialect == "postgres" { // elsewhere upserts that set a latest companion go to slots
+			write = upsertSeen
+			p.Same(t, twin.Statement{SQL: write(dialect, fmt.Sprint("c", i), i, 2)})
+			p.Same(t, twin.Statement{SQL: write(dialect, "new", 1, 10+i)})
+		}
 		for _, db := range []*sql.DB{p.Plain, p.Wrapped} {
 			tx, err := db.BeginTx(t.Context(), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, q := range []string{see(dialect, "first", 9, 3), see(dialect, "second", 8, 3), see(dialect, "other", 7, 4)} {
+			for _, q := range []string{see(dialect, "first", 9, 3), write(dialect, "second", 8, 3), write(dialect, "other", 7, 4)} {
 				if _, err := tx.ExecContext(t.Context(), q); err != nil {
 					t.Fatal(err)
 				}
@@ -124,8 +144,11 @@ func TestColdCompanionMeetsSlots(t *testing.T) {
 				}
 			}
 		}
-		for id := 1; id <= 2; id++ {
-			inTx := id == 2
+		for id := 1; id <= 4; id++ {
+			inTx, see := id%2 == 0, see
+			if id > 2 {
+				see = upsertSeen
+			}
 			run(slotted, see(dialect, "slot", 5, id))
 			if inTx {
 				tx, err := p.Wrapped.BeginTx(t.Context(), nil)
@@ -182,5 +205,60 @@ func TestColdCompanionsShare(t *testing.T) {
 			}
 		}
 		t.Error("no increment has shared a statement")
+	})
+}
+
+// Increments that set a companion on the base row and in slots, as an UPDATE or an upsert, alone and in transactions: when all have
+// returned, the companion has the value of one that no other one has followed.
+func TestLatestOfMany(t *testing.T) {
+	each(t, func(t *testing.T, dialect string) {
+		p, slotted := coldCompanions(t, dialect)
+		for round := range 200 {
+			id := 100 + round // a cold one
+			if _, err := p.Under.Exec(fmt.Sprintf("INSERT INTO seen_posts VALUES (%d, 0, '', 0)", id)); err != nil {
+				t.Fatal(err)
+			}
+			var clock atomic.Int64
+			var began, ended [6]int64
+			var wg sync.WaitGroup
+			for w := range 2 {
+				wg.Go(func() {
+					for k := w; k < len(began); k += 2 {
+						kind := (round*7 + k*5) % 16
+						write, db := see, p.Wrapped
+						if kind&1 > 0 {
+							write = upsertSeen
+						}
+						if kind&6 == 6 {
+							db = slotted
+						}
+						began[k] = clock.Add(1)
+						if err := again(func() error {
+							return maybeInTx(t.Context(), db, kind&8 > 0, func(e executor) error {
+								_, err := e.ExecContext(t.Context(), write(dialect, strconv.Itoa(k), k, id))
+								return err
+							})
+						}); err != nil {
+							t.Error(err)
+							return
+						}
+						ended[k] = clock.Add(1)
+					}
+				})
+			}
+			if wg.Wait(); t.Failed() {
+				return
+			}
+			last, err := strconv.Atoi(value(t, p.Wrapped, fmt.Sprint("SELECT seen FROM seen_posts WHERE id = ", id)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if newest := slices.Max(began[:]); newest > ended[last] {
+				t.Errorf("round %d: the latest value is of an increment that ended at %d; another one began at %d", round, ended[last], newest)
+			}
+			if got, want := value(t, p.Wrapped, fmt.Sprint("SELECT views FROM seen_posts WHERE id = ", id)), strconv.Itoa(len(began)); got != want {
+				t.Fatalf("round %d: %s of %s", round, got, want)
+			}
+		}
 	})
 }

@@ -73,10 +73,14 @@ func (b *printer) proofs(indent string, proof *rewrite.Proof) {
 	if proof == nil {
 		return
 	}
-	b.line(indent, "without slots", b.proof(proof.Bound))
+	confirmed := "confirmed by"
+	if proof.Bound.SQL.Of(nil) != "" {
+		b.line(indent, "without slots", b.proof(proof.Bound))
+		confirmed = "or confirmed by"
+	}
 	for _, after := range []*rewrite.Bound{proof.Confirm, proof.Bare} {
 		if after != nil {
-			b.line(indent, "or confirmed by", bound(*after))
+			b.line(indent, confirmed, bound(*after))
 		}
 	}
 }

@@ -70,6 +70,10 @@ func (b *printer) plan(indent, sql string, p *rewrite.Plan, allSteps bool) {
 		if inc.AddLocked != nil {
 			b.line(indent, "again, in a transaction", bound(*inc.AddLocked))
 		}
+		if inc.Asked != nil {
+			b.line(indent, "asked behind it, in a transaction", bound(*inc.Asked))
+			b.line(indent, "stated once more", bound(*inc.Stated))
+		}
 		if co := inc.Coalesced; co != nil {
 			b.line(indent, "coalesced", b.upsert(co.Upsert))
 			if co.Add != nil {

@@ -2,8 +2,11 @@ package session
 
 import (
 	"context"
+	"database/sql/driver"
 	"time"
 
+	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/internal/slots"
 	"github.com/slotsql/slotsql/rewrite"
 )
@@ -68,7 +71,10 @@ func (r *Run) execCold(ctx context.Context) (answer, error) {
 // proves it. If it has some, because another process counts it, the row is hot here as well.
 func (r *Run) execColdLatest(ctx context.Context) (answer, error) {
 	start := time.Now()
-	a, done, err := r.runProven(ctx)
+	a, done, err := r.addThenAsk(ctx)
+	if !done && err == nil {
+		a, done, err = r.runProven(ctx)
+	}
 	switch {
 	case done:
 	case err == nil && r.conn.Tx.KeepsLocks():
@@ -85,6 +91,53 @@ func (r *Run) execColdLatest(ctx context.Context) (answer, error) {
 		return r.execIncrement(ctx)
 	}
 	return a, err
+}
+
+// addThenAsk runs such an increment in a transaction: on the base row first, and in the same round trip the question whether that has
+// slots. To the counters it makes no difference. If there are slots, their companions count as set before the statement, since its
+// row lock keeps others out: they are folded, and the statement's own are set again. It reports false if nothing has been done.
+func (r *Run) addThenAsk(ctx context.Context) (a answer, done bool, err error) {
+	c, inc := r.conn, r.Plan.Increment
+	require, ok := inc.AddsOnBase()
+	if !ok || c.InAutocommit() || !r.fits(require, true) || !r.provable() || !r.formsMatch(inc.Row.Forms) ||
+		c.Tx.Own() || c.snapshotBegun() || c.addedToSlots(inc.Table) {
+		return answer{}, false, nil
+	}
+	call, err := r.sqlCall()
+	if err != nil {
+		return answer{}, false, err
+	}
+	args, err := r.bind(inc.Asked.Args)
+	if err != nil {
+		return answer{}, false, err
+	}
+	out, err := c.Engine.Pipeliner.Pipeline(ctx, c.Parent, []dialect.Statement{
+		{SQL: r.Plan.SQL, Args: call.args}, {SQL: r.sql(inc.Asked), Args: args},
+	})
+	if err == driver.ErrSkip {
+		return answer{}, false, nil
+	}
+	if err != nil {
+		return answer{}, true, err
+	}
+	a = r.answerOf(&out[0], nil)
+	switch {
+	case out[0].Affected == 0:
+	case len(out[1].Rows) == 0:
+		r.Plan.tally.ranCold()
+		r.noteProvenInTx(true)
+	default:
+		if err = r.addedToRow(ctx, out[0].Affected); err == nil {
+			err = c.drainChangesOf(ctx, []*rewrite.Table{inc.Table})
+		}
+		if err == nil {
+			err = r.steps(ctx, []rewrite.Bound{*inc.Stated})
+		}
+		if link.TextOf(out[1].Rows[0][0]) == "1" {
+			r.Plan.tally.heatedRow(c.Shared.heat.NoteWait(r.row))
+		}
+	}
+	return a, true, err
 }
 
 // retriesInSlot reports whether an update of a base row that was chosen as deadlock victim, and has done nothing, is to run in a

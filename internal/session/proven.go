@@ -105,9 +105,9 @@ func (r *Run) runProven(ctx context.Context) (a answer, done bool, err error) {
 	ran := false
 	var o *dialect.Outcome
 	switch proof := r.Plan.Drain.Proof; {
-	case proof.Lock != nil:
+	case proof.Lock != nil, proof.Confirm != nil:
 		o, err = r.confirmed(ctx, proof)
-		if o == nil && err == nil {
+		if o == nil && err == nil && proof.Lock != nil {
 			o, err = r.pipelineProof(ctx, proof)
 		}
 		if o != nil {
@@ -188,7 +188,7 @@ func (r *Run) confirmed(ctx context.Context, proof *rewrite.Proof) (*dialect.Out
 	if query == nil || !r.conn.InAutocommit() {
 		query = proof.Bare
 	}
-	if query == nil || !r.Plan.proofs.confirm() {
+	if query == nil || proof.Lock != nil && !r.Plan.proofs.confirm() {
 		return nil, nil
 	}
 	c, err := r.sqlCall()
