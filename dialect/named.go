@@ -29,8 +29,8 @@ type SlotNamer interface {
 	FindSlots(t *rewrite.Table, keys [][]any, lock bool) string
 
 	// Observer are the statements by which another session reads what is committed:
-	// those after connecting, and around each question.
-	Observer() (connected, begin, end []string)
+	// those after connecting, and before each question, which also end what is left of the question before.
+	Observer() (connected, begin []string)
 
 	// HoldSlots writes a query that locks slot rows of a list which are still
 	// there. It returns for each key of them: the key, their number, whether there

@@ -45,9 +45,9 @@ type Increment struct {
 	// Companions reports whether the increment sets companions. If one of them is Latest, its SQL runs on the base row only
 	// where that has no slots, since what slots hold is newer: the plan's Proof, or a drain, sees to that.
 	Companions, Latest bool
-	// Asked is a query that returns a row if the row may have slots, 1 if it has some, and Stated an UPDATE that sets the Latest companions once more.
-	// In a transaction, the plan's SQL may run on the base row and Asked behind it. If there are slots, they are folded, and then
-	// Stated makes the statement's values the latest again. nil where the dialect or the table has none.
+	// Asked is a query that returns a row if the row may have slots, 1 if it has some, and Stated an UPDATE that sets the Latest
+	// companions once more. In a transaction, the plan's SQL may run on the base row and Asked behind it. If there are slots, they
+	// are folded, and then Stated makes the statement's values the latest again. nil where the dialect or the table has none.
 	Asked, Stated *Bound
 
 	plain  bool // the original statement is exact on the base table, too, whatever its arguments

@@ -39,10 +39,11 @@ func (d *Dialect) OpensSnapshot(level string) bool {
 	return level == "REPEATABLE-READ" && !d.SnapshotIsolation
 }
 
-// Observer implements dialect.SlotNamer. READ WRITE keeps a proxy from routing the transaction to a replica.
-func (*Dialect) Observer() (connected, begin, end []string) {
+// Observer implements dialect.SlotNamer. READ WRITE keeps a proxy from routing the transaction to a replica. Beginning the next
+// transaction ends the last one, which has changed nothing.
+func (*Dialect) Observer() (connected, begin []string) {
 	return []string{"SET SESSION lock_wait_timeout = 1", "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"},
-		[]string{"START TRANSACTION READ WRITE"}, []string{"ROLLBACK"}
+		[]string{"START TRANSACTION READ WRITE"}
 }
 
 // Nameable implements dialect.SlotNamer.

@@ -44,7 +44,8 @@ func (d *Dialect) Proof(t *rewrite.Table, s rewrite.Scope) rewrite.ProofSQL {
 		Holds:   holds,
 	}
 	if !s.Removes && t.Counter.Layout != rewrite.LayoutJournal { // else the drain's lock is stronger than the UPDATE's
-		sql.Asked = "SELECT CASE WHEN " + newSnapshot + " THEN 1 ELSE 0 END FROM " + s.Ref + " WHERE (" + s.Where + ") AND NOT (" + newSnapshot + " AND NOT " + d.HasSlots(t, s.Qualifier) + ")"
+		sql.Asked = "SELECT CASE WHEN " + newSnapshot + " THEN 1 ELSE 0 END FROM " + s.Ref + " WHERE (" + s.Where +
+			") AND NOT (" + newSnapshot + " AND NOT " + d.HasSlots(t, s.Qualifier) + ")"
 		sql.Confirm = "SELECT CAST(COALESCE((SELECT CASE WHEN " + newSnapshot + " AND " + s.Qualifier + ".xmin = " + ownXID +
 			" AND NOT " + d.HasSlots(t, s.Qualifier) + " THEN '1' END FROM " + s.Ref + " WHERE " + s.Where +
 			"), 'slotsql: undone, and run in another way: the row may have slots') AS integer)"

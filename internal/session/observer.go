@@ -44,7 +44,7 @@ func (o *observers) query(ctx context.Context, s *Shared, n dialect.SlotNamer, b
 
 // queryAside is query, but may return later than the end of ctx.
 func (o *observers) queryAside(ctx context.Context, s *Shared, n dialect.SlotNamer, before func(), q string, args []any) ([][]any, error) {
-	connected, begin, end := n.Observer()
+	connected, begin := n.Observer()
 	for {
 		c, fresh, err := o.take(ctx, func(ctx context.Context) (*Conn, error) { return s.openSide(ctx, connected, begin) })
 		if err != nil {
@@ -55,7 +55,7 @@ func (o *observers) queryAside(ctx context.Context, s *Shared, n dialect.SlotNam
 		}
 		rows, err := c.Session().Query(ctx, q, args...)
 		if err == nil {
-			go o.renew(c, end, begin)
+			go o.renew(c, begin)
 			return rows, nil
 		}
 		o.drop(c)
@@ -65,12 +65,11 @@ func (o *observers) queryAside(ctx context.Context, s *Shared, n dialect.SlotNam
 	}
 }
 
-// renew gives a connection back after it has ended its transaction and begun that of the next
-// question.
-func (o *observers) renew(c *Conn, end, begin []string) {
+// renew gives a connection back after it has begun the transaction of the next question.
+func (o *observers) renew(c *Conn, begin []string) {
 	ctx, cancel := context.WithTimeout(context.Background(), observerPatience)
 	defer cancel()
-	if err := c.Session().ExecAll(ctx, end, begin); err != nil {
+	if err := c.Session().ExecAll(ctx, begin); err != nil {
 		o.drop(c)
 		return
 	}

@@ -59,9 +59,7 @@ func (sideDialect) Leasing() dialect.SideTx {
 	return dialect.SideTx{Connected: []string{"SET lock_timeout"}}
 }
 
-func (sideDialect) Observer() (connected, begin, end []string) {
-	return nil, []string{"BEGIN"}, []string{"COMMIT"}
-}
+func (sideDialect) Observer() (connected, begin []string) { return nil, []string{"BEGIN"} }
 
 // whileStuck runs f with a driver that is stuck at a connect, and with one that is stuck at a statement. Then
 // the driver is let go, and all its connections that came too late are to be closed.
