@@ -13,11 +13,12 @@ import (
 // others, as long as the table has no slots.
 func TestReadCommittedLocksOnlyItsRows(t *testing.T) {
 	twin.Servers(t, func(t *testing.T, dialect string) {
-		for name, q := range map[string]string{
-			"UPDATE": "UPDATE posts SET hidden = 1 WHERE views > 2",
-			"SET":    "UPDATE posts SET views = 0 WHERE views > 2",
-			"DELETE": "DELETE FROM posts WHERE views > 2",
-			"SELECT": "SELECT id FROM posts WHERE views > 2 FOR UPDATE",
+		for name, list := range map[string][]string{
+			"UPDATE": {"UPDATE posts SET hidden = 1 WHERE views > 2"},
+			"SET":    {"UPDATE posts SET views = 0 WHERE views > 2"},
+			"DELETE": {"DELETE FROM posts WHERE views > 2"},
+			"SELECT": {"SELECT id FROM posts WHERE views > 2 FOR UPDATE"},
+			"own":    {"UPDATE posts SET views = views + 1 WHERE id > 2", "SELECT SUM(views) FROM posts"},
 		} {
 			t.Run(name, func(t *testing.T) {
 				p := twin.New(t, twin.Options{
@@ -33,12 +34,14 @@ func TestReadCommittedLocksOnlyItsRows(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer func() { _ = tx.Rollback() }()
-				rows, err := tx.Query(q)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if err := rows.Close(); err != nil {
-					t.Fatal(err)
+				for _, q := range list {
+					rows, err := tx.Query(q)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if err := rows.Close(); err != nil {
+						t.Fatal(err)
+					}
 				}
 				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 				defer cancel()
