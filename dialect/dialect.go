@@ -6,7 +6,7 @@
 // promise before v1.
 //
 // A Dialect must implement the interfaces that its declaration lists: rewrite.Dialect,
-// SchemaParser, StateReader, Describer, Watcher, Surveyor, RollUpper, Auditor,
+// SchemaParser, StateReader, Describer, Watcher, RollUpper, Auditor,
 // LockNoter and SlotRefitter. The others are optional; package rewrite has more, for the
 // planner. slotsql looks for each of them by a type assertion:
 //
@@ -49,7 +49,6 @@ type Dialect interface {
 	StateReader
 	Describer
 	Watcher
-	Surveyor
 	RollUpper
 	Auditor
 	LockNoter

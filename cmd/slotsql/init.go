@@ -118,7 +118,7 @@ func (o *options) init(cmd *cobra.Command, f *initFlags) error {
 }
 
 // told says on the screen what has been written to the file.
-func (s *survey) told(w io.Writer, file string, proposals []*propose.Proposal) error {
+func (s *known) told(w io.Writer, file string, proposals []*propose.Proposal) error {
 	for _, line := range s.sources {
 		fmt.Fprintln(w, line)
 	}

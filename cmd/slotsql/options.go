@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slotsql/slotsql"
+	"github.com/slotsql/slotsql/cmd/slotsql/internal/survey"
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/mysql"
 	"github.com/slotsql/slotsql/postgres"
@@ -23,6 +24,7 @@ type engine struct {
 	driver  string // the wrapped driver's name
 	parent  string // the plain driver's
 	dialect dialect.Dialect
+	survey  survey.Source
 	file    bool // the DSN names a file, which the driver would create
 	// password returns the password that the parent driver finds with a DSN; nil
 	// where there is none.
@@ -30,9 +32,9 @@ type engine struct {
 }
 
 var engines = map[string]engine{
-	"mysql":    {driver: mysql.DriverName, parent: "mysql", dialect: mysql.Dialect(), password: mysqlPassword},
-	"postgres": {driver: postgres.DriverName, parent: "pgx", dialect: postgres.Dialect(), password: pgxPassword},
-	"sqlite":   {driver: sqlite.DriverName, parent: "sqlite", dialect: sqlite.Dialect(), file: true},
+	"mysql":    {driver: mysql.DriverName, parent: "mysql", dialect: mysql.Dialect(), survey: survey.MySQL{}, password: mysqlPassword},
+	"postgres": {driver: postgres.DriverName, parent: "pgx", dialect: postgres.Dialect(), survey: survey.Postgres{}, password: pgxPassword},
+	"sqlite":   {driver: sqlite.DriverName, parent: "sqlite", dialect: sqlite.Dialect(), survey: survey.SQLite{}, file: true},
 }
 
 var engineNames = []string{"mysql", "postgres", "sqlite"}

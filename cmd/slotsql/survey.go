@@ -12,26 +12,27 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slotsql/slotsql"
+	"github.com/slotsql/slotsql/cmd/slotsql/internal/survey"
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/internal/propose"
 	"github.com/slotsql/slotsql/internal/workload"
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// survey is what init knows of a database, or of a schema file.
-type survey struct {
+// known is what init knows of a database, or of a schema file.
+type known struct {
 	o       *options
 	engine  engine
 	dialect dialect.Dialect
 	name    string // of the database
 	tables  []propose.Table
-	stats   dialect.Statistics
+	stats   survey.Statistics
 	sources []string // what the proposal is made of, for people
 	order   *workload.Order
 }
 
-func (o *options) survey(cmd *cobra.Command, e engine) (*survey, error) {
-	s := &survey{o: o, engine: e, dialect: e.dialect}
+func (o *options) survey(cmd *cobra.Command, e engine) (*known, error) {
+	s := &known{o: o, engine: e, dialect: e.dialect}
 	if o.schema != "" {
 		return s, s.readSchema()
 	}
@@ -53,7 +54,7 @@ func (o *options) survey(cmd *cobra.Command, e engine) (*survey, error) {
 	return s, s.readDatabase(cmd, dialect.PlainSession{Conn: conn})
 }
 
-func (s *survey) readSchema() error {
+func (s *known) readSchema() error {
 	text, err := s.o.schemaText()
 	if err != nil {
 		return err
@@ -72,7 +73,7 @@ func (s *survey) readSchema() error {
 	return nil
 }
 
-func (s *survey) readDatabase(cmd *cobra.Command, ss dialect.PlainSession) error {
+func (s *known) readDatabase(cmd *cobra.Command, ss dialect.PlainSession) error {
 	ctx := cmd.Context()
 	if d, ok := s.dialect.(dialect.ServerAware); ok {
 		adjusted, err := d.ForServer(ctx, ss)
@@ -84,7 +85,7 @@ func (s *survey) readDatabase(cmd *cobra.Command, ss dialect.PlainSession) error
 	if _, err := s.dialect.Namespace(ctx, ss); err != nil { // refuses sessions it cannot serve
 		return err
 	}
-	d := s.dialect
+	d := s.engine.survey
 	var err error
 	// Not from the DSN, which may hold a password.
 	if s.name, err = d.Database(ctx, ss); err != nil {
@@ -124,7 +125,7 @@ func (s *survey) readDatabase(cmd *cobra.Command, ss dialect.PlainSession) error
 // the file holds.
 //
 //nolint:funlen // one case for each source of statements
-func (s *survey) statements(cmd *cobra.Command, file string) ([]*propose.Statement, error) {
+func (s *known) statements(cmd *cobra.Command, file string) ([]*propose.Statement, error) {
 	all := propose.Collection{}
 	var runs int64
 	summed := 0 // different statements, of the server's own summary
@@ -217,7 +218,7 @@ func orderNotes(order *workload.Order, form workload.Form) []string {
 const singly = "Statements are judged one by one: whether a transaction locks a row before it increments it, or reads its counter afterwards, is not known. Such a transaction drains the row and gains little."
 
 // transactions says what the logs tell of the transactions that increment a table.
-func (s *survey) transactions(t propose.Table) propose.Transactions {
+func (s *known) transactions(t propose.Table) propose.Transactions {
 	of := s.order.Of(t.Name)
 	return propose.Transactions{
 		Inside:  of.Inside > 0,
@@ -229,7 +230,7 @@ func (s *survey) transactions(t propose.Table) propose.Transactions {
 // hold holds the proposal against the database until it fits: what check finds
 // fault with is taken out, with its reason. Each round takes something out, or
 // is the one before the last, which names the views.
-func (s *survey) hold(cmd *cobra.Command, proposals []*propose.Proposal) error {
+func (s *known) hold(cmd *cobra.Command, proposals []*propose.Proposal) error {
 	unnamed := map[*propose.Proposal]bool{} // whose views cannot be named: they are in other schemas
 	for {
 		text, lines := propose.WithSlots(proposals)
@@ -284,7 +285,7 @@ func (s *survey) hold(cmd *cobra.Command, proposals []*propose.Proposal) error {
 // explained says what becomes of the statements with the proposal, as check
 // would, and adds to it what drains for other reasons than a table's own
 // statements (views).
-func (s *survey) explained(cmd *cobra.Command, proposals []*propose.Proposal, statements []*propose.Statement) ([]classShare, error) {
+func (s *known) explained(cmd *cobra.Command, proposals []*propose.Proposal, statements []*propose.Statement) ([]classShare, error) {
 	if len(statements) == 0 {
 		return nil, nil
 	}

@@ -1,26 +1,29 @@
-package dialect
+// Package survey reads what a database and its server know of an application: its tables, and the statements that were run.
+// `slotsql init` proposes a configuration from that.
+package survey
 
 import (
 	"context"
 	"time"
 
+	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// A Surveyor is a Dialect that can describe a whole database. It only reads.
-type Surveyor interface {
+// A Source describes a whole database of one engine. It only reads.
+type Source interface {
 	// Database returns what people call the session's database: "database blog", or
 	// the name of its file. It is "" when the session is in no database.
-	Database(ctx context.Context, s Session) (string, error)
+	Database(ctx context.Context, s dialect.Session) (string, error)
 	// Tables returns the permanent base tables of the database's applications,
 	// those first that their bare name finds.
-	Tables(ctx context.Context, s Session) ([]TableName, error)
+	Tables(ctx context.Context, s dialect.Session) ([]TableName, error)
 	// Indexed returns the columns of a table that any index holds.
-	Indexed(ctx context.Context, s Session, t *rewrite.Table) ([]string, error)
+	Indexed(ctx context.Context, s dialect.Session, t *rewrite.Table) ([]string, error)
 	// Statistics returns what the server remembers of the statements that were run on
 	// this database. It is not an error if the server remembers nothing, or does not show
 	// it to this user.
-	Statistics(ctx context.Context, s Session) (Statistics, error)
+	Statistics(ctx context.Context, s dialect.Session) (Statistics, error)
 }
 
 // TableName is a table's stored name.

@@ -1,4 +1,4 @@
-package mysql
+package survey
 
 import (
 	"context"
@@ -18,7 +18,7 @@ const maxLogged = 200000
 
 // prepared compares the server's counts of prepared executions with the summary,
 // and reads them from the general log if the summary lacks them.
-func (d *Dialect) prepared(ctx context.Context, s dialect.Session, out *dialect.Statistics) error {
+func (d MySQL) prepared(ctx context.Context, s dialect.Session, out *Statistics) error {
 	counts, err := s.Query(ctx, "SHOW GLOBAL STATUS WHERE Variable_name IN ('Com_stmt_execute', 'Questions')")
 	if err != nil {
 		return fmt.Errorf("mysql: reading the counts of statements: %w", err)
@@ -65,7 +65,7 @@ func (d *Dialect) prepared(ctx context.Context, s dialect.Session, out *dialect.
 
 // logged adds the statements in the table of the general log, in their order; the
 // prepared executions as runs, each with its arguments written into it.
-func (d *Dialect) logged(ctx context.Context, s dialect.Session, out *dialect.Statistics) (n int64, err error) {
+func (d MySQL) logged(ctx context.Context, s dialect.Session, out *Statistics) (n int64, err error) {
 	rows, err := s.Query(
 		ctx,
 		fmt.Sprintf(
@@ -77,7 +77,7 @@ func (d *Dialect) logged(ctx context.Context, s dialect.Session, out *dialect.St
 		return 0, err
 	}
 	for _, r := range rows {
-		st := dialect.RunStatement{SQL: dialect.String(r[0]), Conn: dialect.String(r[1])}
+		st := RunStatement{SQL: dialect.String(r[0]), Conn: dialect.String(r[1])}
 		if dialect.String(r[2]) == "Execute" { // the others are in the summary, and here for their order
 			st.Runs = 1
 			n++

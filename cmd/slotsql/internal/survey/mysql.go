@@ -1,4 +1,4 @@
-package mysql
+package survey
 
 import (
 	"context"
@@ -11,10 +11,13 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-var _ dialect.Surveyor = (*Dialect)(nil)
+// MySQL reads from a MySQL or MariaDB database.
+type MySQL struct{}
 
-// Database implements dialect.Surveyor.
-func (*Dialect) Database(ctx context.Context, s dialect.Session) (string, error) {
+var _ Source = MySQL{}
+
+// Database implements Source.
+func (MySQL) Database(ctx context.Context, s dialect.Session) (string, error) {
 	rows, err := s.Query(ctx, "SELECT CONCAT('database ', DATABASE())")
 	if err != nil {
 		return "", fmt.Errorf("mysql: reading the database's name: %w", err)
@@ -22,22 +25,22 @@ func (*Dialect) Database(ctx context.Context, s dialect.Session) (string, error)
 	return dialect.String(rows[0][0]), nil // NULL without a database
 }
 
-// Tables implements dialect.Surveyor: the tables of the session's database.
-func (*Dialect) Tables(ctx context.Context, s dialect.Session) ([]dialect.TableName, error) {
+// Tables implements Source: the tables of the session's database.
+func (MySQL) Tables(ctx context.Context, s dialect.Session) ([]TableName, error) {
 	rows, err := s.Query(ctx, "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES"+
 		" WHERE TABLE_SCHEMA = DATABASE() AND TABLE_TYPE IN ('BASE TABLE', 'SYSTEM VERSIONED') ORDER BY TABLE_NAME")
 	if err != nil {
 		return nil, fmt.Errorf("mysql: listing tables: %w", err)
 	}
-	var out []dialect.TableName
+	var out []TableName
 	for _, r := range rows {
-		out = append(out, dialect.TableName{Schema: dialect.String(r[0]), Name: dialect.String(r[1]), Bare: true})
+		out = append(out, TableName{Schema: dialect.String(r[0]), Name: dialect.String(r[1]), Bare: true})
 	}
 	return out, nil
 }
 
-// Indexed implements dialect.Surveyor.
-func (*Dialect) Indexed(ctx context.Context, s dialect.Session, t *rewrite.Table) ([]string, error) {
+// Indexed implements Source.
+func (MySQL) Indexed(ctx context.Context, s dialect.Session, t *rewrite.Table) ([]string, error) {
 	rows, err := s.Query(ctx, "SELECT DISTINCT COLUMN_NAME FROM information_schema.STATISTICS"+
 		" WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ? AND COLUMN_NAME IS NOT NULL ORDER BY COLUMN_NAME", t.Schema, t.Name)
 	if err != nil {
@@ -55,10 +58,10 @@ const (
 	digestsOf = "performance_schema." + digests
 )
 
-// Statistics implements dialect.Surveyor: the summary by digest. MySQL 8 keeps
+// Statistics implements Source: the summary by digest. MySQL 8 keeps
 // one statement of each digest as it was sent; where there is none, or it is cut
 // off, the digest's own SQL is mended.
-func (d *Dialect) Statistics(ctx context.Context, s dialect.Session) (dialect.Statistics, error) {
+func (d MySQL) Statistics(ctx context.Context, s dialect.Session) (Statistics, error) {
 	out, err := d.digests(ctx, s)
 	if err == nil {
 		err = d.prepared(ctx, s, &out)
@@ -67,8 +70,8 @@ func (d *Dialect) Statistics(ctx context.Context, s dialect.Session) (dialect.St
 }
 
 //nolint:funlen // the query, and what its columns are
-func (d *Dialect) digests(ctx context.Context, s dialect.Session) (dialect.Statistics, error) {
-	out := dialect.Statistics{Source: digestsOf}
+func (d MySQL) digests(ctx context.Context, s dialect.Session) (Statistics, error) {
+	out := Statistics{Source: digestsOf}
 	on, err := s.Query(ctx, "SELECT @@performance_schema")
 	if err != nil {
 		return out, fmt.Errorf("mysql: looking for performance_schema: %w", err)
@@ -123,7 +126,7 @@ func (d *Dialect) digests(ctx context.Context, s dialect.Session) (dialect.Stati
 		}
 		out.Statements = append(
 			out.Statements,
-			dialect.RunStatement{SQL: statement, Runs: runs, Time: picoseconds(r[2]), Lock: picoseconds(r[3])},
+			RunStatement{SQL: statement, Runs: runs, Time: picoseconds(r[2]), Lock: picoseconds(r[3])},
 		)
 	}
 	if len(out.Statements) == 0 && out.Hidden == 0 {

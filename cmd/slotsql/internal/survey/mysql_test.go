@@ -1,6 +1,10 @@
-package mysql
+package survey
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/slotsql/slotsql/dialect/mysql"
+)
 
 // Digests as MariaDB 10.11 writes them become statements that the parser takes
 // and that mean the same.
@@ -19,7 +23,7 @@ func TestUndigest(t *testing.T) {
 		if got != want {
 			t.Errorf("%s\ngot  %s\nwant %s", digest, got, want)
 		}
-		if _, err := New().Parse(got); got != "" && err != nil {
+		if _, err := mysql.New().Parse(got); got != "" && err != nil {
 			t.Errorf("%s: %v", got, err)
 		}
 	}

@@ -1,4 +1,4 @@
-package postgres
+package survey
 
 import (
 	"context"
@@ -10,7 +10,10 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-var _ dialect.Surveyor = (*Dialect)(nil)
+// Postgres reads from a PostgreSQL database.
+type Postgres struct{}
+
+var _ Source = Postgres{}
 
 // Partitions are left out, since their parent stands for them, and what
 // extensions have brought.
@@ -22,8 +25,8 @@ WHERE c.relkind IN ('r', 'p') AND c.relpersistence <> 't' AND NOT c.relispartiti
   AND NOT EXISTS (SELECT 1 FROM pg_catalog.pg_depend d WHERE d.classid = 'pg_catalog.pg_class'::pg_catalog.regclass AND d.objid = c.oid AND d.deptype = 'e')
 ORDER BY 3 DESC, 1, 2`
 
-// Database implements dialect.Surveyor.
-func (*Dialect) Database(ctx context.Context, s dialect.Session) (string, error) {
+// Database implements Source.
+func (Postgres) Database(ctx context.Context, s dialect.Session) (string, error) {
 	rows, err := s.Query(ctx, "SELECT 'database ' || pg_catalog.current_database()")
 	if err != nil {
 		return "", fmt.Errorf("postgres: reading the database's name: %w", err)
@@ -31,24 +34,25 @@ func (*Dialect) Database(ctx context.Context, s dialect.Session) (string, error)
 	return dialect.String(rows[0][0]), nil
 }
 
-// Tables implements dialect.Surveyor.
-func (*Dialect) Tables(ctx context.Context, s dialect.Session) ([]dialect.TableName, error) {
+// Tables implements Source.
+func (Postgres) Tables(ctx context.Context, s dialect.Session) ([]TableName, error) {
 	rows, err := s.Query(ctx, tablesQuery)
 	if err != nil {
 		return nil, fmt.Errorf("postgres: listing tables: %w", err)
 	}
-	var out []dialect.TableName
+	var out []TableName
 	for _, r := range rows {
-		out = append(out, dialect.TableName{Schema: dialect.String(r[0]), Name: dialect.String(r[1]), Bare: yes(r[2])})
+		out = append(out, TableName{Schema: dialect.String(r[0]), Name: dialect.String(r[1]), Bare: dialect.String(r[2]) == "true"})
 	}
 	return out, nil
 }
 
-// Indexed implements dialect.Surveyor.
-func (*Dialect) Indexed(ctx context.Context, s dialect.Session, t *rewrite.Table) ([]string, error) {
+// Indexed implements Source.
+func (Postgres) Indexed(ctx context.Context, s dialect.Session, t *rewrite.Table) ([]string, error) {
 	rows, err := s.Query(ctx, "SELECT DISTINCT a.attname::text FROM pg_catalog.pg_index i"+
 		" JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey)"+
-		" WHERE i.indrelid = pg_catalog.to_regclass($1::text) ORDER BY 1", qualified(t.Schema, t.Name))
+		" JOIN pg_catalog.pg_class c ON c.oid = i.indrelid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace"+
+		" WHERE n.nspname = $1::text AND c.relname = $2::text ORDER BY 1", t.Schema, t.Name)
 	if err != nil {
 		return nil, fmt.Errorf("postgres: reading the indexes of %s: %w", t.Name, err)
 	}
@@ -61,11 +65,11 @@ func (*Dialect) Indexed(ctx context.Context, s dialect.Session, t *rewrite.Table
 
 const statStatements = "pg_stat_statements"
 
-// Statistics implements dialect.Surveyor: the extension's view, whose columns
+// Statistics implements Source: the extension's view, whose columns
 // have changed names between versions. Statements inside functions are left out
 // where it tells them apart: they pass no driver.
-func (*Dialect) Statistics(ctx context.Context, s dialect.Session) (dialect.Statistics, error) {
-	out := dialect.Statistics{Source: statStatements}
+func (Postgres) Statistics(ctx context.Context, s dialect.Session) (Statistics, error) {
+	out := Statistics{Source: statStatements}
 	at, err := s.Query(ctx, "SELECT pg_catalog.quote_ident(n.nspname) FROM pg_catalog.pg_extension e"+
 		" JOIN pg_catalog.pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = $1::text", statStatements)
 	if err != nil {
@@ -110,7 +114,7 @@ func (*Dialect) Statistics(ctx context.Context, s dialect.Session) (dialect.Stat
 		}
 		out.Statements = append(
 			out.Statements,
-			dialect.RunStatement{SQL: sql, Runs: runs, Time: time.Duration(ms * float64(time.Millisecond))},
+			RunStatement{SQL: sql, Runs: runs, Time: time.Duration(ms * float64(time.Millisecond))},
 		)
 	}
 	if since, err := s.Query(
