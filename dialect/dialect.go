@@ -152,8 +152,10 @@ type SnapshotTeller interface {
 type BriefLocker interface {
 	// Briefly changes statements, to be run in one transaction, so that they wait for
 	// each lock no longer than the given time. An engine that counts in seconds does not
-	// wait, or waits as briefly as it can.
-	Briefly(ddl []string, wait time.Duration) []string
+	// wait, or waits as briefly as it can. Where the session's settings have to change for that,
+	// restore changes them back: it runs afterwards, whether the statements have succeeded, failed
+	// or not begun.
+	Briefly(ddl []string, wait time.Duration) (brief, restore []string)
 }
 
 // A Yielder is a Dialect of an engine where a statement that writes first takes locks that end with it, which a backup, say,

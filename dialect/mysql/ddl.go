@@ -93,18 +93,26 @@ func (d *Dialect) AddSlots(t *rewrite.Table, counters []string) []string {
 	return []string{"ALTER TABLE " + slotTable(t) + " " + strings.Join(parts, ", ")}
 }
 
-// Briefly has MariaDB's statements not wait at all, or for so many seconds. MySQL's
-// wait for a second at least.
-func (d *Dialect) Briefly(ddl []string, wait time.Duration) []string {
+// Briefly has MariaDB's statements not wait at all, or for so many seconds. MySQL's wait for a second at least: it
+// has no setting for one statement of DDL, so the session's are kept in two variables, and restored from there.
+func (d *Dialect) Briefly(ddl []string, wait time.Duration) (brief, restore []string) {
 	seconds := int(wait / time.Second)
-	if !d.NoWait {
-		return append([]string{fmt.Sprintf("SET SESSION lock_wait_timeout = %d, innodb_lock_wait_timeout = 1", max(seconds, 1))}, ddl...)
+	if d.NoWait {
+		for _, q := range ddl {
+			brief = append(brief, fmt.Sprintf("SET STATEMENT lock_wait_timeout = %d, innodb_lock_wait_timeout = %d FOR %s", seconds, seconds, q))
+		}
+		return brief, nil
 	}
-	var out []string
-	for _, q := range ddl {
-		out = append(out, fmt.Sprintf("SET STATEMENT lock_wait_timeout = %d, innodb_lock_wait_timeout = %d FOR %s", seconds, seconds, q))
+	brief = append([]string{
+		"SET @slotsql_metadata = @@SESSION.lock_wait_timeout, @slotsql_rows = @@SESSION.innodb_lock_wait_timeout",
+		fmt.Sprintf("SET SESSION lock_wait_timeout = %d, innodb_lock_wait_timeout = 1", max(seconds, 1)),
+	}, ddl...)
+	return brief, []string{
+		// The variables are NULL if nothing has begun.
+		"SET SESSION lock_wait_timeout = CAST(COALESCE(@slotsql_metadata, @@SESSION.lock_wait_timeout) AS UNSIGNED), " +
+			"SESSION innodb_lock_wait_timeout = CAST(COALESCE(@slotsql_rows, @@SESSION.innodb_lock_wait_timeout) AS UNSIGNED)",
+		"SET @slotsql_metadata = NULL, @slotsql_rows = NULL",
 	}
-	return out
 }
 
 // WidenSlots makes room for the numbers of a journal's rows, and for what the

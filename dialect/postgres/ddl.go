@@ -81,7 +81,7 @@ func (d *Dialect) CreateSlots(t *rewrite.Table) []string {
 // Briefly sets lock_timeout for the transaction, such that two waits end before deadlock_timeout. A session that
 // has read the base table may wait for the slot table, while this transaction has locked the slot table and waits
 // for the base table: then this one gives up, before the server chooses the application's session as the victim.
-func (*Dialect) Briefly(ddl []string, wait time.Duration) []string {
+func (*Dialect) Briefly(ddl []string, wait time.Duration) (brief, restore []string) {
 	return append(
 		[]string{
 			fmt.Sprintf(
@@ -90,7 +90,7 @@ func (*Dialect) Briefly(ddl []string, wait time.Duration) []string {
 				wait.Milliseconds(),
 			),
 		},
-		ddl...)
+		ddl...), nil
 }
 
 // AddSlots adds columns, which the server does without writing the table anew.

@@ -39,7 +39,7 @@ func (c *Conn) MigratePatiently(ctx context.Context, ddl []string) error {
 		if start.Sub(longed) > longWaitEvery {
 			wait, longed = longWait, start
 		}
-		err := c.Migrate(ctx, c.briefly(ddl, wait))
+		err := c.migrateWaiting(ctx, ddl, wait)
 		if err == nil || !c.Engine.Retryable(err) || c.Broken {
 			return err
 		}
@@ -61,13 +61,27 @@ func (c *Conn) MigratePatiently(ctx context.Context, ddl []string) error {
 // MigrateBriefly runs the DDL of a slot table once, and gives up soon if other sessions have the
 // table locked.
 func (c *Conn) MigrateBriefly(ctx context.Context, ddl []string) error {
-	return c.Migrate(ctx, c.briefly(ddl, briefWait))
+	return c.migrateWaiting(ctx, ddl, briefWait)
 }
 
-// briefly makes statements wait for a lock for that time at most, or as briefly as the engine can.
-func (c *Conn) briefly(ddl []string, wait time.Duration) []string {
-	if d, ok := c.DB.Dialect.(dialect.BriefLocker); ok {
-		return d.Briefly(ddl, wait)
+// migrateWaiting has statements wait for a lock for that time at most, or as briefly as the engine can, and leaves
+// the session's settings as they were. A connection whose settings cannot be restored is not used again.
+func (c *Conn) migrateWaiting(ctx context.Context, ddl []string, wait time.Duration) error {
+	d, ok := c.DB.Dialect.(dialect.BriefLocker)
+	if !ok {
+		return c.Migrate(ctx, ddl)
 	}
-	return ddl
+	brief, restore := d.Briefly(ddl, wait)
+	err := c.Migrate(ctx, brief)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.DB.Patience)
+	defer cancel()
+	for _, q := range restore {
+		if c.Broken {
+			break
+		}
+		if _, failed := c.ParentExec(ctx, q, nil); failed != nil {
+			c.Broken = true
+		}
+	}
+	return err
 }
