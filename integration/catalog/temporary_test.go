@@ -1,6 +1,9 @@
 package catalog
 
-import "testing"
+import (
+	"fmt"
+	"testing"
+)
 
 // What a session's DDL makes old is read again once, not for each statement that follows: DDL whose text only has
 // the letters of TEMP, a temporary table, and a block that may do anything.
@@ -33,6 +36,29 @@ func TestFactsAreCurrentAgain(t *testing.T) {
 				}
 				if _, readings := r.asked(); readings > 0 {
 					t.Errorf("the columns were read %d times for 5 statements", readings)
+				}
+			})
+		}
+	})
+}
+
+// A migration changes a table in a transaction and notes that it has run. Both concern other tables than the configured
+// ones, so nothing is read for them, also after DDL whose text only has the letters of VIEW or RENAME.
+func TestMigrationsReadNothing(t *testing.T) {
+	each(t, func(t *testing.T, dialect string) {
+		p := newPair(t, dialect, 1)
+		for _, column := range []string{"ordinary", "lastviewedat", "renamed"} {
+			t.Run(column, func(t *testing.T) {
+				r := parent(t, p)
+				db := open(t, p, r, counters)
+				db.SetMaxOpenConns(1)
+				exec(t, db, increment, "ALTER TABLE o0 ADD COLUMN "+column+" INTEGER", increment)
+				r.asked()
+				for i := range 5 {
+					exec(t, db, "BEGIN", fmt.Sprintf("ALTER TABLE o0 ADD COLUMN %s%d INTEGER", column, i), fmt.Sprintf("SELECT %d", i), "COMMIT")
+				}
+				if _, readings := r.asked(); readings > 0 {
+					t.Errorf("the columns were read %d times for 5 migrations", readings)
 				}
 			})
 		}

@@ -178,18 +178,19 @@ func (c *Conn) noteQueried(plan *rewrite.Plan) {
 // uncommitted changes.
 func (c *Conn) noteSchemaChange(query string) {
 	c.Shared.Noticed.DDL.Add(1)
-	concerns := c.Shared.Concerns(c.Dialect().LexRules(), query)
+	rules := c.Dialect().LexRules()
+	concerns := c.Shared.Concerns(rules, query)
 	if concerns == catalog.NoFacts {
 		return
 	}
-	c.Facts.ChangeTables(lex.Temporary(c.Dialect().LexRules(), query))
-	if concerns != catalog.NewNames && !catalog.OfTemporary(c.Dialect().LexRules(), query) {
+	c.Facts.ChangeTables(lex.Temporary(rules, query))
+	if concerns != catalog.NewNames && !catalog.OfTemporary(rules, query) {
 		c.Facts.Alter()
-		if lex.ContainsFold(query, "view") || c.Shared.Names.MayMove(query) {
+		if lex.HasWord(rules, query, "view") || c.Shared.Names.MayMove(query) {
 			c.Shared.Names.ViewDDL.Store(true)
 			c.Shared.ForgetViews()
 		}
-		if lex.ContainsFold(query, "rename") {
+		if lex.HasWord(rules, query, "rename") {
 			c.Shared.Names.ViewDDL.Store(true) // a counter table may have a new name now
 		}
 		if concerns == catalog.OtherTables && c.Committed() {

@@ -22,3 +22,19 @@ func TestTemporary(t *testing.T) {
 		}
 	}
 }
+
+func TestHasWord(t *testing.T) {
+	for sql, want := range map[string]bool{
+		"CREATE VIEW busy AS SELECT id FROM posts":                   true,
+		"create materialized view busy as select 1":                  true,
+		"DO $$ BEGIN EXECUTE 'CREATE VIEW busy AS SELECT 1'; END $$": true,
+		"ALTER TABLE channels ADD COLUMN lastviewedat BIGINT":        false,
+		"ALTER TABLE posts ADD COLUMN views INT":                     false,
+		"DROP INDEX idx_view_state":                                  false,
+		"ALTER TABLE posts ADD COLUMN n INT -- for the view":         false,
+	} {
+		if got := HasWord(&Rules{DollarString: true}, sql, "view"); got != want {
+			t.Errorf("%v: %s", got, sql)
+		}
+	}
+}
