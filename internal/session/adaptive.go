@@ -43,6 +43,30 @@ func (r *Run) foldsCooled() bool {
 		c.Shared.heat.Cooled(r.row)
 }
 
+// execCooledRow runs an increment of a row whose slots are to go. In a transaction it runs before the fold, so that its row is
+// locked in the way that plain locks it. MySQL may find the row by another index than its key, and lock the entry there first: a
+// drain that locked it by the key would deadlock with increments of others.
+func (r *Run) execCooledRow(ctx context.Context) (answer, error) {
+	c := r.conn
+	if !c.Tx.KeepsLocks() || c.Shared.Traits.OneWriter || !r.incrementFitsBase() {
+		return r.because(rowCooled).runDrained(ctx)
+	}
+	a, err := r.execColdRow(ctx)
+	if err != nil {
+		return a, err
+	}
+	if n, err := a.result.RowsAffected(); n == 0 || err != nil {
+		return a, err
+	}
+	fold := c.newRun(r.Plan.variant(&rewrite.Plan{
+		Class: rewrite.Drain, Drain: rewrite.DrainPlan{Tables: []rewrite.DrainTable{r.Plan.Increment.Row}}, SQL: r.Plan.SQL, Values: r.Plan.Values,
+	}), direct{c}, r.call).because(rowCooled)
+	fold.ofChanges = true
+	defer c.Drain.End()
+	_, err = fold.drain(ctx)
+	return a, c.Lost(err)
+}
+
 // execCold runs the increment on the base row as the application wrote it.
 func (r *Run) execCold(ctx context.Context) (answer, error) {
 	if r.Plan.Increment.Latest {

@@ -163,7 +163,7 @@ func (r *Run) execIncrement(ctx context.Context) (answer, error) {
 	}
 	if r.onColdRow() {
 		if r.foldsCooled() {
-			return r.because(rowCooled).runDrained(ctx)
+			return r.execCooledRow(ctx)
 		}
 		return r.execColdRow(ctx)
 	}
