@@ -34,6 +34,7 @@ type addition struct {
 	batch *slots.Batch // the members of the shared statement
 	sums  *sums        // what a group on the base row adds
 	row   slots.RowKey // the row whose heat this execution is evidence of; zero: none
+	alone bool         // no other transaction of this process counts the row of the heat
 	firm  bool         // the increment in a slot also locks the base row against changes
 	take  taking       // what it takes from a portion
 	// rowLocked: its statement has changed the base row, so no other session can create a slot of
@@ -280,7 +281,7 @@ func (r *Run) holdsHot(row slots.RowKey) bool {
 	hot, counted := c.counting[row]
 	if !counted && len(c.counting) < maxCounting {
 		var became bool
-		hot, became = c.Shared.heat.Hold(row)
+		hot, became, r.alone = c.Shared.heat.Hold(row)
 		r.Plan.tally.heatedRow(became)
 		if c.counting == nil {
 			c.counting = map[slots.RowKey]bool{}

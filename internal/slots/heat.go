@@ -53,16 +53,16 @@ func (h *Heat) shard(row RowKey) *heatShard {
 }
 
 // Hold notes that a transaction counts a row, until Release. It reports whether the row is hot, so
-// that the increment belongs in a slot, and whether it has just become hot.
-func (h *Heat) Hold(row RowKey) (hot, became bool) {
+// that the increment belongs in a slot, whether it has just become hot, and whether no other transaction counts it.
+func (h *Heat) Hold(row RowKey) (hot, became, alone bool) {
 	s, now := h.shard(row), time.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w := h.of(s, row, now)
 	w.payoff.note(now)
-	became = w.come(now)
+	became, alone = w.come(now), w.holders == 0
 	w.hold(now)
-	return w.hot(now), became
+	return w.hot(now), became, alone
 }
 
 // Release ends a Hold.

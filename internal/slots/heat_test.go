@@ -21,17 +21,17 @@ func TestHeat(t *testing.T) {
 			}
 		}
 		want(false)
-		if hot, _ := h.Hold(row); hot {
+		if hot, _, _ := h.Hold(row); hot {
 			t.Fatal("hot for the first who holds it")
 		}
 		h.Release(row)
 		want(false)
 		h.Hold(row)
-		if hot, _ := h.Hold(row); hot {
+		if hot, _, _ := h.Hold(row); hot {
 			t.Fatal("hot though nothing has waited")
 		}
 		time.Sleep(enoughWait)
-		if hot, became := h.Hold(row); !hot || !became {
+		if hot, became, _ := h.Hold(row); !hot || !became {
 			t.Fatal("one has held it for long, others wait, and it is not hot")
 		}
 		for range 3 {
@@ -65,7 +65,7 @@ func TestHeatByChance(t *testing.T) {
 			row := RowKey{Table: "posts", Values: fmt.Sprint(i % 10)}
 			h.Hold(row)
 			time.Sleep(2 * time.Millisecond)
-			if hot, _ := h.Hold(row); hot {
+			if hot, _, _ := h.Hold(row); hot {
 				t.Fatal("hot")
 			}
 			time.Sleep(8 * time.Millisecond)
@@ -105,7 +105,7 @@ func TestPayoff(t *testing.T) {
 							time.Sleep(c.with - c.before)
 						}
 						h.HotRow(other) // an uncontended row of the same table
-						hot, _ = h.Hold(row)
+						hot, _, _ = h.Hold(row)
 						if h.Release(row); time.Since(start) > patience {
 							return patience
 						}

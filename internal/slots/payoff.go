@@ -40,8 +40,8 @@ const (
 	// than the one before it, at the latest the last one.
 	risesBy     = 1.2
 	mostWindows = 5
-	// keptAt is how many increments must get done with slots for each one before. What is counted may be a little off.
-	keptAt = 0.9
+	// keptAt is how many increments must get done with slots for each one before: what slots cost the reads of the table counts, too.
+	keptAt = 1
 )
 
 // allows reports whether a row that queues may be hot.
