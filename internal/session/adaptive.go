@@ -58,9 +58,9 @@ func (r *Run) execCooledRow(ctx context.Context) (answer, error) {
 	if n, err := a.result.RowsAffected(); n == 0 || err != nil {
 		return a, err
 	}
-	fold := c.newRun(r.Plan.variant(&rewrite.Plan{
-		Class: rewrite.Drain, Drain: rewrite.DrainPlan{Tables: []rewrite.DrainTable{r.Plan.Increment.Row}}, SQL: r.Plan.SQL, Values: r.Plan.Values,
-	}), direct{c}, r.call).because(rowCooled)
+	drain := &rewrite.Plan{Class: rewrite.Drain, SQL: r.Plan.SQL, Values: r.Plan.Values}
+	drain.Drain.Tables = []rewrite.DrainTable{r.Plan.Increment.Row}
+	fold := c.newRun(r.Plan.variant(drain), direct{c}, r.call).because(rowCooled)
 	fold.ofChanges = true
 	defer c.Drain.End()
 	_, err = fold.drain(ctx)
