@@ -3,7 +3,6 @@ package integration
 import (
 	"context"
 	"database/sql"
-	"fmt"
 	"net"
 	"os"
 	"testing"
@@ -77,10 +76,9 @@ func openSlow(dialect, dsn string, config *slotsql.Config, roundTrip time.Durati
 			return nil, err
 		}
 		network := c.Net
-		c.Net = fmt.Sprintf("%s %v away", network, roundTrip)
-		mysql.RegisterDialContext(c.Net, func(ctx context.Context, address string) (net.Conn, error) {
+		c.DialFunc = func(ctx context.Context, _, address string) (net.Conn, error) {
 			return slowly(ctx, network, address, roundTrip)
-		})
+		}
 		connector, err := mysql.NewConnector(c)
 		if err != nil || config == nil {
 			return sql.OpenDB(connector), err

@@ -71,10 +71,7 @@ func (s *sent) connector(t *testing.T, name, dsn string) (driver.Connector, dial
 		if err != nil {
 			t.Fatal(err)
 		}
-		network := cfg.Net
-		cfg.Net = t.Name() + dsn // a network of its own, since the oldest driver has no other place for a dialler
-		gomysql.RegisterDialContext(cfg.Net, func(ctx context.Context, addr string) (net.Conn, error) { return s.dial(ctx, network, addr) })
-		t.Cleanup(func() { gomysql.DeregisterDialContext(cfg.Net) })
+		cfg.DialFunc = s.dial
 		c, err := gomysql.NewConnector(cfg)
 		if err != nil {
 			t.Fatal(err)
