@@ -21,6 +21,7 @@ func TestAllRowsMeetNewRow(t *testing.T) {
 				if err := p.Wrapped.PingContext(t.Context()); err != nil { // makes the slot table
 					t.Fatal(err)
 				}
+				must(p.Under.Exec("INSERT INTO hits_slots (page, slot, n) VALUES (9, 1, 1)")) // without slots nothing is drained
 				options := &sql.TxOptions{Isolation: sql.LevelReadCommitted}
 				var others [2]*sql.Tx
 				for i := range others {

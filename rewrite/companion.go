@@ -292,3 +292,35 @@ func companionSQL(sets []companionSet, tp *template) []CompanionSQL {
 	}
 	return out
 }
+
+// latestOnBase writes how an increment that sets a Latest companion runs on its base row: with a proof that this has no slots, or
+// before it is known whether it has some.
+func (m *dml) latestOnBase(plan *Plan, a assigned, in IncrementSQL, rows *rowset, tp *template) {
+	t, out := m.table, plan.Increment
+	if !out.Latest {
+		return
+	}
+	plan.Drain.Proof = m.proof(m.st, m.sc, m.st.Where, rows)
+	d, ok := m.d.(ProvingDialect)
+	if tr := t.Triggers; !ok || tr.Update || tr.Insert || tr.Ruled || tr.UpdateRule || t.IsView || len(t.Counter.Key) == 0 ||
+		m.st.Where != nil && m.namesSlotted(m.sc, rows.binding, m.st.Where) {
+		return
+	}
+	in.Where = tp.mark(rows.where)
+	sql := d.Proof(t, Scope{Ref: in.Ref, Qualifier: in.Qualifier, Where: in.Where})
+	if sql.Asked == "" {
+		return
+	}
+	var set []string
+	for _, s := range a.companions {
+		if s.companion.Merge == Latest {
+			set = append(set, m.d.Quote(s.column.Name)+" = "+tp.mark(s.value))
+		}
+	}
+	asked, stated := tp.expand(m.d, sql.Asked), tp.expand(m.d, "UPDATE "+in.Ref+" SET "+strings.Join(set, ", ")+" WHERE "+in.Where)
+	out.Asked, out.Stated = &asked, &stated
+	if m.st.Kind == KindInsert {
+		confirm := tp.expand(m.d, sql.Confirm)
+		plan.Drain.Proof = &Proof{Confirm: &confirm}
+	}
+}

@@ -292,38 +292,8 @@ func (m *dml) slotted(base *Plan, a assigned, rows *rowset, where fragment) *Pla
 	out.Coalesced = m.coalesced(a, in, &tp, rows)
 	out.Row = m.drainTable(t, rowsOrAll(t, rows))
 	plan := &Plan{Class: Additive, Tables: []string{t.Name}, Increment: out, Drain: DrainPlan{Tables: []DrainTable{out.Row}}}
-	if out.Latest {
-		plan.Drain.Proof = m.proof(m.st, m.sc, m.st.Where, rows)
-		m.askedBehind(plan, a, in, rows, &tp)
-	}
+	m.latestOnBase(plan, a, in, rows, &tp)
 	return plan
-}
-
-// askedBehind writes how an increment that sets companions runs on its base row before it is known whether that has slots.
-func (m *dml) askedBehind(plan *Plan, a assigned, in IncrementSQL, rows *rowset, tp *template) {
-	t, out := m.table, plan.Increment
-	d, ok := m.d.(ProvingDialect)
-	if tr := t.Triggers; !ok || tr.Update || tr.Insert || tr.Ruled || tr.UpdateRule || t.IsView || len(t.Counter.Key) == 0 ||
-		m.st.Where != nil && m.namesSlotted(m.sc, rows.binding, m.st.Where) {
-		return
-	}
-	in.Where = tp.mark(rows.where)
-	sql := d.Proof(t, Scope{Ref: in.Ref, Qualifier: in.Qualifier, Where: in.Where})
-	if sql.Asked == "" {
-		return
-	}
-	var set []string
-	for _, s := range a.companions {
-		if s.companion.Merge == Latest {
-			set = append(set, m.d.Quote(s.column.Name)+" = "+tp.mark(s.value))
-		}
-	}
-	asked, stated := tp.expand(m.d, sql.Asked), tp.expand(m.d, "UPDATE "+in.Ref+" SET "+strings.Join(set, ", ")+" WHERE "+in.Where)
-	out.Asked, out.Stated = &asked, &stated
-	if m.st.Kind == KindInsert {
-		confirm := tp.expand(m.d, sql.Confirm)
-		plan.Drain.Proof = &Proof{Confirm: &confirm}
-	}
 }
 
 // addDelta adds a counter to a slotted upsert. It returns the plan of the statement where that does not take the delta.
