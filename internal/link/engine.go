@@ -80,11 +80,14 @@ func (e *Engine) Retryable(err error) bool { return e.errors != nil && e.errors.
 // Proves reports whether the parent can run the form of a statement that proves that a row has no
 // slots, and whether its errors can be told from others.
 func (e *Engine) Proves(p *rewrite.Proof) bool {
-	if p != nil && p.Lock == nil {
-		_, ok := e.dialect.(dialect.ProofErrorClassifier)
-		return ok
+	switch {
+	case p == nil:
+		return false
+	case p.Lock != nil, p.Confirm != nil:
+		return e.Pipeliner != nil
 	}
-	return p != nil && e.Pipeliner != nil
+	_, ok := e.dialect.(dialect.ProofErrorClassifier)
+	return ok
 }
 
 // Refuted reports whether err may mean that a row has slots.
