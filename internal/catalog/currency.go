@@ -34,6 +34,7 @@ type schemaChange byte
 
 const (
 	schemaAsCommitted schemaChange = iota
+	othersAltered                  // tables about which no facts are known
 	schemaAltered
 )
 
@@ -77,6 +78,10 @@ func (c *Currency) ChangeTables(temporary bool) {
 // Alter notes that the statement was about a table that other sessions know.
 func (c *Currency) Alter() { c.schema = schemaAltered }
 
+// AlterOthers notes that the statement was about a table about which no facts are known. As long as the transaction is open, no
+// other session sees the change.
+func (c *Currency) AlterOthers() { c.schema = max(c.schema, othersAltered) }
+
 // Commit notes that what a statement has changed is committed. Role: the rights of the
 // session's role are not known.
 func (c *Currency) Commit(role bool) {
@@ -93,18 +98,18 @@ func (c *Currency) Settled(role bool) bool {
 }
 
 // Settle notes that a transaction may have ended, or has (ended). It reports whether that
-// may have given all sessions another schema. Role as in Commit.
-func (c *Currency) Settle(ended, role bool) (altered bool) {
+// may have given all sessions another schema: altered, in what they know, or others. Role as in Commit.
+func (c *Currency) Settle(ended, role bool) (altered, others bool) {
 	if c.Settled(role) {
-		return false
+		return false, false
 	}
-	altered = c.schema == schemaAltered
+	altered, others = c.schema == schemaAltered, c.schema == othersAltered
 	c.age = factsOld
 	if ended {
 		c.namespace = namespaceSettled
 		c.Commit(role)
 	}
-	return altered
+	return altered, others
 }
 
 func (c *Currency) own() {
@@ -121,7 +126,7 @@ func (c *Currency) Private() bool { return c.owner != factsShared }
 func (c *Currency) HasTemporary() bool { return c.owner == factsOwnTemp }
 
 // Altered reports whether the open transaction may have changed the schema.
-func (c *Currency) Altered() bool { return c.schema == schemaAltered }
+func (c *Currency) Altered() bool { return c.schema != schemaAsCommitted }
 
 // Shared reports whether the session, when it reads the facts, reads what every session would.
 func (c *Currency) Shared() bool { return c.owner == factsShared && c.schema == schemaAsCommitted }

@@ -21,11 +21,17 @@ func TestCurrency(t *testing.T) {
 	createTemp := func(c *Currency) { c.ChangeTables(true) }
 	commit := func(c *Currency) { c.Commit(false) }
 	alter := func(c *Currency) { c.ChangeTables(false); c.Alter() }
+	alterOthers := func(c *Currency) { c.ChangeTables(false); c.AlterOthers() }
 	settle := func(ended, role, want bool) func(*Currency) {
 		return func(c *Currency) {
-			if got := c.Settle(ended, role); got != want {
+			if got, _ := c.Settle(ended, role); got != want {
 				t.Errorf("Settle(%v, %v) is %v", ended, role, got)
 			}
+		}
+	}
+	settleOthers := func(c *Currency) {
+		if altered, others := c.Settle(true, false); altered || !others {
+			t.Errorf("Settle is %v, %v", altered, others)
 		}
 	}
 	for name, c := range map[string]struct {
@@ -52,6 +58,9 @@ func TestCurrency(t *testing.T) {
 		"with a role of unknown rights":   {events{alter, func(c *Currency) { c.Commit(true) }}, old | private},
 		"a change in a tx that ends":      {events{alter, read, settle(true, false, true)}, old},
 		"that may end":                    {events{alter, read, settle(false, false, true)}, old | private | altered},
+		"another table changed in a tx":   {events{alterOthers, read}, private | altered},
+		"and its end":                     {events{alterOthers, read, settleOthers}, old},
+		"with one of these":               {events{alterOthers, alter, alterOthers, settle(true, false, true)}, old},
 		"a new name is for one session":   {events{create, read}, private},
 		"until the end":                   {events{create, read, settle(true, false, false)}, old},
 		"a temporary table":               {events{createTemp, read}, private | temporary},

@@ -162,8 +162,11 @@ func (v *View) SettleFacts(ended bool) {
 	if v.Facts.Settled(role) {
 		return
 	}
-	if v.Facts.Settle(ended || v.Committed(), role) {
+	switch altered, others := v.Facts.Settle(ended || v.Committed(), role); {
+	case altered:
 		v.Catalog.Expire()
+	case others:
+		v.Catalog.Watch.Due()
 	}
 }
 

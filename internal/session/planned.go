@@ -185,7 +185,6 @@ func (c *Conn) noteSchemaChange(query string) {
 	}
 	c.Facts.ChangeTables(lex.Temporary(rules, query))
 	if concerns != catalog.NewNames && !catalog.OfTemporary(rules, query) {
-		c.Facts.Alter()
 		if lex.HasWord(rules, query, "view") || c.Shared.Names.MayMove(query) {
 			c.Shared.Names.ViewDDL.Store(true)
 			c.Shared.ForgetViews()
@@ -193,10 +192,14 @@ func (c *Conn) noteSchemaChange(query string) {
 		if lex.HasWord(rules, query, "rename") {
 			c.Shared.Names.ViewDDL.Store(true) // a counter table may have a new name now
 		}
-		if concerns == catalog.OtherTables && c.Committed() {
-			c.Shared.Watch.Due()
-		} else {
+		switch {
+		case concerns != catalog.OtherTables:
+			c.Facts.Alter()
 			c.Shared.Expire()
+		case c.Committed():
+			c.Shared.Watch.Due()
+		default:
+			c.Facts.AlterOthers()
 		}
 	}
 	if c.Committed() {
