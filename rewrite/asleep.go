@@ -21,10 +21,10 @@ type Asleep struct {
 	// undone. The zero value where the statement has no such form: then Before keeps slots from being created.
 	Checked Bound
 	Check   *Bound
-	// After asks without locks, once the statement has run, whether tables have slots. It is for sessions at whose isolation level
+	// After asks without locks, once the statement has run, whether its one table has slots. It is for sessions at whose isolation level
 	// Before keeps none from being created; nil where the statement has no such form. If it Deletes rows, their slots are gone for
 	// its own session, so that another one has to be asked.
-	After   []Bound
+	After   *Bound
 	Deletes bool
 }
 
@@ -80,7 +80,7 @@ func (p *planning) asleep(plan *Plan) *Asleep {
 		out.Before = append(out.Before, Bound{SQL: Whole(sql)})
 	}
 	if where != nil && len(tables) == 1 && onlySource(p.parsed) {
-		out.After = []Bound{{SQL: Whole(d.Awake(tables[0], false))}}
+		out.After = &Bound{SQL: Whole(d.Awake(tables[0], false))}
 	}
 	return out
 }

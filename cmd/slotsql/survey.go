@@ -114,7 +114,7 @@ func (s *known) readDatabase(cmd *cobra.Command, ss dialect.PlainSession) error 
 		if err != nil {
 			return err
 		}
-		s.tables = append(s.tables, propose.Table{Table: t, Bare: name.Bare, Indexed: indexed})
+		s.tables = append(s.tables, propose.Table{Table: t, Bare: name.Visible, Indexed: indexed})
 	}
 	s.sources = append(s.sources, fmt.Sprintf("Tables: %d.", len(s.tables)))
 	s.stats, err = d.Statistics(ctx, ss)

@@ -97,10 +97,8 @@ func (r *Run) sendBetween(ctx context.Context, here string) (a answer, err error
 		if a, _, err = r.sendCounted(ctx); err != nil {
 			return r.unapplied(err)
 		}
-		for i := range r.Plan.Drain.Asleep.After {
-			if !r.stillAsleep(ctx, r.sql(&r.Plan.Drain.Asleep.After[i]), here) {
-				return errAwake
-			}
+		if !r.stillAsleep(ctx, here) {
+			return errAwake
 		}
 		return nil
 	})
@@ -108,12 +106,12 @@ func (r *Run) sendBetween(ctx context.Context, here string) (a answer, err error
 }
 
 // stillAsleep reports whether there are certainly no slots, now that the session has locked the statement's rows.
-func (r *Run) stillAsleep(ctx context.Context, q, here string) bool {
-	ask := r.conn.Session().Query
-	if r.Plan.Drain.Asleep.Deletes {
+func (r *Run) stillAsleep(ctx context.Context, here string) bool {
+	form, ask := r.Plan.Drain.Asleep, r.conn.Session().Query
+	if form.Deletes {
 		ask = func(ctx context.Context, q string, _ ...any) ([][]any, error) { return r.askAnother(ctx, q, nil) }
 	}
-	rows, err := ask(ctx, q)
+	rows, err := ask(ctx, r.sql(form.After))
 	return err == nil && len(rows) == 1 && link.TextOf(rows[0][0]) == "0" && link.TextOf(rows[0][2]) == here
 }
 
@@ -175,7 +173,7 @@ func (r *Run) keepAsleep(ctx context.Context) (here string, _ error) {
 			return "", r.awakeIf(err)
 		}
 		switch awake, kept := r.tellsAwake(rows); {
-		case awake, !kept && len(form.After) == 0:
+		case awake, !kept && form.After == nil:
 			return "", errAwake
 		case !kept:
 			here = link.TextOf(rows[0][2])

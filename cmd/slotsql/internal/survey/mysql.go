@@ -34,7 +34,7 @@ func (MySQL) Tables(ctx context.Context, s dialect.Session) ([]TableName, error)
 	}
 	var out []TableName
 	for _, r := range rows {
-		out = append(out, TableName{Schema: dialect.String(r[0]), Name: dialect.String(r[1]), Bare: true})
+		out = append(out, TableName{Schema: dialect.String(r[0]), Name: dialect.String(r[1]), Visible: true})
 	}
 	return out, nil
 }

@@ -42,7 +42,7 @@ func (Postgres) Tables(ctx context.Context, s dialect.Session) ([]TableName, err
 	}
 	var out []TableName
 	for _, r := range rows {
-		out = append(out, TableName{Schema: dialect.String(r[0]), Name: dialect.String(r[1]), Bare: dialect.String(r[2]) == "true"})
+		out = append(out, TableName{Schema: dialect.String(r[0]), Name: dialect.String(r[1]), Visible: dialect.String(r[2]) == "true"})
 	}
 	return out, nil
 }

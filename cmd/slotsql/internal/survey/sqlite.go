@@ -31,14 +31,15 @@ func (SQLite) Database(ctx context.Context, s dialect.Session) (string, error) {
 func (SQLite) Tables(ctx context.Context, s dialect.Session) ([]TableName, error) {
 	rows, err := s.Query(
 		ctx,
-		"SELECT schema, name FROM pragma_table_list WHERE type = 'table' AND schema = 'main' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name",
+		"SELECT schema, name FROM pragma_table_list WHERE type = 'table' AND schema = 'main'"+
+			" AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name",
 	)
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: listing tables: %w", err)
 	}
 	var out []TableName
 	for _, r := range rows {
-		out = append(out, TableName{Schema: dialect.String(r[0]), Name: dialect.String(r[1]), Bare: true})
+		out = append(out, TableName{Schema: dialect.String(r[0]), Name: dialect.String(r[1]), Visible: true})
 	}
 	return out, nil
 }

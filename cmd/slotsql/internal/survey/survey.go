@@ -16,7 +16,7 @@ type Source interface {
 	// the name of its file. It is "" when the session is in no database.
 	Database(ctx context.Context, s dialect.Session) (string, error)
 	// Tables returns the permanent base tables of the database's applications,
-	// those first that their bare name finds.
+	// those first that the session finds without their schema.
 	Tables(ctx context.Context, s dialect.Session) ([]TableName, error)
 	// Indexed returns the columns of a table that any index holds.
 	Indexed(ctx context.Context, s dialect.Session, t *rewrite.Table) ([]string, error)
@@ -29,7 +29,7 @@ type Source interface {
 // TableName is a table's stored name.
 type TableName struct {
 	Schema, Name string
-	Bare         bool // the session finds it without the schema
+	Visible      bool // the session finds it without the schema
 }
 
 // Statistics are the statement statistics of a server.

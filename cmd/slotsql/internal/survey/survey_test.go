@@ -42,7 +42,7 @@ func TestSources(t *testing.T) {
 			defer conn.Close()
 			s := dialect.PlainSession{Conn: conn}
 			tables, err := c.source.Tables(t.Context(), s)
-			if err != nil || len(tables) != 2 || tables[0].Name != "posts" || !tables[0].Bare || tables[1].Name != "tags" {
+			if err != nil || len(tables) != 2 || tables[0].Name != "posts" || !tables[0].Visible || tables[1].Name != "tags" {
 				t.Fatalf("tables %+v, %v", tables, err)
 			}
 			posts := &rewrite.Table{Schema: tables[0].Schema, Name: "posts"}
