@@ -35,6 +35,30 @@ func TestCreatingReadsOnce(t *testing.T) {
 	})
 }
 
+// When slot tables are created the columns are read twice, before and after: by a first connection,
+// and where the application creates a configured table.
+func TestCreatingReadsTwice(t *testing.T) {
+	each(t, func(t *testing.T, dialect string) {
+		p := without(t, dialect, 3)
+		r := parent(t, p)
+		db := open(t, p, r, 4)
+		db.SetMaxOpenConns(1)
+		exec(t, db, increment)
+		if _, readings := r.asked(); readings != 2 {
+			t.Errorf("the first connection read the columns %d times", readings)
+		}
+		exec(t, db, "CREATE TABLE c3 (id INTEGER PRIMARY KEY, n INTEGER NOT NULL DEFAULT 0)", "INSERT INTO c3 (id) VALUES (1)")
+		exec(t, db, "UPDATE c3 SET n = n + 1 WHERE id = 1")
+		if _, readings := r.asked(); readings != 2 {
+			t.Errorf("the columns were read %d times for a new table", readings)
+		}
+		var slots int
+		if err := db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM c3_slots").Scan(&slots); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // A connection that is opened later asks nothing about the tables where there are many.
 // What has changed meanwhile is found by its statements (TestUnrelatedDDLReadsNothing).
 func TestLaterConnectionAsksNothing(t *testing.T) {

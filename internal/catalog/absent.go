@@ -98,29 +98,18 @@ func (v *View) look(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// createSlots creates the slot table of a table, and reports whether it is there. Its foreign key
-// needs a lock on the base table, and other sessions queue behind a statement that waits for one: in
-// a running program the lock is asked for briefly, and again soon.
-func (l *schemaLoader) createSlots(ctx context.Context, c CheckedTable, first bool) (created bool, err error) {
+// createSlots creates the slot table of a table in a running program. Its foreign key needs a lock
+// on the base table, and other sessions queue behind a statement that waits for one: so the lock is
+// asked for briefly, and again soon.
+func (l *schemaLoader) createSlots(ctx context.Context, c CheckedTable) error {
 	sc, v := l.sc, l.view
-	run := v.MigrateBriefly
-	if first {
-		run = v.Migrate
-	}
-	created, err = l.migrate(ctx, run, sc.Catalog.Dialect.CreateSlots(c.Table))
-	if !first && err != nil && v.Engine.Retryable(err) && !v.Broken && ctx.Err() == nil {
+	_, err := l.migrate(ctx, v.MigrateBriefly, sc.Catalog.Dialect.CreateSlots(c.Table))
+	if err != nil && v.Engine.Retryable(err) && !v.Broken && ctx.Err() == nil {
 		sc.await(c.Config)
 		sc.fresh.review = time.Now().Add(lookAgain)
-		return false, nil
+		return nil
 	}
-	if err != nil || !created {
-		return false, err
-	}
-	v.prefetched.forget(dialect.WrittenName{Schema: c.Table.Schema, Name: c.Table.Name})
-	v.prefetched.forget(dialect.WrittenName{Schema: c.Table.Counter.SlotTable.Schema, Name: c.Table.Counter.SlotTable.Name})
-	sc.Catalog.Expire() // other namespaces may know the table as one without slots
-	sc.fresh.changes = sc.Catalog.Noticed.Changes.Load()
-	return true, nil
+	return err
 }
 
 // findMissing returns the configured tables that do not exist, rather than being hidden from the

@@ -175,7 +175,12 @@ func (c *Catalog) keep(sc *Schema) *Schema {
 
 // read reads the facts of a namespace.
 func (c *Catalog) read(ctx context.Context, v *View, how loading, namespace string) (*Schema, error) {
-	sc, err := c.readWithMarks(ctx, v, how, func() (*Schema, error) { return loadSchema(ctx, c, v, namespace, how) })
+	load := func() (*Schema, error) { return loadSchema(ctx, c, v, namespace, how) }
+	sc, err := c.readWithMarks(ctx, v, how, load)
+	if sc == nil && err == nil {
+		how.migrated = true
+		sc, err = c.readWithMarks(ctx, v, how, load)
+	}
 	if err == nil {
 		sc.namespace = namespace
 	}
@@ -211,8 +216,9 @@ func AsConfigError(problems []config.Problem) error {
 
 // loading is what facts are read for.
 type loading struct {
-	purpose purpose
-	home    bool // in the namespace that the connector opens with, where marks are noted and absent tables reported
+	purpose  purpose
+	home     bool // in the namespace that the connector opens with, where marks are noted and absent tables reported
+	migrated bool // slot tables have just been created, and the facts are read again: no others are created
 }
 
 // purpose is who is to use the facts.
@@ -235,9 +241,9 @@ const (
 // opens it. First reports whether there are none yet.
 func homeLoading(first bool) loading {
 	if first {
-		return loading{forStart, true}
+		return loading{purpose: forStart, home: true}
 	}
-	return loading{forNamespace, true}
+	return loading{purpose: forNamespace, home: true}
 }
 
 // closest returns the configured tables, with those first that are configured with their schema:

@@ -202,7 +202,7 @@ func (c *Catalog) renew(ctx context.Context, v *View) {
 		c.Expire() // sessions that are read them themselves
 		return
 	}
-	sc, err := c.read(ctx, v, loading{forRenewal, true}, namespace)
+	sc, err := c.read(ctx, v, loading{purpose: forRenewal, home: true}, namespace)
 	if err != nil {
 		c.Expire()
 	}

@@ -35,13 +35,6 @@ func (p *prefetched) table(n dialect.WrittenName) (t *rewrite.Table, known bool)
 	return t, known
 }
 
-// forget drops a table that is being changed.
-func (p *prefetched) forget(n dialect.WrittenName) {
-	if p != nil {
-		delete(p.tables, n)
-	}
-}
-
 // prefetch reads the configured tables, their slot tables and views, and the counter
 // tables of the namespace that connections open with.
 func (v *View) prefetch(ctx context.Context) (err error) {

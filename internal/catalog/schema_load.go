@@ -23,6 +23,7 @@ type schemaLoader struct {
 	problems []config.Problem
 
 	unwritable bool // slot tables cannot be created here
+	made       bool // some have been
 }
 
 // unfitTable is a configured table that no longer fits its configuration.
@@ -32,7 +33,9 @@ type unfitTable struct {
 	problems []config.Problem
 }
 
-// loadSchema reads the facts of a namespace: first the base tables, then their slot tables.
+// loadSchema reads the facts of a namespace: first the base tables, then their slot tables. It
+// returns nil if it has created some of these: then all facts are to be read again, since a foreign
+// key has changed the base tables as well.
 func loadSchema(ctx context.Context, s *Catalog, v *View, namespace string, how loading) (*Schema, error) {
 	l := &schemaLoader{sc: newSchema(s), view: v, how: how}
 	l.sc.Planner.Dialect = s.dialectIn(namespace)
@@ -55,7 +58,7 @@ func loadSchema(ctx context.Context, s *Catalog, v *View, namespace string, how 
 	} else {
 		err = l.addWithSlots(ctx, checked, configured)
 	}
-	if err != nil {
+	if err != nil || l.made {
 		return nil, err
 	}
 	return l.sc, l.sc.reachHome(ctx, v)
@@ -131,7 +134,7 @@ func (l *schemaLoader) addWithSlots(ctx context.Context, checked []CheckedTable,
 		return err
 	}
 	fitting, err := l.checkSlotTables(ctx, checked)
-	if err != nil {
+	if err != nil || l.made {
 		return err
 	}
 	if err := l.addUnfit(ctx); err != nil {
@@ -155,7 +158,7 @@ func (l *schemaLoader) checkSlotTables(ctx context.Context, checked []CheckedTab
 	if l.rights, err = l.view.slotRights(ctx, checked); err != nil {
 		return nil, err
 	}
-	if err := l.makeSlots(ctx, checked); err != nil {
+	if err := l.makeSlots(ctx, checked); err != nil || l.made {
 		return nil, err
 	}
 	fitting = checked[:0]
@@ -175,6 +178,9 @@ func (l *schemaLoader) checkSlotTables(ctx context.Context, checked []CheckedTab
 		case found:
 			fitting = append(fitting, c)
 		}
+	}
+	if l.made {
+		return nil, nil
 	}
 	return fitting, l.failure()
 }

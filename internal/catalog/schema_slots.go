@@ -4,22 +4,19 @@ import (
 	"context"
 	"slices"
 
-	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/internal/config"
 	"github.com/slotsql/slotsql/rewrite"
 )
 
 // makeSlots creates the slot tables that are missing when the connector starts, if the
-// configuration says so, and reads all of them together with their base tables, in the same
-// number of queries however many there are. Where one connection writes at a time one transaction
+// configuration says so. Where one connection writes at a time one transaction
 // creates all of them; elsewhere it would keep the locks of its foreign keys on every base table
 // until the last one has been created.
 func (l *schemaLoader) makeSlots(ctx context.Context, checked []CheckedTable) error {
 	s, v := l.sc.Catalog, l.view
-	if !l.strict() || !s.Config.AutoMigrate() {
+	if !l.strict() || !s.Config.AutoMigrate() || l.how.migrated {
 		return nil
 	}
-	var made []CheckedTable
 	var ddl []string
 	for _, c := range checked {
 		slots, err := v.Look(ctx)(c.Table.Counter.SlotTable.Schema, c.Table.Counter.SlotTable.Name)
@@ -29,7 +26,6 @@ func (l *schemaLoader) makeSlots(ctx context.Context, checked []CheckedTable) er
 		if _, known := l.rights[c.Table]; slots != nil || known {
 			continue
 		}
-		made = append(made, c)
 		if ddl = append(ddl, s.Dialect.CreateSlots(c.Table)...); s.Traits.OneWriter {
 			continue
 		}
@@ -38,42 +34,15 @@ func (l *schemaLoader) makeSlots(ctx context.Context, checked []CheckedTable) er
 		}
 		ddl = nil
 	}
-	if len(made) == 0 {
+	if len(ddl) == 0 {
 		return nil
 	}
-	if len(ddl) > 0 {
-		if done, err := l.migrate(ctx, v.Migrate, ddl); err != nil || !done {
-			return err
-		}
-	}
-	s.Expire() // other namespaces may know the tables as ones without slots
-	l.sc.fresh.changes = s.Noticed.Changes.Load()
-	return v.readMade(ctx, made)
+	_, err := l.migrate(ctx, v.Migrate, ddl)
+	return err
 }
 
-// readMade reads the facts of slot tables that have just been created, and what that has changed
-// about their base tables.
-func (v *View) readMade(ctx context.Context, made []CheckedTable) error {
-	var names []dialect.WrittenName
-	for _, c := range made {
-		names = append(names,
-			dialect.WrittenName{Schema: c.Table.Schema, Name: c.Table.Name},
-			dialect.WrittenName{Schema: c.Table.Counter.SlotTable.Schema, Name: c.Table.Counter.SlotTable.Name})
-	}
-	if err := v.prefetched.read(ctx, v.Catalog.Dialect, v, names); err != nil {
-		return err
-	}
-	for _, c := range made {
-		base, _ := v.prefetched.table(dialect.WrittenName{Schema: c.Table.Schema, Name: c.Table.Name})
-		if base != nil {
-			c.Table.Triggers.Own = base.Triggers.Own
-		}
-	}
-	return nil
-}
-
-// slotTable checks a table's slot table, and creates a missing one if the configuration says so.
-// In a running program a table without a slot table has no slots: its base values are totals.
+// slotTable checks a table's slot table. In a running program it creates a missing one, if the
+// configuration says so; a table without a slot table has no slots, and its base values are totals.
 func (l *schemaLoader) slotTable(ctx context.Context, c CheckedTable) (found bool, problems []config.Problem, err error) {
 	sc, s := l.sc, l.sc.Catalog
 	slots, err := l.view.Look(ctx)(c.Table.Counter.SlotTable.Schema, c.Table.Counter.SlotTable.Name)
@@ -86,23 +55,18 @@ func (l *schemaLoader) slotTable(ctx context.Context, c CheckedTable) (found boo
 		found, problems := l.hiddenSlotTable(ctx, c, strict)
 		return found, problems, nil
 	}
-	if slots == nil && s.Config.AutoMigrate() && (strict || complete(c)) {
-		open := false
-		if !strict {
-			if open, err = l.view.MayBeInTransaction(ctx); err != nil {
-				return false, nil, err
-			}
+	if slots == nil && !strict && s.Config.AutoMigrate() && !l.how.migrated && complete(c) {
+		open, err := l.view.MayBeInTransaction(ctx)
+		if err != nil {
+			return false, nil, err
 		}
-		if open {
-			sc.fresh.partial = true // it cannot be created in a transaction of the application
-		} else if created, err := l.createSlots(ctx, c, strict); err != nil || !created {
-			if l.unwritable {
+		if !open {
+			if err = l.createSlots(ctx, c); l.unwritable {
 				l.awaitWritable(ctx, c)
 			}
 			return false, nil, err
-		} else if slots, err = l.view.MadeSlots(ctx, c); err != nil {
-			return false, nil, err
 		}
+		sc.fresh.partial = true // it cannot be created in a transaction of the application
 	}
 	if slots == nil && !strict {
 		sc.await(c.Config) // in a transaction, too: another process may make the slot table meanwhile

@@ -29,7 +29,12 @@ func (l *schemaLoader) migrate(ctx context.Context, run func(context.Context, []
 		l.unwritable = true
 		return false, nil
 	}
-	return err == nil, err
+	if err != nil {
+		return false, err
+	}
+	l.made = true
+	l.sc.Catalog.Expire() // other namespaces may know the tables as ones without slots
+	return true, nil
 }
 
 // Unwritable reports whether the database is known to refuse all writes of the session. Where it

@@ -120,7 +120,7 @@ func (sc *Schema) names() []dialect.WrittenName {
 }
 
 // readWithMarks reads the marks of tables, and then their facts with load. It reads again, with
-// more marks, if a name turns out to mean another table than was assumed.
+// more marks, if a name turns out to mean another table than was assumed. It returns nil if load does.
 func (c *Catalog) readWithMarks(ctx context.Context, v *View, how loading, load func() (*Schema, error)) (*Schema, error) {
 	d := c.watcher()
 	if d == nil || how.purpose == forSession {
@@ -134,7 +134,7 @@ func (c *Catalog) readWithMarks(ctx context.Context, v *View, how loading, load 
 			return nil, err
 		}
 		sc, err := load()
-		if err != nil {
+		if sc == nil {
 			return nil, err
 		}
 		marks := map[dialect.WrittenName]dialect.Mark{}
