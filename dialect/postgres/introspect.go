@@ -12,8 +12,8 @@ import (
 )
 
 // The catalog queries name everything by its schema, pass and return text only, and take one parameter: the
-// tables. The first query takes their names, the others their OIDs; the first column of each result of these is
-// the table's OID.
+// tables. The first query takes their names, the others (parts) their OIDs; the first column of each result of these
+// is the table's OID.
 const (
 	tableQuery = `
 SELECT a.ord::text, c.oid::text, n.nspname::text, c.relname::text, c.relkind::text, c.relpersistence::text,
@@ -94,7 +94,7 @@ GROUP BY i.indrelid, i.indexrelid HAVING pg_catalog.count(DISTINCT i.indoption[u
 
 	// The unique keys that uniqueQuery leaves out, those of partitions and of tables that
 	// inherit among them, with every column that they mention.
-	partialUniqueQuery = below + `
+	partialUniqueQuery = `
 SELECT DISTINCT b.root::text, x.relname::text, a.attname::text,
   (b.rel = b.root AND i.indisvalid AND i.indimmediate AND i.indpred IS NULL AND i.indexprs IS NULL)::text
 FROM below b JOIN pg_catalog.pg_index i ON i.indrelid = b.rel JOIN pg_catalog.pg_class x ON x.oid = i.indexrelid
@@ -144,11 +144,41 @@ type described struct {
 	present    presentKeys
 }
 
+// parts are the kinds of facts of a table, in the order in which they are taken.
+var parts = []struct {
+	query   string
+	columns int
+	each    func(t *described, r []any) error
+}{
+	{columnQuery, 15, (*described).column},
+	{dependQuery, 3, (*described).dependsOn},
+	{familyQuery, 6, (*described).family},
+	{uniqueQuery, 6, (*described).unique},
+	{orderQuery, 2, (*described).order},
+	{partialUniqueQuery, 4, (*described).partialUnique},
+	{referringQuery, 8, (*described).refers},
+	{checkQuery, 3, (*described).check},
+	{partitionQuery, 2, (*described).partitioned},
+	{indexQuery, 4, (*described).index},
+}
+
+// describeQuery reads all parts in one round trip: a row with a list of rows for each.
+var describeQuery = func() string {
+	list := make([]string, len(parts))
+	for i, part := range parts {
+		names := make([]string, part.columns)
+		for j := range names {
+			names[j] = fmt.Sprintf("c%d", j)
+		}
+		columns := strings.Join(names, ", ")
+		list[i] = "(SELECT pg_catalog.json_agg(pg_catalog.json_build_array(" + columns + ")) FROM (" + part.query + ") AS part(" + columns + "))::text"
+	}
+	return below + " SELECT " + strings.Join(list, ", ")
+}()
+
 // Describe implements dialect.Describer. Row security counts as triggers, because it
 // may change which rows a statement touches. Which table a name means, temporary
 // ones included, the server says.
-//
-//nolint:funlen // one query for each kind of fact
 func (d *Dialect) Describe(
 	ctx context.Context,
 	s dialect.Session,
@@ -184,27 +214,19 @@ func (d *Dialect) Describe(
 		}
 		out[at-1] = t.Table
 	}
-	list := "{" + strings.Join(oids, ",") + "}"
-	for _, part := range []struct {
-		query string
-		each  func(t *described, r []any) error
-	}{
-		{columnQuery, (*described).column},
-		{dependQuery, (*described).dependsOn},
-		{familyQuery, (*described).family},
-		{uniqueQuery, (*described).unique},
-		{orderQuery, (*described).order},
-		{partialUniqueQuery, (*described).partialUnique},
-		{referringQuery, (*described).refers},
-		{checkQuery, (*described).check},
-		{partitionQuery, (*described).partitioned},
-		{indexQuery, (*described).index},
-	} {
-		rows, err := s.Query(ctx, part.query, list)
-		if err != nil {
-			return nil, err
+	rows, err = s.Query(ctx, describeQuery, "{"+strings.Join(oids, ",")+"}")
+	if err != nil || len(rows) != 1 {
+		return nil, err
+	}
+	for i, part := range parts {
+		var found [][]any
+		if rows[0][i] == nil {
+			continue
 		}
-		for _, r := range rows {
+		if err := json.Unmarshal([]byte(dialect.String(rows[0][i])), &found); err != nil {
+			return nil, fmt.Errorf("postgres: reading tables: %w", err)
+		}
+		for _, r := range found {
 			if t := tables[dialect.String(r[0])]; t != nil {
 				if err := part.each(t, r[1:]); err != nil {
 					return nil, err

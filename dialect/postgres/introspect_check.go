@@ -20,8 +20,8 @@ const (
 	// CHECK and exclusion constraints, those of partitions and of tables that inherit among
 	// them, the predicates of exclusion constraints, and the unique indexes that uniqueQuery
 	// leaves out. An empty name stands for every column.
-	checkQuery = below + `,
-looking (root, rel, oid, whole) AS (
+	checkQuery = `
+WITH looking (root, rel, oid, whole) AS (
   SELECT b.root, i.indrelid, i.indexrelid, ` + wholeRow + `
   FROM below b JOIN pg_catalog.pg_index i ON i.indrelid = b.rel
   WHERE (i.indisunique AND b.rel = b.root OR i.indisexclusion) AND NOT (i.indimmediate AND i.indpred IS NULL AND i.indexprs IS NULL))
@@ -45,8 +45,8 @@ ORDER BY 1, 3, 2`
 	// What the table, its partitions and the tables that it is a partition of are partitioned
 	// by. An expression's columns are the variables in its tree: how they hang together in
 	// pg_depend differs from version to version.
-	partitionQuery = below + `,
-above (root, rel) AS (
+	partitionQuery = `
+WITH RECURSIVE above (root, rel) AS (
   SELECT o, o FROM pg_catalog.unnest($1::text::pg_catalog.oid[]) AS o
   UNION
   SELECT a.root, h.inhparent FROM above a JOIN pg_catalog.pg_class c ON c.oid = a.rel AND c.relispartition JOIN pg_catalog.pg_inherits h ON h.inhrelid = a.rel)
@@ -61,7 +61,7 @@ ORDER BY 1, 2`
 	// What indexes that are not unique compute of a row, those of partitions and of tables that inherit among them: the
 	// condition and each expression, which is not computed for a row that does not meet the condition, and so comes without its
 	// SQL. Each has all columns that the index may compute with.
-	indexQuery = below + `
+	indexQuery = `
 SELECT b.root::text, x.relname::text, v.sql,
   (SELECT pg_catalog.json_agg(a.attname) FROM pg_catalog.pg_attribute a WHERE a.attrelid = i.indrelid AND a.attnum > 0 AND (` + wholeRow + ` OR EXISTS (
     SELECT 1 FROM pg_catalog.pg_depend p
