@@ -35,7 +35,7 @@ func (idleConn) ExecContext(context.Context, string, []driver.NamedValue) (drive
 	return driver.RowsAffected(1), nil
 }
 func (idleConn) QueryContext(context.Context, string, []driver.NamedValue) (driver.Rows, error) {
-	return idleRows{}, nil
+	return idleRows{new(bool)}, nil
 }
 
 type idleStmt struct{}
@@ -43,19 +43,29 @@ type idleStmt struct{}
 func (idleStmt) Close() error                               { return nil }
 func (idleStmt) NumInput() int                              { return -1 }
 func (idleStmt) Exec([]driver.Value) (driver.Result, error) { return driver.RowsAffected(1), nil }
-func (idleStmt) Query([]driver.Value) (driver.Rows, error)  { return idleRows{}, nil }
+func (idleStmt) Query([]driver.Value) (driver.Rows, error)  { return idleRows{new(bool)}, nil }
 func (idleStmt) ExecContext(context.Context, []driver.NamedValue) (driver.Result, error) {
 	return driver.RowsAffected(1), nil
 }
 func (idleStmt) QueryContext(context.Context, []driver.NamedValue) (driver.Rows, error) {
-	return idleRows{}, nil
+	return idleRows{new(bool)}, nil
 }
 
-type idleRows struct{}
+// idleRows have a row, which says that there are no slots.
+type idleRows struct{ read *bool }
 
-func (idleRows) Columns() []string         { return nil }
-func (idleRows) Close() error              { return nil }
-func (idleRows) Next([]driver.Value) error { return io.EOF }
+func (idleRows) Columns() []string { return []string{"id", "title", "views", "slotsql_slots"} }
+func (idleRows) Close() error      { return nil }
+func (r idleRows) Next(row []driver.Value) error {
+	if *r.read {
+		return io.EOF
+	}
+	*r.read = true
+	for i := range row {
+		row[i] = int64(0)
+	}
+	return nil
+}
 
 const (
 	sqlUntouched = "SELECT id, name, email FROM users WHERE id = ? AND deleted_at IS NULL"
