@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/slotsql/slotsql/dialect"
-	"github.com/slotsql/slotsql/internal/workload"
+	"github.com/slotsql/slotsql/internal/digest"
 	"github.com/slotsql/slotsql/rewrite"
 )
 
@@ -236,7 +236,7 @@ func (l *looker) shape(sql string) string {
 	if sql == "" {
 		return ""
 	}
-	return workload.Shape(l.dialect.LexRules(), sql)
+	return digest.Text(l.dialect.LexRules(), sql)
 }
 
 // maxKept bounds how many statements are kept.

@@ -49,12 +49,12 @@ func (f *finder) read(s *Statement) {
 	if !named {
 		return
 	}
-	_ = dialect.EachStatement(f.d.LexRules(), s.SQL, func(part dialect.SchemaStatement) error {
-		if st, err := f.d.Parse(part.SQL); err == nil {
+	tokens, exec := lex.Scan(f.d.LexRules(), s.SQL)
+	for _, part := range lex.Split(s.SQL, tokens, exec) {
+		if st, err := f.d.Parse(s.SQL[part.Start:part.End]); err == nil {
 			f.statement(s, st)
 		}
-		return nil
-	})
+	}
 }
 
 func (f *finder) at(t *rewrite.Table) *finding {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/internal/digest"
 	"github.com/slotsql/slotsql/internal/workload"
 	"github.com/slotsql/slotsql/rewrite"
 )
@@ -130,10 +131,10 @@ func (into Collection) Add(d rewrite.Dialect, st workload.Statement) {
 		return
 	}
 	sql := workload.Adapt(d, st.SQL)
-	key := workload.Key(d.LexRules(), sql)
+	key := digest.Key(d.LexRules(), sql)
 	s := into[key]
 	if s == nil {
-		s = &Statement{SQL: sql, Shape: workload.Shape(d.LexRules(), sql), Line: st.Line}
+		s = &Statement{SQL: sql, Shape: digest.Text(d.LexRules(), sql), Line: st.Line}
 		into[key] = s
 	}
 	s.Runs += st.Runs

@@ -11,26 +11,22 @@ import (
 	"github.com/slotsql/slotsql/dialect/mysql"
 	"github.com/slotsql/slotsql/dialect/postgres"
 	"github.com/slotsql/slotsql/dialect/sqlite"
+	"github.com/slotsql/slotsql/internal/schemafile"
 	"github.com/slotsql/slotsql/internal/workload"
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-type parser interface {
-	dialect.Dialect
-	ParseSchema(sql string) ([]*rewrite.Table, error)
-}
-
-var dialects = map[string]parser{"mysql": mysql.New(), "postgres": postgres.New(), "sqlite": sqlite.New()}
+var dialects = map[string]dialect.Dialect{"mysql": mysql.New(), "postgres": postgres.New(), "sqlite": sqlite.New()}
 
 // proposed proposes for a schema and statements, each run so often.
-func proposed(t *testing.T, d parser, schema string, runs map[string]int64) []*Proposal {
+func proposed(t *testing.T, d dialect.Dialect, schema string, runs map[string]int64) []*Proposal {
 	t.Helper()
 	return proposedWith(t, d, schema, runs, func(Table) Transactions { return Transactions{} })
 }
 
-func proposedWith(t *testing.T, d parser, schema string, runs map[string]int64, known func(Table) Transactions) []*Proposal {
+func proposedWith(t *testing.T, d dialect.Dialect, schema string, runs map[string]int64, known func(Table) Transactions) []*Proposal {
 	t.Helper()
-	parsed, err := d.ParseSchema(schema)
+	parsed, err := schemafile.Tables(d, schema)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 
-	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/internal/sqlfile"
 	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
@@ -33,14 +33,14 @@ func readSQL(lexRules *lex.Rules, sql string, f func(Statement) error) (Form, er
 		return formLines, nil
 	}
 	var failed error
-	err := dialect.EachStatement(lexRules, sql, func(st dialect.SchemaStatement) error {
+	err := sqlfile.Each(lexRules, sql, func(st sqlfile.Statement) error {
 		if t := strings.TrimSpace(st.SQL); t != "" && failed == nil {
 			failed = f(Statement{SQL: t, Line: st.Line})
 		}
 		return failed
 	})
 	if failed != nil {
-		return formSQL, failed // without the line that EachStatement puts before it
+		return formSQL, failed // without the line that sqlfile.Each puts before it
 	}
 	return formSQL, err
 }

@@ -2,8 +2,7 @@
 // a log of the database server. It recognises the form by itself, needs no
 // configuration of the log's format beyond the server's own, and never looks at
 // a database. What it returns are statements as they stand there; [Adapt] turns
-// placeholders of other kinds into the dialect's own, and [Form] takes literals
-// out, so that a report shows no data.
+// placeholders of other kinds into the dialect's own.
 package workload
 
 import (

@@ -1,4 +1,4 @@
-package dialect
+package sqlfile
 
 import (
 	"errors"
@@ -9,7 +9,7 @@ import (
 	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
-func TestEachStatement(t *testing.T) {
+func TestEach(t *testing.T) {
 	mysql := &lex.Rules{Backtick: true, DoubleString: true, Backslash: true, HashComment: true, DashSpace: true, ExecComment: true}
 	postgres := &lex.Rules{EString: true, DollarString: true, NestedComment: true}
 	for _, c := range []struct {
@@ -30,7 +30,7 @@ func TestEachStatement(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var got []string
-			err := EachStatement(c.lexRules, c.sql, func(s SchemaStatement) error {
+			err := Each(c.lexRules, c.sql, func(s Statement) error {
 				got = append(got, fmt.Sprintf("%d:%s", s.Line, strings.Join(s.Words, " ")))
 				return nil
 			})
@@ -42,7 +42,7 @@ func TestEachStatement(t *testing.T) {
 			}
 		})
 	}
-	err := EachStatement(mysql, "\nDROP  TABLE\nt", func(SchemaStatement) error { return errors.New("no") })
+	err := Each(mysql, "\nDROP  TABLE\nt", func(Statement) error { return errors.New("no") })
 	if err == nil || err.Error() != "line 2: DROP TABLE t: no" {
 		t.Error(err)
 	}

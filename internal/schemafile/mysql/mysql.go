@@ -1,3 +1,4 @@
+// Package mysql reads schema files of MySQL and MariaDB.
 package mysql
 
 import (
@@ -8,24 +9,26 @@ import (
 
 	"github.com/pingcap/tidb/pkg/parser/ast"
 
-	"github.com/slotsql/slotsql/dialect"
+	dialect "github.com/slotsql/slotsql/dialect/mysql"
+	"github.com/slotsql/slotsql/internal/sqlfile"
 	"github.com/slotsql/slotsql/rewrite"
 	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
-// ParseSchema reads the facts of tables from CREATE TABLE, CREATE UNIQUE
-// INDEX, CREATE TRIGGER and ALTER TABLE statements, as Table reads them from a
+// Tables reads the facts of tables from CREATE TABLE, CREATE UNIQUE
+// INDEX, CREATE TRIGGER and ALTER TABLE statements, as the dialect reads them from a
 // database in which they were run. Statements that say nothing of tables are
-// skipped; an error is a *dialect.SchemaError. Views come without columns,
+// skipped; an error is a *sqlfile.Error. Views come without columns,
 // temporary tables not at all.
 //
 // What the server adds is not known: a type has no display width, and no
 // character set or collation that the statement does not give; and a JSON column
 // has no CHECK, as MariaDB's has. Schema is empty for a table that is created
 // without one before any USE.
-func (d *Dialect) ParseSchema(sql string) ([]*rewrite.Table, error) {
-	s := &schemaFile{d: d}
-	if err := dialect.EachStatement(&lexRules, unwrapComments(sql), s.statement); err != nil {
+func Tables(sql string) ([]*rewrite.Table, error) {
+	d := dialect.New()
+	s := &file{d: d, lexRules: d.LexRules()}
+	if err := sqlfile.Each(s.lexRules, unwrapComments(s.lexRules, sql), s.statement); err != nil {
 		return nil, err
 	}
 	out := make([]*rewrite.Table, len(s.tables))
@@ -37,36 +40,39 @@ func (d *Dialect) ParseSchema(sql string) ([]*rewrite.Table, error) {
 		if t := s.find(k.schema, k.table); t != nil {
 			t.ForeignKeys.Referenced = t.ForeignKeys.Referenced || k.acts
 			for _, c := range k.columns {
-				target(t.Table, c)
+				if at := t.named(c); at >= 0 {
+					t.Target(t.Columns[at].Name)
+				}
 			}
 		}
 	}
 	return out, nil
 }
 
-// schemaFile collects the tables of a schema file, in order.
-type schemaFile struct {
-	d       *Dialect
-	current string // database
-	tables  []*schemaTable
-	foreign []schemaReference
+// file collects the tables of a schema file, in order.
+type file struct {
+	d        *dialect.Dialect
+	lexRules *lex.Rules
+	current  string // database
+	tables   []*table
+	foreign  []foreignKey
 }
 
-// schemaReference is what a foreign key refers to, and whether it has actions.
-type schemaReference struct {
+// foreignKey is what one refers to, and whether it has actions.
+type foreignKey struct {
 	schema, table string
 	columns       []string
 	acts          bool
 }
 
-func (s *schemaFile) schema(name string) string {
+func (s *file) schema(name string) string {
 	if name == "" {
 		return s.current
 	}
 	return name
 }
 
-func (s *schemaFile) find(schema, name string) *schemaTable {
+func (s *file) find(schema, name string) *table {
 	for _, t := range s.tables {
 		if t.Schema == s.schema(schema) && s.d.SameTable(rewrite.Ident{Name: name}, t.Name) {
 			return t
@@ -77,26 +83,26 @@ func (s *schemaFile) find(schema, name string) *schemaTable {
 
 // add adds a table, unless there is one of that name: the statement then says
 // IF NOT EXISTS, or would fail.
-func (s *schemaFile) add(name *ast.TableName, t *schemaTable) {
+func (s *file) add(name *ast.TableName, t *table) {
 	t.Schema, t.Name = s.schema(name.Schema.O), name.Name.O
 	if s.find(t.Schema, t.Name) == nil {
 		s.tables = append(s.tables, t)
 	}
 }
 
-func (s *schemaFile) drop(name *ast.TableName) {
+func (s *file) drop(name *ast.TableName) {
 	gone := s.find(name.Schema.O, name.Name.O)
-	s.tables = slices.DeleteFunc(s.tables, func(t *schemaTable) bool { return t == gone })
+	s.tables = slices.DeleteFunc(s.tables, func(t *table) bool { return t == gone })
 }
 
-func (s *schemaFile) statement(st dialect.SchemaStatement) error {
+func (s *file) statement(st sqlfile.Statement) error {
 	if len(st.Words) == 0 || !slices.Contains([]string{"CREATE", "ALTER", "DROP", "RENAME", "USE"}, st.Words[0]) {
 		return nil
 	}
 	if st.Words[0] == "CREATE" && slices.Contains(st.Words, "TRIGGER") {
 		return s.trigger(st.SQL)
 	}
-	n, err := parseSchema(st.SQL)
+	n, err := s.parse(st.SQL)
 	if err != nil {
 		kind := ""
 		if len(st.Words) > 1 {
@@ -116,7 +122,7 @@ func (s *schemaFile) statement(st dialect.SchemaStatement) error {
 		if n.OrReplace {
 			s.drop(n.ViewName)
 		}
-		s.add(n.ViewName, &schemaTable{Table: &rewrite.Table{IsView: true}})
+		s.add(n.ViewName, &table{Table: &rewrite.Table{IsView: true}})
 	case *ast.CreateIndexStmt:
 		if t := s.find(n.Table.Schema.O, n.Table.Name.O); t != nil {
 			return t.key(n.IndexName, false, n.KeyType == ast.IndexKeyTypeUnique, n.IndexPartSpecifications)
@@ -143,14 +149,14 @@ func (s *schemaFile) statement(st dialect.SchemaStatement) error {
 	return nil
 }
 
-func (s *schemaFile) create(n *ast.CreateTableStmt) error {
+func (s *file) create(n *ast.CreateTableStmt) error {
 	if n.TemporaryKeyword != ast.TemporaryNone {
 		return nil
 	}
 	if n.Select != nil {
 		return errors.New("the columns of CREATE TABLE ... SELECT are not known without the database: write them out")
 	}
-	t := &schemaTable{Table: &rewrite.Table{}, generated: map[string]schemaCheck{}}
+	t := &table{Table: &rewrite.Table{}, generated: map[string]expression{}}
 	if n.ReferTable != nil {
 		from := s.find(n.ReferTable.Schema.O, n.ReferTable.Name.O)
 		if from == nil {
@@ -176,7 +182,7 @@ func (s *schemaFile) create(n *ast.CreateTableStmt) error {
 	return nil
 }
 
-func (s *schemaFile) constraint(t *schemaTable, k *ast.Constraint) error {
+func (s *file) constraint(t *table, k *ast.Constraint) error {
 	switch k.Tp {
 	case ast.ConstraintPrimaryKey:
 		return t.key("PRIMARY", true, true, k.Keys)
@@ -185,9 +191,9 @@ func (s *schemaFile) constraint(t *schemaTable, k *ast.Constraint) error {
 	case ast.ConstraintKey, ast.ConstraintIndex, ast.ConstraintFulltext:
 		return t.key(k.Name, false, false, k.Keys)
 	case ast.ConstraintCheck:
-		t.checks = append(t.checks, checkOf(k.Expr))
+		t.checks = append(t.checks, expressionOf(k.Expr))
 	case ast.ConstraintForeignKey:
-		if !strings.HasPrefix(k.Name, constraintPrefix) {
+		if !strings.HasPrefix(k.Name, "slotsql_") {
 			s.reference(k.Refer)
 			var columns []string
 			for _, p := range k.Keys {
@@ -202,14 +208,14 @@ func (s *schemaFile) constraint(t *schemaTable, k *ast.Constraint) error {
 	return nil
 }
 
-func (s *schemaFile) reference(r *ast.ReferenceDef) {
+func (s *file) reference(r *ast.ReferenceDef) {
 	acts := func(o ast.ReferOptionType) bool {
 		return o == ast.ReferOptionCascade || o == ast.ReferOptionSetNull || o == ast.ReferOptionSetDefault
 	}
 	if r == nil {
 		return
 	}
-	k := schemaReference{schema: s.schema(r.Table.Schema.O), table: r.Table.Name.O}
+	k := foreignKey{schema: s.schema(r.Table.Schema.O), table: r.Table.Name.O}
 	k.acts = r.OnDelete != nil && acts(r.OnDelete.ReferOpt) || r.OnUpdate != nil && acts(r.OnUpdate.ReferOpt)
 	for _, p := range r.IndexPartSpecifications {
 		if p.Column != nil {
@@ -220,8 +226,8 @@ func (s *schemaFile) reference(r *ast.ReferenceDef) {
 }
 
 // trigger reads CREATE TRIGGER, which the parser does not know.
-func (s *schemaFile) trigger(sql string) error {
-	toks := lex.Tokens(&lexRules, sql)
+func (s *file) trigger(sql string) error {
+	toks := lex.Tokens(s.lexRules, sql)
 	word := func(i int) string {
 		if i < len(toks) && toks[i].Kind == lex.Word {
 			return strings.ToUpper(sql[toks[i].Start:toks[i].End])
@@ -244,7 +250,7 @@ func (s *schemaFile) trigger(sql string) error {
 	for i++; i < len(toks); i += 2 {
 		part := sql[toks[i].Start:toks[i].End]
 		if toks[i].Kind == lex.QuotedIdent {
-			part = unquote(part)
+			part = strings.ReplaceAll(part[1:len(part)-1], "``", "`")
 		}
 		schema, name = name, part
 		if i+1 >= len(toks) || sql[toks[i+1].Start:toks[i+1].End] != "." {

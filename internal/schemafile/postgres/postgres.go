@@ -1,3 +1,4 @@
+// Package postgres reads schema files of PostgreSQL.
 package postgres
 
 import (
@@ -8,22 +9,22 @@ import (
 	"strings"
 
 	"github.com/sqlc-dev/oliphant/ast"
-	"github.com/sqlc-dev/oliphant/parser"
 
-	"github.com/slotsql/slotsql/dialect"
+	dialect "github.com/slotsql/slotsql/dialect/postgres"
+	"github.com/slotsql/slotsql/internal/sqlfile"
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// ParseSchema reads the facts of tables from CREATE TABLE, CREATE UNIQUE
-// INDEX, CREATE DOMAIN, CREATE TRIGGER and ALTER TABLE statements, as Table
+// Tables reads the facts of tables from CREATE TABLE, CREATE UNIQUE
+// INDEX, CREATE DOMAIN, CREATE TRIGGER and ALTER TABLE statements, as the dialect
 // reads them from a database in which they were run. Statements that say
-// nothing of tables are skipped; an error is a *dialect.SchemaError. Views
+// nothing of tables are skipped; an error is a *sqlfile.Error. Views
 // come without columns, temporary tables not at all. A table without a schema
 // is in that of the last SET search_path, at first in public; tables of public
 // come first.
-func (d *Dialect) ParseSchema(sql string) ([]*rewrite.Table, error) {
-	s := &schemaFile{current: "public", domains: map[string]*domain{}, names: map[string]bool{}, collations: map[string]string{}}
-	if err := dialect.EachStatement(d.LexRules(), sql, s.statement); err != nil {
+func Tables(sql string) ([]*rewrite.Table, error) {
+	s := &file{current: "public", domains: map[string]*domain{}, names: map[string]bool{}, collations: map[string]string{}}
+	if err := sqlfile.Each(dialect.New().LexRules(), sql, s.statement); err != nil {
 		return nil, err
 	}
 	for _, k := range s.foreign {
@@ -43,10 +44,10 @@ func (d *Dialect) ParseSchema(sql string) ([]*rewrite.Table, error) {
 	return out, nil
 }
 
-// schemaFile collects the tables of a schema file, in order.
-type schemaFile struct {
+// file collects the tables of a schema file, in order.
+type file struct {
 	current    string // schema
-	tables     []*schemaTable
+	tables     []*table
 	domains    map[string]*domain
 	collations map[string]string // schema by name
 	names      map[string]bool   // schema.name of tables and indexes
@@ -61,14 +62,14 @@ type domain struct {
 	checked   bool
 }
 
-func (s *schemaFile) schema(name string) string {
+func (s *file) schema(name string) string {
 	if name == "" {
 		return s.current
 	}
 	return name
 }
 
-func (s *schemaFile) find(r *ast.RangeVar) *schemaTable {
+func (s *file) find(r *ast.RangeVar) *table {
 	for _, t := range s.tables {
 		if t.Name == r.GetRelname() && t.Schema == s.schema(r.GetSchemaname()) {
 			return t
@@ -77,7 +78,7 @@ func (s *schemaFile) find(r *ast.RangeVar) *schemaTable {
 	return nil
 }
 
-func (s *schemaFile) table(r *ast.RangeVar) (*schemaTable, error) {
+func (s *file) table(r *ast.RangeVar) (*table, error) {
 	if t := s.find(r); t != nil {
 		return t, nil
 	}
@@ -86,7 +87,7 @@ func (s *schemaFile) table(r *ast.RangeVar) (*schemaTable, error) {
 
 // add adds a table, unless there is one of that name: the statement then says
 // IF NOT EXISTS, or would fail.
-func (s *schemaFile) add(r *ast.RangeVar, t *schemaTable) bool {
+func (s *file) add(r *ast.RangeVar, t *table) bool {
 	t.Schema, t.Name = s.schema(r.Schemaname), r.Relname
 	if s.find(r) != nil {
 		return false
@@ -96,11 +97,11 @@ func (s *schemaFile) add(r *ast.RangeVar, t *schemaTable) bool {
 	return true
 }
 
-func (s *schemaFile) statement(st dialect.SchemaStatement) error {
+func (s *file) statement(st sqlfile.Statement) error {
 	if len(st.Words) < 2 || !slices.Contains([]string{"CREATE", "ALTER", "DROP", "SET"}, st.Words[0]) {
 		return nil
 	}
-	node, err := parseSchema(st.SQL)
+	node, err := dialect.ParseTree(st.SQL)
 	if err != nil {
 		switch st.Words[1] {
 		case "TABLE", "UNLOGGED", "UNIQUE", "DOMAIN", "TRIGGER":
@@ -114,16 +115,16 @@ func (s *schemaFile) statement(st dialect.SchemaStatement) error {
 	case *ast.Node_CreateStmt:
 		return s.create(n.CreateStmt)
 	case *ast.Node_CreateForeignTableStmt:
-		s.add(n.CreateForeignTableStmt.BaseStmt.Relation, &schemaTable{Table: &rewrite.Table{IsView: true}})
+		s.add(n.CreateForeignTableStmt.BaseStmt.Relation, &table{Table: &rewrite.Table{IsView: true}})
 	case *ast.Node_ViewStmt:
 		if v := n.ViewStmt.View; v.Relpersistence != "t" {
-			s.add(v, &schemaTable{Table: &rewrite.Table{IsView: true}})
+			s.add(v, &table{Table: &rewrite.Table{IsView: true}})
 		}
 	case *ast.Node_CreateTableAsStmt:
 		into := n.CreateTableAsStmt.Into.Rel
 		switch {
 		case n.CreateTableAsStmt.Objtype == ast.ObjectType_OBJECT_MATVIEW:
-			s.add(into, &schemaTable{Table: &rewrite.Table{IsView: true}})
+			s.add(into, &table{Table: &rewrite.Table{IsView: true}})
 		case into.Relpersistence != "t":
 			return errors.New("the columns of CREATE TABLE ... AS are not known without the database: write them out")
 		}
@@ -157,27 +158,6 @@ func (s *schemaFile) statement(st dialect.SchemaStatement) error {
 	return nil
 }
 
-// parseSchema runs the parser within the bounds of Parse.
-func parseSchema(sql string) (node *ast.Node, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			node, err = nil, fmt.Errorf("parser failed: %v", p)
-		}
-	}()
-	if _, err := scan(sql); err != nil {
-		return nil, err
-	}
-	tree, err := parser.ParseToTree(sql)
-	if err != nil {
-		return nil, err
-	}
-	if len(tree.Stmts) != 1 || tree.Stmts[0].Stmt == nil {
-		return nil, errors.New("not exactly one statement")
-	}
-	_, err = count(tree.Stmts[0].Stmt)
-	return tree.Stmts[0].Stmt, err
-}
-
 // lastTwo returns the last two parts of a name.
 func lastTwo(parts []*ast.Node) (schema, name string) {
 	for _, p := range parts {
@@ -186,7 +166,7 @@ func lastTwo(parts []*ast.Node) (schema, name string) {
 	return schema, name
 }
 
-func (s *schemaFile) set(n *ast.VariableSetStmt) {
+func (s *file) set(n *ast.VariableSetStmt) {
 	if n.Name != "search_path" {
 		return
 	}
@@ -199,7 +179,7 @@ func (s *schemaFile) set(n *ast.VariableSetStmt) {
 	}
 }
 
-func (s *schemaFile) domain(n *ast.CreateDomainStmt) {
+func (s *file) domain(n *ast.CreateDomainStmt) {
 	d := &domain{base: n.TypeName, collation: n.CollClause}
 	for _, c := range n.Constraints {
 		d.checked = d.checked || c.GetConstraint().GetContype() == ast.ConstrType_CONSTR_CHECK
@@ -208,18 +188,18 @@ func (s *schemaFile) domain(n *ast.CreateDomainStmt) {
 	if schema == "" {
 		schema = s.current
 	}
-	d.name = qualified(schema, name)
+	d.name = quote(schema) + "." + quote(name)
 	s.domains[name] = d
 }
 
-func (s *schemaFile) create(n *ast.CreateStmt) error {
+func (s *file) create(n *ast.CreateStmt) error {
 	if n.Relation.Relpersistence == "t" {
 		return nil
 	}
 	if n.OfTypename != nil {
 		return errors.New("a typed table is not supported in a schema file: write its columns out")
 	}
-	t := &schemaTable{Table: &rewrite.Table{Storage: rewrite.Storage{Unlogged: n.Relation.Relpersistence == "u"}}}
+	t := &table{Table: &rewrite.Table{Storage: rewrite.Storage{Unlogged: n.Relation.Relpersistence == "u"}}}
 	if !s.add(n.Relation, t) {
 		return nil
 	}
@@ -264,7 +244,7 @@ func (s *schemaFile) create(n *ast.CreateStmt) error {
 	return s.flush(t)
 }
 
-func (s *schemaFile) trigger(n *ast.CreateTrigStmt) error {
+func (s *file) trigger(n *ast.CreateTrigStmt) error {
 	t, err := s.table(n.Relation)
 	if err != nil || strings.HasPrefix(n.Trigname, "slotsql_") {
 		return err

@@ -6,13 +6,15 @@ import (
 	"sort"
 	"strings"
 	"unicode/utf8"
+
+	dialect "github.com/slotsql/slotsql/dialect/postgres"
 )
 
 // This file gives constraints the names that the server would.
 
 // flush creates the indexes that a statement asks for, the primary key first
 // and each once, as the server does.
-func (s *schemaFile) flush(t *schemaTable) error {
+func (s *file) flush(t *table) error {
 	list := t.pending
 	t.pending = nil
 	sort.SliceStable(list, func(i, j int) bool { return list[i].primary && !list[j].primary })
@@ -27,7 +29,7 @@ func (s *schemaFile) flush(t *schemaTable) error {
 				c.Nullable = false
 			}
 		}
-		same := slices.IndexFunc(t.keys[first:], func(o schemaKey) bool {
+		same := slices.IndexFunc(t.keys[first:], func(o index) bool {
 			return k.label != "idx" && slices.Equal(o.named, k.named) && slices.Equal(o.columns, k.columns) && o.exact == k.exact
 		})
 		if same >= 0 {
@@ -44,10 +46,10 @@ func (s *schemaFile) flush(t *schemaTable) error {
 	return nil
 }
 
-func (k *schemaKey) chosen() bool { return k.name != "" }
+func (k *index) chosen() bool { return k.name != "" }
 
 // name gives an index the name that the server would choose for it.
-func (s *schemaFile) name(t *schemaTable, k *schemaKey) {
+func (s *file) name(t *table, k *index) {
 	if k.name == "" {
 		columns := strings.Join(k.named, "_")
 		if k.primary {
@@ -99,3 +101,5 @@ func clipBytes(s string, n int) string {
 	}
 	return s[:n]
 }
+
+func quote(name string) string { return dialect.New().Quote(name) }

@@ -8,26 +8,29 @@ import (
 
 	pgquery "github.com/sqlc-dev/oliphant"
 	"github.com/sqlc-dev/oliphant/ast"
+	"google.golang.org/protobuf/reflect/protopath"
+	"google.golang.org/protobuf/reflect/protorange"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	dialect "github.com/slotsql/slotsql/dialect/postgres"
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// schemaTable is a table of a schema file while that is read.
-type schemaTable struct {
+// table is a table of a schema file while that is read.
+type table struct {
 	*rewrite.Table
-	keys     []schemaKey // as created
-	pending  []schemaKey // of the statement at hand
-	watching []schemaKey // indexes that are not unique
-	checks   []schemaCheck
-	partOf   *schemaTable
-	parted   []string       // what it is partitioned by
-	parents  []*schemaTable // partOf, or those that it inherits from
+	keys     []index // as created
+	pending  []index // of the statement at hand
+	watching []index // indexes that are not unique
+	checks   []check
+	partOf   *table
+	parted   []string // what it is partitioned by
+	parents  []*table // partOf, or those that it inherits from
 	secured  bool
 }
 
-// schemaKey is an index.
-type schemaKey struct {
+// index is an index.
+type index struct {
 	name     string
 	label    string // the end of the name that the server chooses
 	primary  bool
@@ -44,16 +47,16 @@ func isDescending(e *ast.IndexElem) bool { return e.GetOrdering() == ast.SortByD
 
 // mentioned lists the columns that the index looks at: all, where it looks at the row as a
 // whole.
-func (k *schemaKey) mentioned(t *rewrite.Table) []string {
+func (k *index) mentioned(t *rewrite.Table) []string {
 	if slices.Contains(k.watched, "") {
-		return columnNames(t, "")
+		return dialect.ColumnNames(t, "")
 	}
 	return slices.Concat(k.columns, k.watched)
 }
 
-// schemaCheck is a CHECK, an exclusion or a checked domain: the columns it
+// check is a CHECK, an exclusion or a checked domain: the columns it
 // looks at, "" for all.
-type schemaCheck struct {
+type check struct {
 	name      string
 	columns   []string
 	condition string
@@ -70,17 +73,7 @@ func condition(k *ast.Constraint) string {
 	return strings.TrimPrefix(sql, before)
 }
 
-// inherit takes over a parent's columns and checks.
-func (t *schemaTable) inherit(from *schemaTable) {
-	for _, c := range from.Columns {
-		if t.Column(c.Name) == nil {
-			t.Columns = append(t.Columns, c)
-		}
-	}
-	t.checks = append(t.checks, from.checks...)
-}
-
-func (t *schemaTable) rename(from, to string) {
+func (t *table) rename(from, to string) {
 	all := func(list []string) []string {
 		list = slices.Clone(list)
 		for i := range list {
@@ -106,7 +99,7 @@ func (t *schemaTable) rename(from, to string) {
 }
 
 // column adds a column, or merges it with an inherited one.
-func (s *schemaFile) column(t *schemaTable, n *ast.ColumnDef) error {
+func (s *file) column(t *table, n *ast.ColumnDef) error {
 	c := t.Column(n.Colname)
 	if c == nil {
 		t.Columns = append(t.Columns, rewrite.Column{Name: n.Colname, Nullable: true})
@@ -157,22 +150,22 @@ func isNextval(e *ast.Node) bool {
 	return name == "nextval"
 }
 
-func constraintKey(k *ast.Constraint) *schemaKey {
-	key := &schemaKey{name: k.Conname, label: "key", exact: !k.Deferrable, ordered: true}
+func constraintKey(k *ast.Constraint) *index {
+	key := &index{name: k.Conname, label: "key", exact: !k.Deferrable, ordered: true}
 	if k.Contype == ast.ConstrType_CONSTR_PRIMARY {
 		key.primary, key.label = true, "pkey"
 	}
 	return key
 }
 
-func (s *schemaFile) constraint(t *schemaTable, k *ast.Constraint) error {
+func (s *file) constraint(t *table, k *ast.Constraint) error {
 	switch k.Contype {
 	case ast.ConstrType_CONSTR_CHECK:
 		columns := columnsIn(t, k.RawExpr)
 		if len(columns) == 0 {
 			columns = []string{""}
 		}
-		t.checks = append(t.checks, schemaCheck{k.Conname, columns, condition(k)})
+		t.checks = append(t.checks, check{k.Conname, columns, condition(k)})
 	case ast.ConstrType_CONSTR_PRIMARY, ast.ConstrType_CONSTR_UNIQUE:
 		if k.Indexname != "" {
 			for i := range t.keys {
@@ -197,13 +190,13 @@ func (s *schemaFile) constraint(t *schemaTable, k *ast.Constraint) error {
 		}
 		t.pending = append(t.pending, *key)
 	case ast.ConstrType_CONSTR_EXCLUSION:
-		check := schemaCheck{name: k.Conname}
+		c := check{name: k.Conname}
 		for _, n := range k.Exclusions {
 			e := n.GetList().GetItems()[0].GetIndexElem()
-			check.columns = append(check.columns, e.GetName()) // "": an expression
+			c.columns = append(c.columns, e.GetName()) // "": an expression
 		}
-		check.columns = append(check.columns, columnsIn(t, k.WhereClause)...)
-		t.checks = append(t.checks, check)
+		c.columns = append(c.columns, columnsIn(t, k.WhereClause)...)
+		t.checks = append(t.checks, c)
 	case ast.ConstrType_CONSTR_FOREIGN:
 		for _, n := range k.FkAttrs {
 			t.Refer(n.GetString_().GetSval())
@@ -223,7 +216,7 @@ func (s *schemaFile) constraint(t *schemaTable, k *ast.Constraint) error {
 
 // index adds an index of CREATE INDEX; others than unique ones only for their
 // names.
-func (s *schemaFile) index(n *ast.IndexStmt) error {
+func (s *file) index(n *ast.IndexStmt) error {
 	t, err := s.table(n.Relation)
 	if err != nil {
 		return err
@@ -231,7 +224,7 @@ func (s *schemaFile) index(n *ast.IndexStmt) error {
 	if n.IfNotExists && s.names[t.Schema+"."+n.Idxname] {
 		return nil
 	}
-	key := schemaKey{name: n.Idxname, label: "idx", exact: n.WhereClause == nil, present: n.WhereClause != nil}
+	key := index{name: n.Idxname, label: "idx", exact: n.WhereClause == nil, present: n.WhereClause != nil}
 	key.ordered = n.AccessMethod == "btree"
 	for i, p := range slices.Concat(n.IndexParams, n.IndexIncludingParams) {
 		e := p.GetIndexElem()
@@ -257,7 +250,7 @@ func (s *schemaFile) index(n *ast.IndexStmt) error {
 	if n.WhereClause != nil {
 		key.computes++
 		key.watched = append(key.watched, columnsIn(t, n.WhereClause)...)
-		key.present = key.present && present(n.WhereClause, key.columns)
+		key.present = key.present && dialect.NotNullOnly(n.WhereClause, key.columns)
 	}
 	if !n.Unique {
 		s.name(t, &key)
@@ -269,7 +262,7 @@ func (s *schemaFile) index(n *ast.IndexStmt) error {
 }
 
 // finish fills in what depends on the whole of the table.
-func (t *schemaTable) finish() {
+func (t *table) finish() {
 	if t.secured {
 		t.Triggers.Update, t.Triggers.Delete, t.Triggers.Insert, t.Triggers.Ruled = true, true, true, true
 	}
@@ -301,7 +294,7 @@ func (t *schemaTable) finish() {
 	for _, k := range t.checks {
 		check := rewrite.Check{Columns: k.columns, SQL: k.condition}
 		if slices.Contains(k.columns, "") {
-			check.Columns = columnNames(t.Table, "")
+			check.Columns = dialect.ColumnNames(t.Table, "")
 		}
 		t.Checks = append(t.Checks, check)
 		for _, c := range k.columns {
@@ -316,7 +309,7 @@ func (t *schemaTable) finish() {
 	for i := range t.Columns {
 		c := &t.Columns[i]
 		if c.Generated && len(c.DependsOn) == 0 {
-			c.DependsOn = columnNames(t.Table, c.Name)
+			c.DependsOn = dialect.ColumnNames(t.Table, c.Name)
 		}
 		sort.Strings(c.DependsOn)
 		if c.Generated {
@@ -330,28 +323,32 @@ func (t *schemaTable) finish() {
 
 // columnsIn lists the columns of t that an expression names, and "" when it
 // names the row as a whole.
-func columnsIn(t *schemaTable, e *ast.Node) []string {
+func columnsIn(t *table, e *ast.Node) []string {
 	var out []string
 	add := func(name string) {
 		if !slices.Contains(out, name) {
 			out = append(out, name)
 		}
 	}
-	var walk func(m protoreflect.Message)
-	walk = func(m protoreflect.Message) {
-		if ref, ok := m.Interface().(*ast.ColumnRef); ok {
-			_, name := lastTwo(ref.Fields)
-			if name == t.Name && t.Column(name) == nil {
-				name = "" // also of t.*, whose last part is no name
-			}
-			add(name)
-			return
+	if e == nil {
+		return nil
+	}
+	_ = protorange.Range(e.ProtoReflect(), func(p protopath.Values) error {
+		m, ok := p.Index(-1).Value.Interface().(protoreflect.Message)
+		if !ok {
+			return nil
 		}
-		children(m, walk)
-	}
-	if e != nil {
-		walk(e.ProtoReflect())
-	}
+		ref, ok := m.Interface().(*ast.ColumnRef)
+		if !ok {
+			return nil
+		}
+		_, name := lastTwo(ref.Fields)
+		if name == t.Name && t.Column(name) == nil {
+			name = "" // also of t.*, whose last part is no name
+		}
+		add(name)
+		return protorange.Break // not what is below it
+	})
 	return out
 }
 

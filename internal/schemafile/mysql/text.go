@@ -1,10 +1,8 @@
 package mysql
 
 import (
-	"fmt"
 	"strings"
 
-	"github.com/pingcap/tidb/pkg/parser"
 	"github.com/pingcap/tidb/pkg/parser/ast"
 
 	"github.com/slotsql/slotsql/rewrite/lex"
@@ -14,7 +12,7 @@ import (
 
 // unwrapComments makes executable comments (/*!50003 ... */) what a server
 // makes of them. The result has the length of the statement.
-func unwrapComments(sql string) string {
+func unwrapComments(rules *lex.Rules, sql string) string {
 	out := []byte(sql)
 	gap := func(start, end int) {
 		for at := start; ; {
@@ -45,7 +43,7 @@ func unwrapComments(sql string) string {
 		}
 	}
 	last := 0
-	for _, t := range lex.Tokens(&lexRules, sql) {
+	for _, t := range lex.Tokens(rules, sql) {
 		gap(last, t.Start)
 		last = t.End
 	}
@@ -53,41 +51,18 @@ func unwrapComments(sql string) string {
 	return string(out)
 }
 
-// parseSchema runs the parser within the bounds of Parse.
-func parseSchema(sql string) (node ast.StmtNode, err error) {
-	if len(sql) > maxSQL {
-		return nil, ErrTooLarge
-	}
-	toks, err := New().lex(sql)
-	if err != nil {
-		return nil, err
-	}
-	if err := bounded(sql, toks); err != nil {
-		return nil, err
-	}
-	sql = plainDefaults(sql, toks)
-	defer func() {
-		if r := recover(); r != nil {
-			node, err = nil, fmt.Errorf("parser failed: %v", r)
-		}
-	}()
-	p := parsers.Get().(*parser.Parser)
-	sql, stands := knownCollations(sql)
-	nodes, _, err := p.ParseSQL(sql)
-	if err == nil && len(nodes) != 1 {
-		err = fmt.Errorf("want one statement, got %d", len(nodes))
-	}
-	if err == nil {
-		node = nodes[0]
-	}
-	parsers.Put(p)
+// parse parses a statement, whose collations may be unknown to the parser.
+func (s *file) parse(sql string) (ast.StmtNode, error) {
+	sql, stands := knownCollations(s.lexRules, plainDefaults(s.lexRules, sql))
+	node, err := s.d.ParseTree(sql)
 	restoreCollations(node, stands)
 	return node, err
 }
 
 // plainDefaults puts a number in the place of each DEFAULT (expression), which
 // the parser does not know: it only matters that there is a default.
-func plainDefaults(sql string, toks []lex.Token) string {
+func plainDefaults(rules *lex.Rules, sql string) string {
+	toks := lex.Tokens(rules, sql)
 	out := []byte(sql)
 	at := func(i int) string { return sql[toks[i].Start:toks[i].End] }
 	for i := 0; i+1 < len(toks); i++ {

@@ -1,4 +1,6 @@
-package workload
+// Package digest writes statements without their values: for a report that must show no data, and
+// as a key under which statements that differ in values only are counted together.
+package digest
 
 import (
 	"strings"
@@ -7,22 +9,22 @@ import (
 	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
-// maxShape is how much of a statement a report shows.
-const maxShape = 400
+// maxText is how much of a statement a report shows.
+const maxText = 400
 
-// Shape writes a statement for a report: on one line, without comments, every
+// Text writes a statement for a report: on one line, without comments, every
 // literal and placeholder as ?, lists of them as one. No value of the
 // application's data survives. Statements that differ in values only have the
-// same shape.
-func Shape(lx *lex.Rules, sql string) string {
+// same text.
+func Text(lx *lex.Rules, sql string) string {
 	line := strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || r == unicode.ReplacementChar {
 			return ' '
 		}
 		return r
 	}, strings.ToValidUTF8(strings.Join(tokens(lx, sql, false), ""), " "))
-	if r := []rune(line); len(r) > maxShape {
-		line = string(r[:maxShape]) + "..."
+	if r := []rune(line); len(r) > maxText {
+		line = string(r[:maxText]) + "..."
 	}
 	return line
 }
@@ -64,7 +66,7 @@ func tokens(lx *lex.Rules, sql string, key bool) []string {
 		last = t.End
 		out = append(out, s)
 		out = fold(out)
-		if len(out) > maxShape && !key {
+		if len(out) > maxText && !key {
 			break
 		}
 	}

@@ -10,23 +10,23 @@ import (
 
 // This file follows what a schema file does to tables that it has created.
 
-func (s *schemaFile) drop(n *ast.DropStmt) {
+func (s *file) drop(n *ast.DropStmt) {
 	for _, o := range n.Objects {
 		schema, name := lastTwo(o.GetList().GetItems())
 		schema = s.schema(schema)
 		switch n.RemoveType {
 		case ast.ObjectType_OBJECT_TABLE, ast.ObjectType_OBJECT_VIEW, ast.ObjectType_OBJECT_MATVIEW, ast.ObjectType_OBJECT_FOREIGN_TABLE:
 			delete(s.names, schema+"."+name)
-			s.tables = slices.DeleteFunc(s.tables, func(t *schemaTable) bool { return t.Schema == schema && t.Name == name })
+			s.tables = slices.DeleteFunc(s.tables, func(t *table) bool { return t.Schema == schema && t.Name == name })
 		case ast.ObjectType_OBJECT_INDEX:
 			for _, t := range s.tables {
-				t.keys = slices.DeleteFunc(t.keys, func(k schemaKey) bool { return t.Schema == schema && k.name == name })
+				t.keys = slices.DeleteFunc(t.keys, func(k index) bool { return t.Schema == schema && k.name == name })
 			}
 		}
 	}
 }
 
-func (s *schemaFile) rename(n *ast.RenameStmt) error {
+func (s *file) rename(n *ast.RenameStmt) error {
 	switch n.RenameType {
 	case ast.ObjectType_OBJECT_TABLE:
 		t, err := s.table(n.Relation)
@@ -58,7 +58,7 @@ func (s *schemaFile) rename(n *ast.RenameStmt) error {
 }
 
 // alter applies ALTER TABLE. What it does not know it refuses.
-func (s *schemaFile) alter(n *ast.AlterTableStmt) error {
+func (s *file) alter(n *ast.AlterTableStmt) error {
 	t, err := s.table(n.Relation)
 	if err != nil {
 		return err
@@ -72,7 +72,7 @@ func (s *schemaFile) alter(n *ast.AlterTableStmt) error {
 }
 
 //nolint:funlen // one case for each kind of change
-func (s *schemaFile) change(t *schemaTable, c *ast.AlterTableCmd) error {
+func (s *file) change(t *table, c *ast.AlterTableCmd) error {
 	col := t.Column(c.Name)
 	needed := func() error {
 		if col == nil {
@@ -90,8 +90,8 @@ func (s *schemaFile) change(t *schemaTable, c *ast.AlterTableCmd) error {
 	case ast.AlterTableType_AT_AddConstraint:
 		return s.constraint(t, c.Def.GetConstraint())
 	case ast.AlterTableType_AT_DropConstraint:
-		t.keys = slices.DeleteFunc(t.keys, func(k schemaKey) bool { return k.name == c.Name })
-		t.checks = slices.DeleteFunc(t.checks, func(k schemaCheck) bool { return k.name == c.Name })
+		t.keys = slices.DeleteFunc(t.keys, func(k index) bool { return k.name == c.Name })
+		t.checks = slices.DeleteFunc(t.checks, func(k check) bool { return k.name == c.Name })
 	case ast.AlterTableType_AT_ColumnDefault:
 		if err := needed(); err != nil {
 			return err
@@ -123,7 +123,7 @@ func (s *schemaFile) change(t *schemaTable, c *ast.AlterTableCmd) error {
 		if err != nil {
 			return err
 		}
-		part.partOf, part.parents = t, []*schemaTable{t}
+		part.partOf, part.parents = t, []*table{t}
 	case ast.AlterTableType_AT_SetStatistics,
 		ast.AlterTableType_AT_SetOptions,
 		ast.AlterTableType_AT_ResetOptions,

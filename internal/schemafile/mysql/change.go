@@ -10,7 +10,7 @@ import (
 )
 
 // alter applies ALTER TABLE. What it does not know it refuses.
-func (s *schemaFile) alter(n *ast.AlterTableStmt) error {
+func (s *file) alter(n *ast.AlterTableStmt) error {
 	t := s.find(n.Table.Schema.O, n.Table.Name.O)
 	if t == nil {
 		return fmt.Errorf("table %q is not defined earlier in the schema file", n.Table.Name.O)
@@ -23,7 +23,7 @@ func (s *schemaFile) alter(n *ast.AlterTableStmt) error {
 	return nil
 }
 
-func (s *schemaFile) change(t *schemaTable, a *ast.AlterTableSpec) error {
+func (s *file) change(t *table, a *ast.AlterTableSpec) error {
 	switch a.Tp {
 	case ast.AlterTableAddColumns:
 		for _, c := range a.NewColumns {
@@ -79,4 +79,23 @@ func (s *schemaFile) change(t *schemaTable, a *ast.AlterTableSpec) error {
 		return errors.New("this form of ALTER TABLE is not supported in a schema file: write the table's final definition")
 	}
 	return nil
+}
+
+// partition takes over PARTITION BY.
+func (t *table) partition(p *ast.PartitionOptions) {
+	t.Storage.Partitioned, t.parted = p != nil, nil
+	if p == nil {
+		return
+	}
+	for _, m := range []*ast.PartitionMethod{&p.PartitionMethod, p.Sub} {
+		if m == nil {
+			continue
+		}
+		for _, c := range m.ColumnNames {
+			t.parted = append(t.parted, c.Name.O)
+		}
+		if m.Expr != nil {
+			t.parted = append(t.parted, columnsOf(m.Expr)...)
+		}
+	}
 }

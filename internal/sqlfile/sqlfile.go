@@ -1,4 +1,7 @@
-package dialect
+// Package sqlfile cuts a file of SQL into its statements: a dump, migrations one after
+// another, or what an application runs. It finds where each statement begins and ends, and
+// with which words it begins; it does not parse them.
+package sqlfile
 
 import (
 	"fmt"
@@ -8,8 +11,8 @@ import (
 	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
-// SchemaStatement is one statement of a schema file.
-type SchemaStatement struct {
+// Statement is one statement of a file.
+type Statement struct {
 	SQL  string
 	Line int // of its first word, from 1
 	// Words are the words and names it begins with, in upper case and without
@@ -18,32 +21,31 @@ type SchemaStatement struct {
 }
 
 // Is reports whether the statement begins with these words.
-func (s SchemaStatement) Is(words ...string) bool {
+func (s Statement) Is(words ...string) bool {
 	return len(s.Words) >= len(words) && strings.Join(s.Words[:len(words)], " ") == strings.Join(words, " ")
 }
 
-// SchemaError is a statement of a schema file that cannot be read.
-type SchemaError struct {
+// Error is about a statement that cannot be read.
+type Error struct {
 	Line      int
 	Statement string // its beginning, on one line
 	Err       error
 }
 
-func (e *SchemaError) Error() string {
+func (e *Error) Error() string {
 	return fmt.Sprintf("line %d: %s: %v", e.Line, e.Statement, e.Err)
 }
 
 // Unwrap returns the reason.
-func (e *SchemaError) Unwrap() error { return e.Err }
+func (e *Error) Unwrap() error { return e.Err }
 
-// EachStatement calls f for each statement of a schema file: of a dump, or of
-// migrations one after the other. Bodies of triggers and routines are not cut.
-// It skips the lines that are meant for the command-line clients and the data
-// of COPY, and obeys DELIMITER. An error of f comes back as a *SchemaError.
-func EachStatement(lexRules *lex.Rules, sql string, f func(SchemaStatement) error) error {
-	each := func(st SchemaStatement) error {
+// Each calls f for each statement of a file. It does not cut the bodies of triggers and
+// routines. It skips lines for the command-line clients and the data of COPY, and follows
+// DELIMITER. An error of f comes back as an *Error.
+func Each(lexRules *lex.Rules, sql string, f func(Statement) error) error {
+	each := func(st Statement) error {
 		if err := f(st); err != nil {
-			return &SchemaError{st.Line, summary(st.SQL), err}
+			return &Error{st.Line, summary(st.SQL), err}
 		}
 		return nil
 	}
@@ -55,7 +57,7 @@ func EachStatement(lexRules *lex.Rules, sql string, f func(SchemaStatement) erro
 		}
 		chunk := sql[start:end]
 		if delimiter == ";" {
-			s := &schemaScanner{lexRules: lexRules, sql: chunk, tokens: lex.Tokens(lexRules, chunk), line: line}
+			s := &scanner{lexRules: lexRules, sql: chunk, tokens: lex.Tokens(lexRules, chunk), line: line}
 			for st, ok := s.next(); ok; st, ok = s.next() {
 				if err := each(st); err != nil {
 					return err
@@ -64,7 +66,7 @@ func EachStatement(lexRules *lex.Rules, sql string, f func(SchemaStatement) erro
 		} else {
 			at := line
 			for _, piece := range strings.Split(chunk, delimiter) {
-				s := &schemaScanner{lexRules: lexRules, sql: piece, tokens: lex.Tokens(lexRules, piece), line: at}
+				s := &scanner{lexRules: lexRules, sql: piece, tokens: lex.Tokens(lexRules, piece), line: at}
 				if len(s.tokens) > 0 {
 					if err := each(s.make(0, s.tokens[0].Start, len(piece))); err != nil {
 						return err
@@ -95,7 +97,7 @@ func summary(sql string) string {
 	return strings.ToValidUTF8(short, "?")
 }
 
-type schemaScanner struct {
+type scanner struct {
 	lexRules *lex.Rules
 	sql      string
 	tokens   []lex.Token
@@ -104,20 +106,20 @@ type schemaScanner struct {
 	seen     int
 }
 
-func (s *schemaScanner) lineOf(offset int) int {
+func (s *scanner) lineOf(offset int) int {
 	s.line += strings.Count(s.sql[s.seen:offset], "\n")
 	s.seen = offset
 	return s.line
 }
 
-func (s *schemaScanner) endOfLine(offset int) int {
+func (s *scanner) endOfLine(offset int) int {
 	if i := strings.IndexByte(s.sql[offset:], '\n'); i >= 0 {
 		return offset + i + 1
 	}
 	return len(s.sql)
 }
 
-func (s *schemaScanner) word(i int) string {
+func (s *scanner) word(i int) string {
 	if i >= len(s.tokens) {
 		return ""
 	}
@@ -131,7 +133,7 @@ func (s *schemaScanner) word(i int) string {
 	return ""
 }
 
-func (s *schemaScanner) next() (SchemaStatement, bool) {
+func (s *scanner) next() (Statement, bool) {
 	for s.at < len(s.tokens) {
 		start := s.tokens[s.at].Start
 		switch s.sql[start] {
@@ -143,11 +145,11 @@ func (s *schemaScanner) next() (SchemaStatement, bool) {
 			return s.statement(), true
 		}
 	}
-	return SchemaStatement{}, false
+	return Statement{}, false
 }
 
 // statement reads up to a semicolon outside brackets and bodies.
-func (s *schemaScanner) statement() SchemaStatement {
+func (s *scanner) statement() Statement {
 	first := s.at
 	routine := false
 	if w := s.word(first); w == "CREATE" || w == "ALTER" {
@@ -205,14 +207,14 @@ func (s *schemaScanner) statement() SchemaStatement {
 
 // restart scans anew from an offset: what stands before it may hold a quote
 // that is none.
-func (s *schemaScanner) restart(offset int) {
+func (s *scanner) restart(offset int) {
 	s.lineOf(offset)
 	s.sql, s.seen, s.at = s.sql[offset:], 0, 0
 	s.tokens = lex.Tokens(s.lexRules, s.sql)
 }
 
-func (s *schemaScanner) make(first, start, end int) SchemaStatement {
-	st := SchemaStatement{SQL: s.sql[start:end], Line: s.lineOf(start)}
+func (s *scanner) make(first, start, end int) Statement {
+	st := Statement{SQL: s.sql[start:end], Line: s.lineOf(start)}
 	for i := first; i < len(s.tokens) && i < first+16 && s.tokens[i].Start < end; i++ {
 		if w := s.word(i); w != "" {
 			st.Words = append(st.Words, w)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sqlc-dev/oliphant/ast"
 
+	dialect "github.com/slotsql/slotsql/dialect/postgres"
 	"github.com/slotsql/slotsql/rewrite"
 )
 
@@ -29,7 +30,7 @@ var typeNames = map[string]string{
 // describe sets what the column's type says.
 //
 //nolint:funlen // one case for each type
-func (s *schemaFile) describe(t *schemaTable, c *rewrite.Column, n *ast.TypeName, collate *ast.CollateClause) error {
+func (s *file) describe(t *table, c *rewrite.Column, n *ast.TypeName, collate *ast.CollateClause) error {
 	_, name := lastTwo(n.Names)
 	if base, ok := serials[name]; ok && len(n.Names) == 1 {
 		c.Identity, c.Nullable = true, false
@@ -48,7 +49,7 @@ func (s *schemaFile) describe(t *schemaTable, c *rewrite.Column, n *ast.TypeName
 			c.Domain = d.name
 		}
 		if d.checked {
-			t.checks = append(t.checks, schemaCheck{columns: []string{c.Name}})
+			t.checks = append(t.checks, check{columns: []string{c.Name}})
 		}
 		if collate == nil {
 			collate = d.collation
@@ -97,7 +98,7 @@ func (s *schemaFile) describe(t *schemaTable, c *rewrite.Column, n *ast.TypeName
 	if arrays {
 		c.Type += "[]"
 	} else if builtin {
-		if err := numeric(c, name, strconv.Itoa(typmod)); err != nil {
+		if err := dialect.DescribeNumber(c, name, strconv.Itoa(typmod)); err != nil {
 			return err
 		}
 	}
@@ -110,7 +111,7 @@ func stringNode(s string) *ast.Node {
 }
 
 // collation writes a collation other than the type's own.
-func (s *schemaFile) collation(n *ast.CollateClause, typ string) string {
+func (s *file) collation(n *ast.CollateClause, typ string) string {
 	if n == nil {
 		return ""
 	}

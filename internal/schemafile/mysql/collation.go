@@ -14,7 +14,7 @@ var standIns = []string{"utf8mb4_vietnamese_ci", "utf8mb4_esperanto_ci", "utf8mb
 
 // knownCollations puts a stand-in in the place of each collation that the
 // parser does not know, and returns what they stand for.
-func knownCollations(sql string) (string, map[string]string) {
+func knownCollations(rules *lex.Rules, sql string) (string, map[string]string) {
 	if !lex.ContainsFold(sql, "uca1400") {
 		return sql, nil
 	}
@@ -24,7 +24,7 @@ func knownCollations(sql string) (string, map[string]string) {
 	var b strings.Builder
 	last := 0
 	collate := false // COLLATE or COLLATE = stands before
-	for _, t := range lex.Tokens(&lexRules, sql) {
+	for _, t := range lex.Tokens(rules, sql) {
 		after := collate
 		collate = strings.EqualFold(sql[t.Start:t.End], "COLLATE") || collate && sql[t.Start:t.End] == "="
 		name := strings.ToLower(strings.Trim(sql[t.Start:t.End], "`'\""))

@@ -1,19 +1,24 @@
 package mysql
 
 import (
+	"database/sql"
 	"fmt"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
+	_ "github.com/go-sql-driver/mysql"
+
 	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/dialect/mysql"
 	"github.com/slotsql/slotsql/integration/server"
+	"github.com/slotsql/slotsql/internal/sqlfile"
 	"github.com/slotsql/slotsql/rewrite"
 )
 
 // A schema file says the same of its tables as a database in which it was run.
-func TestParseSchema(t *testing.T) {
+func TestTables(t *testing.T) {
 	for _, c := range []struct{ name, sql string }{
 		{"posts", "CREATE TABLE posts (id INT UNSIGNED NOT NULL AUTO_INCREMENT, slug VARCHAR(20) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL, a INT, b SMALLINT NOT NULL DEFAULT 3," +
 			" views BIGINT NOT NULL DEFAULT 0, price DECIMAL(12,3), ratio DOUBLE, padded INT(5) ZEROFILL, twice BIGINT AS (views * 2) VIRTUAL, thrice INT GENERATED ALWAYS AS (a + b) STORED," +
@@ -47,24 +52,24 @@ func TestParseSchema(t *testing.T) {
 		}
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			s := sessions(t, 1)[0]
-			if err := dialect.EachStatement(
-				&lexRules,
-				c.sql,
-				func(st dialect.SchemaStatement) error { return s.Exec(t.Context(), st.SQL) },
-			); err != nil {
+			s := open(t)
+			d := mysql.New()
+			run := func(st sqlfile.Statement) error { return s.Exec(t.Context(), st.SQL) }
+			if err := sqlfile.Each(d.LexRules(), c.sql, run); err != nil {
 				t.Fatal(err)
 			}
 			// Executable comments by themselves are no statements to the scanner.
 			if strings.Contains(c.sql, "/*!50003") {
-				s.run("CREATE TRIGGER t BEFORE UPDATE ON posts FOR EACH ROW SET @x = 1")
+				if err := s.Exec(t.Context(), "CREATE TRIGGER t BEFORE UPDATE ON posts FOR EACH ROW SET @x = 1"); err != nil {
+					t.Fatal(err)
+				}
 			}
-			d := New()
-			got, err := d.ParseSchema(c.sql)
+			got, err := Tables(c.sql)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if n := s.one(
+			if n := value(
+				t, s,
 				"SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_TYPE <> 'TEMPORARY'",
 			); n != dialect.String(len(got)) {
 				t.Errorf("%d tables, want %s", len(got), n)
@@ -96,7 +101,7 @@ func TestParseSchema(t *testing.T) {
 	}
 }
 
-// alike takes off what ParseSchema does not know: display widths, and the
+// alike takes off what Tables does not know: display widths, and the
 // character sets and collations that the server's defaults give.
 func alike(got, want *rewrite.Table) {
 	slices.Sort(got.Checked)
@@ -121,9 +126,8 @@ func alike(got, want *rewrite.Table) {
 	}
 }
 
-func TestParseSchemaNames(t *testing.T) {
-	d := New()
-	all, err := d.ParseSchema(
+func TestTablesNames(t *testing.T) {
+	all, err := Tables(
 		"CREATE TABLE t (a INT); USE app; CREATE TABLE t (b INT); CREATE TABLE `Other`.t (c INT); \nDELIMITER $$\nCREATE TRIGGER x AFTER UPDATE ON app.t FOR EACH ROW BEGIN SET @a = 1; END $$\nDELIMITER ;\nDROP TABLE Other.t; CREATE VIEW v AS SELECT 1; SELECT nonsense from from",
 	)
 	if err != nil || len(all) != 3 || all[0].Schema != "" || all[1].Schema != "app" || all[0].Triggers.Update || !all[1].Triggers.Update ||
@@ -139,8 +143,33 @@ func TestParseSchemaNames(t *testing.T) {
 		"CREATE TABLE t LIKE u":                               `table "u" is not`,
 		"CREATE TABLE t (a INT, A INT)":                       "already exists",
 	} {
-		if _, err := d.ParseSchema(sql); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Tables(sql); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", sql, err)
 		}
 	}
+}
+
+// open opens a session on a new database.
+func open(t *testing.T) dialect.PlainSession {
+	t.Helper()
+	db, err := sql.Open("mysql", server.MariaDB(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	conn, err := db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dialect.PlainSession{Conn: conn}
+}
+
+// value returns the first value of the first row.
+func value(t *testing.T, s dialect.Session, query string) string {
+	t.Helper()
+	rows, err := s.Query(t.Context(), query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dialect.String(rows[0][0])
 }

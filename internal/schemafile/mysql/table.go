@@ -6,39 +6,42 @@ import (
 	"regexp"
 	"slices"
 	"sort"
+	"strconv"
 	"strings"
 
 	"github.com/pingcap/tidb/pkg/parser/ast"
 	"github.com/pingcap/tidb/pkg/parser/format"
 	"github.com/pingcap/tidb/pkg/parser/mysql"
+	"github.com/pingcap/tidb/pkg/parser/opcode"
 	"github.com/pingcap/tidb/pkg/parser/types"
 
+	dialect "github.com/slotsql/slotsql/dialect/mysql"
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// schemaTable is a table of a schema file while that is read.
-type schemaTable struct {
+// table is a table of a schema file while that is read.
+type table struct {
 	*rewrite.Table
 	charset, collation string
-	keys               []schemaKey
-	checks             []schemaCheck
-	generated          map[string]schemaCheck // the expression, by column
-	parted             []string               // columns of what it is partitioned by
-	referring          [][]string             // the columns of each foreign key
+	keys               []index
+	checks             []expression
+	generated          map[string]expression // the expression, by column
+	parted             []string              // columns of what it is partitioned by
+	referring          [][]string            // the columns of each foreign key
 }
 
-type schemaKey struct {
+type index struct {
 	name            string
 	primary, unique bool
 	partial         bool // on a prefix or an expression
 	columns         []string
 	mentioned       []string // by expressions
-	order           ordering
+	order           []string // columns by which rows can be read in order
 }
 
 // rename gives a column another name.
-func (k *schemaKey) rename(old, name string) {
-	for _, columns := range [][]string{k.columns, k.order.columns} {
+func (k *index) rename(old, name string) {
+	for _, columns := range [][]string{k.columns, k.order} {
 		if i := slices.Index(columns, old); i >= 0 {
 			columns[i] = name
 		}
@@ -46,7 +49,7 @@ func (k *schemaKey) rename(old, name string) {
 }
 
 // like returns a copy without what belongs to the one table only.
-func (t *schemaTable) like() *schemaTable {
+func (t *table) like() *table {
 	c := *t
 	c.Table = &rewrite.Table{Columns: slices.Clone(t.Columns)}
 	c.keys, c.checks, c.generated = slices.Clone(t.keys), slices.Clone(t.checks), maps.Clone(t.generated)
@@ -54,7 +57,7 @@ func (t *schemaTable) like() *schemaTable {
 	return &c
 }
 
-func (t *schemaTable) options(list []*ast.TableOption) {
+func (t *table) options(list []*ast.TableOption) {
 	for _, o := range list {
 		switch o.Tp {
 		case ast.TableOptionCharset:
@@ -90,11 +93,11 @@ func ofCharset(charset, collation string) (string, string) {
 	return charset, collation
 }
 
-func (t *schemaTable) named(column string) int {
+func (t *table) named(column string) int {
 	return slices.IndexFunc(t.Columns, func(c rewrite.Column) bool { return strings.EqualFold(c.Name, column) })
 }
 
-func (t *schemaTable) position(p *ast.ColumnPosition, otherwise int) int {
+func (t *table) position(p *ast.ColumnPosition, otherwise int) int {
 	if p == nil {
 		return otherwise
 	}
@@ -110,7 +113,7 @@ func (t *schemaTable) position(p *ast.ColumnPosition, otherwise int) int {
 }
 
 // column adds a column at a position.
-func (s *schemaFile) column(t *schemaTable, n *ast.ColumnDef, at int) error {
+func (s *file) column(t *table, n *ast.ColumnDef, at int) error {
 	c := rewrite.Column{Name: n.Name.Name.O, Nullable: true}
 	if t.named(c.Name) >= 0 {
 		return fmt.Errorf("column %q already exists", c.Name)
@@ -137,11 +140,11 @@ func (s *schemaFile) column(t *schemaTable, n *ast.ColumnDef, at int) error {
 			c.OnUpdate = true
 		case ast.ColumnOptionGenerated:
 			c.Generated = true
-			t.generated[c.Name] = checkOf(o.Expr)
+			t.generated[c.Name] = expressionOf(o.Expr)
 		case ast.ColumnOptionCollate:
 			collation = canonical(o.StrValue)
 		case ast.ColumnOptionCheck:
-			t.checks = append(t.checks, checkOf(o.Expr))
+			t.checks = append(t.checks, expressionOf(o.Expr))
 		case ast.ColumnOptionPrimaryKey:
 			err = t.key("PRIMARY", true, true, part)
 		case ast.ColumnOptionUniqKey:
@@ -155,7 +158,7 @@ func (s *schemaFile) column(t *schemaTable, n *ast.ColumnDef, at int) error {
 		}
 	}
 	t.describe(&c, n.Tp, collation)
-	copied(&c, value, comment)
+	describeNumber(&c, n.Tp, value, comment)
 	t.Columns[t.named(c.Name)] = c
 	if refers {
 		t.Refer(c.Name)
@@ -167,7 +170,7 @@ var displayWidth = regexp.MustCompile(`^((?:tiny|small|medium|big)?int|year)\(-?
 
 // describe sets what the column's type says, in the words of
 // information_schema.
-func (t *schemaTable) describe(c *rewrite.Column, ft *types.FieldType, collation string) {
+func (t *table) describe(c *rewrite.Column, ft *types.FieldType, collation string) {
 	c.Type = strings.ToLower(ft.InfoSchemaStr())
 	if ft.GetType() == mysql.TypeEnum || ft.GetType() == mysql.TypeSet {
 		c.Type = ft.InfoSchemaStr() // values keep their letter case
@@ -177,14 +180,6 @@ func (t *schemaTable) describe(c *rewrite.Column, ft *types.FieldType, collation
 	} else if c.Type != "tinyint(1)" {
 		c.Type = displayWidth.ReplaceAllString(c.Type, "$1")
 	}
-	dataType, _, _ := strings.Cut(c.Type, "(")
-	dataType, _, _ = strings.Cut(dataType, " ")
-	precision, scale := ft.GetFlen(), ft.GetDecimal()
-	if precision == types.UnspecifiedLength {
-		precision = 10
-	}
-	numeric(c, dataType, c.Type, fmt.Sprint(precision), fmt.Sprint(max(scale, 0)))
-
 	isText := types.IsTypeChar(ft.GetType()) || types.IsTypeBlob(ft.GetType()) || ft.GetType() == mysql.TypeEnum ||
 		ft.GetType() == mysql.TypeSet
 	if !isText || ft.GetCharset() == "binary" {
@@ -211,23 +206,69 @@ func (t *schemaTable) describe(c *rewrite.Column, ft *types.FieldType, collation
 	}
 }
 
-// columnsOf lists the columns that an expression names, in the form that
-// mentioned reads.
-func columnsOf(e ast.ExprNode) string {
-	var v columnNames
-	e.Accept(&v)
-	return strings.Join(v, " ")
+// describeNumber sets what the type says of a number, and the default and comment of a copy.
+func describeNumber(c *rewrite.Column, ft *types.FieldType, value, comment string) {
+	dataType, _, _ := strings.Cut(c.Type, "(")
+	dataType, _, _ = strings.Cut(dataType, " ")
+	precision, scale := ft.GetFlen(), ft.GetDecimal()
+	if precision == types.UnspecifiedLength {
+		precision = 10
+	}
+	dialect.DescribeNumber(c, dialect.Number{
+		DataType:  strings.ToLower(dataType),
+		Precision: strconv.Itoa(precision), Scale: strconv.Itoa(max(scale, 0)),
+		Default: value, Comment: comment,
+	})
 }
 
-// schemaCheck is a CHECK constraint: its columns, and its condition.
-type schemaCheck struct{ columns, condition string }
+// literalDefault is a DEFAULT as information_schema shows it, when it is a
+// literal.
+func literalDefault(e ast.ExprNode) string {
+	sign := ""
+	if u, ok := e.(*ast.UnaryOperationExpr); ok && u.Op == opcode.Minus {
+		sign, e = "-", u.V
+	}
+	if v, ok := e.(ast.ValueExpr); ok {
+		return sign + fmt.Sprint(v.GetValue())
+	}
+	return ""
+}
 
-func checkOf(e ast.ExprNode) schemaCheck {
+// mentioned returns the columns of the table that an expression names, and all columns when
+// it names none.
+func (t *table) mentioned(names []string) []string {
+	var out, all []string
+	for _, c := range t.Columns {
+		all = append(all, c.Name)
+		if slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, c.Name) }) {
+			out = append(out, c.Name)
+		}
+	}
+	if len(out) == 0 {
+		return all
+	}
+	return out
+}
+
+// columnsOf lists the columns that an expression names.
+func columnsOf(e ast.ExprNode) []string {
+	var v columnNames
+	e.Accept(&v)
+	return v
+}
+
+// expression is one of a generated column or of a CHECK constraint.
+type expression struct {
+	columns []string // as written
+	sql     string
+}
+
+func expressionOf(e ast.ExprNode) expression {
 	var b strings.Builder
 	if e.Restore(format.NewRestoreCtx(format.DefaultRestoreFlags, &b)) != nil {
 		b.Reset()
 	}
-	return schemaCheck{columnsOf(e), b.String()}
+	return expression{columnsOf(e), b.String()}
 }
 
 type columnNames []string
@@ -235,7 +276,7 @@ type columnNames []string
 // Enter implements ast.Visitor.
 func (v *columnNames) Enter(n ast.Node) (ast.Node, bool) {
 	if c, ok := n.(*ast.ColumnName); ok {
-		*v = append(*v, quote(c.Name.O))
+		*v = append(*v, c.Name.O)
 	}
 	return n, false
 }
@@ -244,13 +285,13 @@ func (v *columnNames) Enter(n ast.Node) (ast.Node, bool) {
 func (*columnNames) Leave(n ast.Node) (ast.Node, bool) { return n, true }
 
 // key adds an index; without a name it gets the server's.
-func (t *schemaTable) key(name string, primary, unique bool, parts []*ast.IndexPartSpecification) error {
-	k := schemaKey{name: name, primary: primary, unique: unique}
+func (t *table) key(name string, primary, unique bool, parts []*ast.IndexPartSpecification) error {
+	k := index{name: name, primary: primary, unique: unique}
+	whole := true
 	for _, p := range parts {
 		if p.Column == nil {
-			k.partial = true
-			k.order.part(t.Table, name, "", false)
-			k.mentioned = append(k.mentioned, mentioned(t.Table, columnsOf(p.Expr))...)
+			k.partial, whole = true, false
+			k.mentioned = append(k.mentioned, t.mentioned(columnsOf(p.Expr))...)
 			continue
 		}
 		at := t.named(p.Column.Name.O)
@@ -258,12 +299,14 @@ func (t *schemaTable) key(name string, primary, unique bool, parts []*ast.IndexP
 			return fmt.Errorf("key on column %q, which does not exist in the table", p.Column.Name.O)
 		}
 		k.columns = append(k.columns, t.Columns[at].Name)
-		k.partial = k.partial || p.Length > 0
-		k.order.part(t.Table, name, t.Columns[at].Name, p.Length > 0)
+		k.partial, whole = k.partial || p.Length > 0, whole && p.Length <= 0
+		if whole {
+			k.order = append(k.order, t.Columns[at].Name)
+		}
 	}
 	taken := func(name string) bool {
 		return strings.EqualFold(name, "PRIMARY") ||
-			slices.ContainsFunc(t.keys, func(k schemaKey) bool { return strings.EqualFold(k.name, name) })
+			slices.ContainsFunc(t.keys, func(k index) bool { return strings.EqualFold(k.name, name) })
 	}
 	if k.name == "" {
 		first := "functional_index"
@@ -279,12 +322,12 @@ func (t *schemaTable) key(name string, primary, unique bool, parts []*ast.IndexP
 	return nil
 }
 
-func (t *schemaTable) dropKey(name string) {
-	t.keys = slices.DeleteFunc(t.keys, func(k schemaKey) bool { return strings.EqualFold(k.name, name) })
+func (t *table) dropKey(name string) {
+	t.keys = slices.DeleteFunc(t.keys, func(k index) bool { return strings.EqualFold(k.name, name) })
 }
 
 // finish fills in what depends on the whole of the table.
-func (t *schemaTable) finish() {
+func (t *table) finish() {
 	sort.SliceStable(t.keys, func(i, j int) bool {
 		a, b := t.keys[i], t.keys[j]
 		if a.primary != b.primary {
@@ -299,7 +342,7 @@ func (t *schemaTable) finish() {
 			}
 		}
 		t.Index(k.columns...)
-		t.AddOrder(k.order.columns...)
+		t.AddOrder(k.order...)
 		t.OtherUniques = t.OtherUniques || k.unique && k.partial
 		if !k.unique && len(k.mentioned) > 0 {
 			t.AddIndexed(k.name, "", func(c string) bool { return slices.Contains(k.mentioned, c) })
@@ -313,8 +356,8 @@ func (t *schemaTable) finish() {
 	}
 	for i := range t.Columns {
 		if expr, ok := t.generated[t.Columns[i].Name]; ok {
-			t.Columns[i].DependsOn = mentioned(t.Table, expr.columns)
-			t.AddGenerated(i, expr.condition)
+			t.Columns[i].DependsOn = t.mentioned(expr.columns)
+			t.AddGenerated(i, expr.sql)
 		}
 	}
 	t.Index(t.ForeignKeys.Columns...) // the server makes an index where there is none
@@ -325,11 +368,11 @@ func (t *schemaTable) finish() {
 		}
 	}
 	if len(t.parted) > 0 {
-		t.Partition(mentioned(t.Table, strings.Join(t.parted, " "))...)
+		t.Partition(t.mentioned(t.parted)...)
 	}
 	seen := map[string]bool{}
 	for _, k := range t.checks {
-		check := rewrite.Check{Columns: mentioned(t.Table, k.columns), SQL: k.condition}
+		check := rewrite.Check{Columns: t.mentioned(k.columns), SQL: k.sql}
 		t.Checks = append(t.Checks, check)
 		for _, c := range check.Columns {
 			if !seen[c] {
@@ -340,7 +383,7 @@ func (t *schemaTable) finish() {
 	}
 }
 
-// kindOfDefault is defaultKind for an expression.
+// kindOfDefault returns the kind of a default.
 func kindOfDefault(e ast.ExprNode) rewrite.DefaultKind {
 	switch e := e.(type) {
 	case *ast.FuncCallExpr:
