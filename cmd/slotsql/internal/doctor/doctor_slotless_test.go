@@ -1,4 +1,4 @@
-package upkeep
+package doctor_test
 
 import (
 	"context"
@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/slotsql/slotsql"
-	"github.com/slotsql/slotsql/doctor"
+	"github.com/slotsql/slotsql/cmd/slotsql/internal/doctor"
 	"github.com/slotsql/slotsql/integration/twin"
 )
 
