@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 
-	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/internal/explain"
 )
 
@@ -57,14 +56,6 @@ type ExplainedDrain = explain.ExplainedDrain
 // is not run; only the catalog is read.
 func Explain(ctx context.Context, db *sql.DB, query string) (*Explanation, error) {
 	return explain.Explain(ctx, db, query)
-}
-
-// ExplainSchema is Explain without a database. The schema is the content of a schema
-// file, such as a dump without data: the statements that create the tables (CREATE TABLE,
-// CREATE UNIQUE INDEX, CREATE TRIGGER, ALTER TABLE; others are skipped). A table that is
-// missing in the file is treated as nonexistent, and a note mentions it.
-func ExplainSchema(d dialect.Dialect, config *Config, schema, query string) (*Explanation, error) {
-	return explain.ExplainSchema(d, config, schema, query)
 }
 
 // Explainer explains statements from facts that it reads once. Explain(query) returns an

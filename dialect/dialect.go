@@ -6,7 +6,7 @@
 // promise before v1.
 //
 // A Dialect must implement the interfaces that its declaration lists: rewrite.Dialect,
-// SchemaParser, StateReader, Describer, Watcher, RollUpper, Auditor,
+// StateReader, Describer, Watcher, RollUpper, Auditor,
 // LockNoter and SlotRefitter. The others are optional; package rewrite has more, for the
 // planner. slotsql looks for each of them by a type assertion:
 //
@@ -45,7 +45,6 @@ type Session interface {
 // interfaces, which the package comment lists.
 type Dialect interface {
 	rewrite.Dialect
-	SchemaParser
 	StateReader
 	Describer
 	Watcher
@@ -54,7 +53,8 @@ type Dialect interface {
 	LockNoter
 	SlotRefitter
 
-	// Name is "mysql", "postgres" or "sqlite"; for messages only.
+	// Name is "mysql", "postgres" or "sqlite": for messages, and for tools that choose by
+	// engine.
 	Name() string
 
 	// NameRules returns how the engine treats names of tables.

@@ -3,8 +3,6 @@ package dialect
 import (
 	"context"
 	"database/sql/driver"
-
-	"github.com/slotsql/slotsql/rewrite"
 )
 
 // The interfaces in this file are for a dialect that knows its parent driver:
@@ -174,11 +172,4 @@ type SnapshotIsolation interface {
 type SelectiveSnapshots interface {
 	// Snapshots returns nil for a server without such levels.
 	Snapshots() SnapshotIsolation
-}
-
-// A SchemaParser reads CREATE TABLE and the like.
-type SchemaParser interface {
-	// ParseSchema returns the tables that a file of DDL leaves behind. An
-	// error is a *SchemaError where a statement is at fault.
-	ParseSchema(sql string) ([]*rewrite.Table, error)
 }

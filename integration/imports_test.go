@@ -64,6 +64,20 @@ var (
 		},
 		why: "an importer of the root package pays for no driver and no parser",
 	}, {
+		name:    "sqlfile",
+		matches: func(p string) bool { return p == module+"/internal/sqlfile" },
+		all:     []string{module + "/..."},
+		allowed: []string{module + "/rewrite/lex"},
+		why:     "files are cut into statements without parsing them",
+	}, {
+		name: "user's build",
+		matches: func(p string) bool {
+			return slices.Contains([]string{module, module + "/mysql", module + "/postgres", module + "/sqlite", module + "/status"}, p) ||
+				within(p, module+"/dialect/...")
+		},
+		all: []string{module + "/internal/schemafile/...", module + "/internal/sqlfile", module + "/internal/merge", module + "/cmd/..."},
+		why: "what only the command does is in no program that imports slotsql",
+	}, {
 		name: "leaves",
 		matches: func(p string) bool {
 			return within(p, module+"/...") && !within(p, module+"/examples/...") && !within(p, module+"/integration/...")
@@ -94,15 +108,15 @@ var core = []struct {
 	{"config", nil},
 	{"link", nil},
 	{"slots", nil},
-	{"workload", nil},
+	{"digest", nil},
 	{"tally", nil},
 	{"catalog", []string{"config", "link"}},
-	{"session", []string{"config", "link", "slots", "workload", "tally", "catalog"}},
+	{"session", []string{"config", "link", "slots", "digest", "tally", "catalog"}},
 	{"rollup", []string{"config", "link", "slots", "catalog"}},
-	{"explain", []string{"config", "link", "slots", "workload", "tally", "catalog", "session"}},
-	{"shadow", []string{"config", "link", "slots", "workload", "tally", "catalog", "session"}},
-	{"verify", []string{"config", "link", "slots", "workload", "tally", "catalog", "session", "rollup", "explain"}},
-	{"upkeep", []string{"config", "link", "slots", "workload", "tally", "catalog", "session", "rollup", "explain", "verify"}},
+	{"explain", []string{"config", "link", "slots", "digest", "tally", "catalog", "session"}},
+	{"shadow", []string{"config", "link", "slots", "digest", "tally", "catalog", "session"}},
+	{"verify", []string{"config", "link", "slots", "digest", "tally", "catalog", "session", "rollup", "explain"}},
+	{"upkeep", []string{"config", "link", "slots", "digest", "tally", "catalog", "session", "rollup", "explain", "verify"}},
 }
 
 func init() {

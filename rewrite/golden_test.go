@@ -11,6 +11,7 @@ import (
 	"github.com/slotsql/slotsql/dialect/postgres"
 	"github.com/slotsql/slotsql/dialect/sqlite"
 	"github.com/slotsql/slotsql/internal/golden"
+	"github.com/slotsql/slotsql/internal/schemafile"
 	"github.com/slotsql/slotsql/rewrite"
 )
 
@@ -88,7 +89,7 @@ func planner(t testing.TB, c *golden.Case, dialect string) *rewrite.Planner {
 
 func newPlanner(dialect string, schema []string, config string) (*rewrite.Planner, error) {
 	d := engines[dialect]
-	tables, err := d.ParseSchema(strings.Join(schema, ";\n"))
+	tables, err := schemafile.Tables(d, strings.Join(schema, ";\n"))
 	if err != nil {
 		return nil, fmt.Errorf("schema: %w", err)
 	}

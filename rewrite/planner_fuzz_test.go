@@ -42,13 +42,13 @@ func fuzzPlanner(f *testing.F, dialect string) {
 		f.Add(sql)
 		f.Add("UPDATE posts SET views = views + 1 WHERE id = 1 " + sql)
 	}
+	pl, err := newPlanner(dialect, fuzzSchema[dialect], fuzzConfig[dialect])
+	if err != nil {
+		f.Fatal(err)
+	}
 	f.Fuzz(func(t *testing.T, sql string) {
 		if len(sql) > 1<<13 {
 			return
-		}
-		pl, err := newPlanner(dialect, fuzzSchema[dialect], fuzzConfig[dialect])
-		if err != nil {
-			t.Fatal(err)
 		}
 		checkPlan(t, dialect, pl, sql)
 	})

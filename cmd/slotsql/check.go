@@ -10,7 +10,6 @@ import (
 
 	"github.com/slotsql/slotsql"
 	internalconfig "github.com/slotsql/slotsql/internal/config"
-	"github.com/slotsql/slotsql/internal/upkeep"
 	"github.com/slotsql/slotsql/rewrite"
 )
 
@@ -108,12 +107,11 @@ func (o *options) checkAll(cmd *cobra.Command, file, fail string) error {
 
 func (o *options) check(cmd *cobra.Command, e engine, config *slotsql.Config) ([]slotsql.TableStatus, error) {
 	if o.schema != "" {
-		text, err := o.schemaText()
+		f, err := o.schemaFile(e)
 		if err != nil {
 			return nil, err
 		}
-		tables, err := upkeep.CheckSchema(e.dialect, config, text)
-		return tables, o.schemaError(err)
+		return f.Check(config)
 	}
 	c, err := o.connector(e, config)
 	if err != nil {

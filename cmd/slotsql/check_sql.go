@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slotsql/slotsql"
-	"github.com/slotsql/slotsql/internal/explain"
-	"github.com/slotsql/slotsql/internal/workload"
+	"github.com/slotsql/slotsql/cmd/slotsql/internal/workload"
+	"github.com/slotsql/slotsql/internal/digest"
 	"github.com/slotsql/slotsql/rewrite"
 )
 
@@ -150,7 +150,7 @@ func (t *tally) add(st workload.Statement) error {
 		default:
 			continue
 		}
-		shape := workload.Shape(t.engine.dialect.LexRules(), v.sql)
+		shape := digest.Text(t.engine.dialect.LexRules(), v.sql)
 		key := strings.Join([]string{string(v.class), shape, v.reason, v.scope}, "\x00")
 		c := t.found[key]
 		if c == nil {
@@ -217,12 +217,11 @@ func (o *options) checkStatements(cmd *cobra.Command, e engine, config *slotsql.
 
 func (o *options) explainer(cmd *cobra.Command, e engine, config *slotsql.Config) (*slotsql.Explainer, error) {
 	if o.schema != "" {
-		text, err := o.schemaText()
+		f, err := o.schemaFile(e)
 		if err != nil {
 			return nil, err
 		}
-		x, err := explain.NewSchemaExplainer(e.dialect, config, text)
-		return x, o.schemaError(err)
+		return f.Explainer(config)
 	}
 	c, err := o.connector(e, config)
 	if err != nil {

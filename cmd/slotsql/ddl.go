@@ -6,7 +6,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slotsql/slotsql"
-	"github.com/slotsql/slotsql/internal/upkeep"
 )
 
 func ddlCommand(o *options) *cobra.Command {
@@ -47,12 +46,11 @@ the base tables.`,
 
 func (o *options) ddl(cmd *cobra.Command, e engine, config *slotsql.Config) ([]string, error) {
 	if o.schema != "" {
-		text, err := o.schemaText()
+		f, err := o.schemaFile(e)
 		if err != nil {
 			return nil, err
 		}
-		out, err := upkeep.SchemaDDL(e.dialect, config, text)
-		return out, o.schemaError(err)
+		return f.DDL(config)
 	}
 	c, err := o.connector(e, config)
 	if err != nil {

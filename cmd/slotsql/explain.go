@@ -62,12 +62,11 @@ statements (--schema). With -, the statement is read from standard input.`,
 
 func (o *options) explain(cmd *cobra.Command, e engine, config *slotsql.Config, query string) (*slotsql.Explanation, error) {
 	if o.schema != "" {
-		text, err := o.schemaText()
+		f, err := o.schemaFile(e)
 		if err != nil {
 			return nil, err
 		}
-		out, err := slotsql.ExplainSchema(e.dialect, config, text, query)
-		return out, o.schemaError(err)
+		return f.Explain(config, query)
 	}
 	c, err := o.connector(e, config)
 	if err != nil {

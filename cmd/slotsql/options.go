@@ -14,6 +14,8 @@ import (
 	"github.com/slotsql/slotsql"
 	"github.com/slotsql/slotsql/cmd/slotsql/internal/survey"
 	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/internal/schemafile"
+	"github.com/slotsql/slotsql/internal/sqlfile"
 	"github.com/slotsql/slotsql/mysql"
 	"github.com/slotsql/slotsql/postgres"
 	"github.com/slotsql/slotsql/sqlite"
@@ -145,19 +147,18 @@ func fileExists(dsn string) error {
 	return err
 }
 
-// schemaText reads the schema file.
-func (o *options) schemaText() (string, error) {
+// schemaFile reads the schema file. Its name stands before the line of an error.
+func (o *options) schemaFile(e engine) (*schemafile.File, error) {
 	b, err := os.ReadFile(o.schema)
-	return string(b), err
-}
-
-// schemaError puts the schema file's name before the line of an error.
-func (o *options) schemaError(err error) error {
-	var e *dialect.SchemaError
-	if errors.As(err, &e) {
-		return fmt.Errorf("%s:%d: %s: %w", o.schema, e.Line, e.Statement, e.Err)
+	if err != nil {
+		return nil, err
 	}
-	return err
+	f, err := schemafile.Parse(e.dialect, string(b))
+	var at *sqlfile.Error
+	if errors.As(err, &at) {
+		return nil, fmt.Errorf("%s:%d: %s: %w", o.schema, at.Line, at.Statement, at.Err)
+	}
+	return f, err
 }
 
 // trimName takes the library's own name off an error's text.

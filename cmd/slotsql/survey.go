@@ -12,10 +12,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slotsql/slotsql"
+	"github.com/slotsql/slotsql/cmd/slotsql/internal/propose"
 	"github.com/slotsql/slotsql/cmd/slotsql/internal/survey"
+	"github.com/slotsql/slotsql/cmd/slotsql/internal/workload"
 	"github.com/slotsql/slotsql/dialect"
-	"github.com/slotsql/slotsql/internal/propose"
-	"github.com/slotsql/slotsql/internal/workload"
 	"github.com/slotsql/slotsql/rewrite"
 )
 
@@ -55,15 +55,11 @@ func (o *options) survey(cmd *cobra.Command, e engine) (*known, error) {
 }
 
 func (s *known) readSchema() error {
-	text, err := s.o.schemaText()
+	f, err := s.o.schemaFile(s.engine)
 	if err != nil {
 		return err
 	}
-	tables, err := s.dialect.ParseSchema(text)
-	if err != nil {
-		return s.o.schemaError(err)
-	}
-	for _, t := range tables {
+	for _, t := range f.Tables {
 		if !t.IsView && !t.Temporary {
 			s.tables = append(s.tables, propose.Table{Table: t, Bare: true})
 		}

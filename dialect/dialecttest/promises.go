@@ -13,11 +13,7 @@ import (
 // off without a word.
 func (o Options) promises(t *testing.T) {
 	d := o.Dialect
-	tables, err := d.ParseSchema(schema)
-	if err != nil {
-		t.Fatal(err)
-	}
-	tab, traits := counter(tables[0], layouts["dedicated"]), d.Traits()
+	tab, traits := counter(posts(), layouts["dedicated"]), d.Traits()
 	must := func(when bool, ok bool, want, why string) {
 		t.Helper()
 		if when && !ok {
@@ -65,7 +61,8 @@ func (o Options) driverPromises(t *testing.T) {
 	if _, ok := d.(dialect.SavepointErrorClassifier); d.Drain().Nested && !ok {
 		t.Error("dialect.SavepointErrorClassifier is missing: a drain runs in savepoints")
 	}
-	if _, ok := d.(dialect.FoldErrorClassifier); !ok && len(d.RollUp(o.table(t), dialect.RollUpPart{}).Unmoved.SQL) == 0 {
+	moves := d.RollUp(counter(posts(), layouts["dedicated"]), dialect.RollUpPart{})
+	if _, ok := d.(dialect.FoldErrorClassifier); !ok && len(moves.Unmoved.SQL) == 0 {
 		t.Error("dialect.FoldErrorClassifier is missing: a move that base rows do not take fails by itself")
 	}
 	if _, ok := d.(dialect.ReadOnlyReader); !ok {
@@ -75,14 +72,4 @@ func (o Options) driverPromises(t *testing.T) {
 	if c.SchemaChanged(other) || c.SlotFull(other) || c.NotApplied(other) || c.Conflict(other) || c.LockTimeout(other) || c.Retryable(other) {
 		t.Error("an unknown error has a class")
 	}
-}
-
-// table returns the table of the schema, configured.
-func (o Options) table(t *testing.T) *rewrite.Table {
-	t.Helper()
-	tables, err := o.Dialect.ParseSchema(schema)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return counter(tables[0], layouts["dedicated"])
 }

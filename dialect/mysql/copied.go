@@ -1,12 +1,9 @@
 package mysql
 
 import (
-	"fmt"
 	"regexp"
 	"strings"
 
-	"github.com/pingcap/tidb/pkg/parser/ast"
-	"github.com/pingcap/tidb/pkg/parser/opcode"
 	"github.com/slotsql/slotsql/rewrite"
 )
 
@@ -47,17 +44,4 @@ func copied(c *rewrite.Column, value, comment string) {
 		def += " COMMENT '" + strings.ReplaceAll(comment, "'", "''") + "'"
 	}
 	c.Copied = def
-}
-
-// literalDefault is a DEFAULT as information_schema shows it, when it is a
-// literal.
-func literalDefault(e ast.ExprNode) string {
-	sign := ""
-	if u, ok := e.(*ast.UnaryOperationExpr); ok && u.Op == opcode.Minus {
-		sign, e = "-", u.V
-	}
-	if v, ok := e.(ast.ValueExpr); ok {
-		return sign + fmt.Sprint(v.GetValue())
-	}
-	return ""
 }

@@ -189,8 +189,11 @@ func column(r []any) (c rewrite.Column, generated string) {
 		strings.Contains(extra, "persistent") {
 		c.Generated, generated = true, dialect.String(r[9])
 	}
-	numeric(&c, strings.ToLower(dialect.String(r[1])), strings.ToLower(dialect.String(r[2])), dialect.String(r[7]), dialect.String(r[8]))
-	copied(&c, dialect.String(r[10]), dialect.String(r[11]))
+	DescribeNumber(&c, Number{
+		DataType:  strings.ToLower(dialect.String(r[1])),
+		Precision: dialect.String(r[7]), Scale: dialect.String(r[8]),
+		Default: dialect.String(r[10]), Comment: dialect.String(r[11]),
+	})
 	return c, generated
 }
 

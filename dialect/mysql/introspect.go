@@ -13,23 +13,32 @@ import (
 
 var integerBits = map[string]int{"tinyint": 8, "smallint": 16, "mediumint": 24, "int": 32, "integer": 32, "bigint": 64}
 
-// numeric fills in how the column adds up. A ZEROFILL column shows its values
-// padded, which a total cannot.
-func numeric(c *rewrite.Column, dataType, columnType, precision, scale string) {
-	c.Unsigned = strings.Contains(columnType, "unsigned")
-	c.Padded = strings.Contains(columnType, "zerofill")
-	if bits, ok := integerBits[dataType]; ok {
+// Number is what a column's definition says of a number, as information_schema has it.
+type Number struct {
+	DataType         string // in lower case
+	Precision, Scale string
+	Default, Comment string
+}
+
+// DescribeNumber completes the facts of a column, whose other facts are known: how it adds up,
+// and the definition of a copy of it. A ZEROFILL column shows its values padded, which a total
+// cannot.
+func DescribeNumber(c *rewrite.Column, n Number) {
+	defined := strings.ToLower(c.Type)
+	c.Unsigned = strings.Contains(defined, "unsigned")
+	c.Padded = strings.Contains(defined, "zerofill")
+	if bits, ok := integerBits[n.DataType]; ok {
 		c.Numeric, c.Bits = rewrite.Integer, bits
-		return
 	}
-	switch dataType {
+	switch n.DataType {
 	case "decimal", "numeric":
 		c.Numeric = rewrite.Decimal
-		c.Precision, _ = strconv.Atoi(precision)
-		c.Scale, _ = strconv.Atoi(scale)
+		c.Precision, _ = strconv.Atoi(n.Precision)
+		c.Scale, _ = strconv.Atoi(n.Scale)
 	case "float", "double", "real":
 		c.Numeric = rewrite.Float
 	}
+	copied(c, n.Default, n.Comment)
 }
 
 // mentioned returns the columns whose names occur in an expression, and all

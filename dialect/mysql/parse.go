@@ -7,6 +7,8 @@ import (
 	"sync"
 
 	"github.com/pingcap/tidb/pkg/parser"
+	"github.com/pingcap/tidb/pkg/parser/ast"
+
 	"github.com/slotsql/slotsql/rewrite"
 	"github.com/slotsql/slotsql/rewrite/lex"
 )
@@ -91,6 +93,36 @@ func (d *Dialect) parseTokens(sql string, toks []lex.Token) (*rewrite.Statement,
 	node := nodes[0]
 	parsers.Put(p)
 	return t.statement(node), nil
+}
+
+// ParseTree parses one statement within the same bounds, into the parser's own tree.
+func (d *Dialect) ParseTree(sql string) (node ast.StmtNode, err error) {
+	if len(sql) > maxSQL {
+		return nil, ErrTooLarge
+	}
+	toks, err := d.lex(sql)
+	if err != nil {
+		return nil, err
+	}
+	if err := bounded(sql, toks); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			node, err = nil, fmt.Errorf("parser failed: %v", r)
+		}
+	}()
+	p := parsers.Get().(*parser.Parser)
+	p.SetSQLMode(d.settings.parserMode())
+	nodes, _, err := p.ParseSQL(sql)
+	if err == nil && len(nodes) != 1 {
+		err = fmt.Errorf("want one statement, got %d", len(nodes))
+	}
+	if err == nil {
+		node = nodes[0]
+	}
+	parsers.Put(p)
+	return node, err
 }
 
 // lex cuts the statement into tokens and runs of operator characters into

@@ -4,8 +4,6 @@ import (
 	"context"
 	"strings"
 
-	"github.com/pingcap/tidb/pkg/parser/ast"
-
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/rewrite"
 )
@@ -30,23 +28,4 @@ func (f *found) partitions(ctx context.Context, s dialect.Session) error {
 				}
 			}
 		})
-}
-
-// partition takes over PARTITION BY of a schema file.
-func (t *schemaTable) partition(p *ast.PartitionOptions) {
-	t.Storage.Partitioned, t.parted = p != nil, nil
-	if p == nil {
-		return
-	}
-	for _, m := range []*ast.PartitionMethod{&p.PartitionMethod, p.Sub} {
-		if m == nil {
-			continue
-		}
-		for _, c := range m.ColumnNames {
-			t.parted = append(t.parted, quote(c.Name.O))
-		}
-		if m.Expr != nil {
-			t.parted = append(t.parted, columnsOf(m.Expr))
-		}
-	}
 }

@@ -255,7 +255,7 @@ func (t *described) column(r []any) error {
 	if r[2] != nil {
 		c.Type += " COLLATE " + dialect.String(r[2])
 	}
-	if err := numeric(&c, dialect.String(r[7]), dialect.String(r[8])); err != nil {
+	if err := DescribeNumber(&c, dialect.String(r[7]), dialect.String(r[8])); err != nil {
 		return err
 	}
 	t.checked[c.Name] = yes(r[9])
@@ -331,7 +331,7 @@ func (t *described) finish() {
 	for i := range t.Columns {
 		c := &t.Columns[i]
 		if c.Generated && len(c.DependsOn) == 0 {
-			c.DependsOn = columnNames(t.Table, c.Name)
+			c.DependsOn = ColumnNames(t.Table, c.Name)
 		}
 		if c.Generated {
 			t.AddGenerated(i, t.generated[i])
@@ -350,8 +350,8 @@ func (t *described) finish() {
 	}
 }
 
-// numeric sets what a column's type says of its numbers.
-func numeric(c *rewrite.Column, typname, typmod string) error {
+// DescribeNumber sets what a column's type says of its numbers.
+func DescribeNumber(c *rewrite.Column, typname, typmod string) error {
 	switch typname {
 	case "int2":
 		c.Numeric, c.Bits = rewrite.Integer, 16
@@ -376,7 +376,8 @@ func numeric(c *rewrite.Column, typname, typmod string) error {
 	return nil
 }
 
-func columnNames(t *rewrite.Table, except string) []string {
+// ColumnNames returns the names of the columns but one.
+func ColumnNames(t *rewrite.Table, except string) []string {
 	var out []string
 	for _, c := range t.Columns {
 		if c.Name != except {

@@ -19,18 +19,7 @@ func (d *Dialect) Parse(sql string) (st *rewrite.Statement, err error) {
 			st, err = nil, fmt.Errorf("parser failed: %v", p)
 		}
 	}()
-	toks, err := scan(sql)
-	if err != nil {
-		return nil, err
-	}
-	tree, err := parser.ParseToTree(sql)
-	if err != nil {
-		return nil, err
-	}
-	if len(tree.Stmts) != 1 || tree.Stmts[0].Stmt == nil {
-		return nil, errors.New("not exactly one statement")
-	}
-	have, err := count(tree.Stmts[0].Stmt)
+	node, toks, have, err := parse(sql)
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +28,7 @@ func (d *Dialect) Parse(sql string) (st *rewrite.Statement, err error) {
 	for all.hi > 0 && t.is(all.hi-1, ';') {
 		all.hi--
 	}
-	st = t.statement(tree.Stmts[0].Stmt, all)
+	st = t.statement(node, all)
 	t.verify(st, have)
 	if st.Opaque == "" {
 		st.Opaque = t.opaque
@@ -48,6 +37,35 @@ func (d *Dialect) Parse(sql string) (st *rewrite.Statement, err error) {
 		st.Explained.Opaque = st.Opaque
 	}
 	return st, nil
+}
+
+// ParseTree parses one statement within the same bounds, into the parser's own tree.
+func ParseTree(sql string) (node *ast.Node, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			node, err = nil, fmt.Errorf("parser failed: %v", p)
+		}
+	}()
+	node, _, _, err = parse(sql)
+	return node, err
+}
+
+// parse runs the parser, which may panic.
+func parse(sql string) (*ast.Node, []token, census, error) {
+	toks, err := scan(sql)
+	if err != nil {
+		return nil, nil, census{}, err
+	}
+	tree, err := parser.ParseToTree(sql)
+	if err != nil {
+		return nil, nil, census{}, err
+	}
+	if len(tree.Stmts) != 1 || tree.Stmts[0].Stmt == nil {
+		return nil, nil, census{}, errors.New("not exactly one statement")
+	}
+	node := tree.Stmts[0].Stmt
+	have, err := count(node)
+	return node, toks, have, err
 }
 
 // translator carries one statement from the parser's tree to the neutral

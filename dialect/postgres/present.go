@@ -30,7 +30,7 @@ func (list *presentKeys) add(index, column, predicate string) {
 func (list presentKeys) names() []string {
 	var out []string
 	for _, k := range list {
-		leaves := func(predicate string) bool { return !present(predicateOf(predicate), k.columns) }
+		leaves := func(predicate string) bool { return !NotNullOnly(predicateOf(predicate), k.columns) }
 		if !slices.ContainsFunc(k.predicates, leaves) {
 			out = append(out, k.name)
 		}
@@ -40,18 +40,18 @@ func (list presentKeys) names() []string {
 
 // predicateOf parses what pg_get_expr writes of a predicate; nil where it cannot.
 func predicateOf(sql string) *ast.Node {
-	n, err := parseSchema("SELECT WHERE " + sql)
+	n, err := ParseTree("SELECT WHERE " + sql)
 	if err != nil {
 		return nil
 	}
 	return n.GetSelectStmt().GetWhereClause()
 }
 
-// present reports whether a predicate asks only that columns of these are not NULL.
-func present(n *ast.Node, columns []string) bool {
+// NotNullOnly reports whether a predicate asks only that columns of these are not NULL.
+func NotNullOnly(n *ast.Node, columns []string) bool {
 	if b := n.GetBoolExpr(); b != nil {
 		return b.Boolop == ast.BoolExprType_AND_EXPR &&
-			!slices.ContainsFunc(b.Args, func(a *ast.Node) bool { return !present(a, columns) })
+			!slices.ContainsFunc(b.Args, func(a *ast.Node) bool { return !NotNullOnly(a, columns) })
 	}
 	test := n.GetNullTest()
 	fields := test.GetArg().GetColumnRef().GetFields()

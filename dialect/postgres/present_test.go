@@ -18,7 +18,7 @@ func TestPresent(t *testing.T) {
 		"(project IS NOT NULL); DELETE FROM numbers":        false,
 		"((project IS NOT NULL) AND (project IS NOT NULL))": true,
 	} {
-		if got := present(predicateOf(predicate), []string{"kind", "project", "Ü x"}); got != want {
+		if got := NotNullOnly(predicateOf(predicate), []string{"kind", "project", "Ü x"}); got != want {
 			t.Errorf("%s: %v, want %v", predicate, got, want)
 		}
 	}

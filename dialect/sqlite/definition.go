@@ -21,18 +21,14 @@ type definition struct {
 	computed   map[string]string // the expressions of generated columns
 }
 
-func newDefinition() definition {
-	return definition{
+func readDefinition(sql string) definition {
+	def := definition{
+		sql:        sql,
 		collations: map[string]string{},
 		checked:    map[string]bool{},
 		generated:  map[string]map[string]bool{},
 		computed:   map[string]string{},
 	}
-}
-
-func readDefinition(sql string) definition {
-	def := newDefinition()
-	def.sql = sql
 	n, err := parseOne(sql)
 	if err != nil {
 		return def
@@ -44,7 +40,12 @@ func readDefinition(sql string) definition {
 	for _, c := range create.Columns {
 		def.column(c)
 	}
-	def.create(create)
+	for _, k := range create.Constraints {
+		if k.Kind == ast.TableCheck {
+			def.check(k.Expr)
+		}
+	}
+	def.understood = true
 	return def
 }
 
@@ -63,16 +64,6 @@ func (def *definition) column(c *ast.ColumnDef) {
 			def.computed[name] = textOf(def.sql, k.Expr)
 		}
 	}
-}
-
-// create takes up what the table's own constraints say.
-func (def *definition) create(n *ast.CreateTableStmt) {
-	for _, k := range n.Constraints {
-		if k.Kind == ast.TableCheck {
-			def.check(k.Expr)
-		}
-	}
-	def.understood = true
 }
 
 // check takes up a CHECK constraint.

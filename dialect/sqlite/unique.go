@@ -32,7 +32,8 @@ func (x *index) define(sql string) {
 	x.mentioned, x.where = indexMentions(create), create.Where
 }
 
-// computes takes what a row is computed for by an index that is not unique.
+// computes takes what a row is computed for by an index that is not unique. Where its condition
+// fails, its expressions are not computed.
 func (t *described) computes(r []any) {
 	name, sql := dialect.String(r[0]), dialect.String(r[1])
 	n, err := parseOne(sql)
@@ -41,27 +42,22 @@ func (t *described) computes(r []any) {
 		t.AddIndexed(name, "", func(string) bool { return true })
 		return
 	}
-	indexed(t.Table, create, sql)
-}
-
-// indexed adds what an index computes. Where its condition fails, its expressions are not computed.
-func indexed(t *rewrite.Table, n *ast.CreateIndexStmt, sql string) {
 	add := func(e ast.Expr, sql string) {
 		names := map[string]bool{}
 		namesIn(e, names)
-		t.AddIndexed(n.Name.Name.Name, sql, func(c string) bool { return names[foldName(c)] })
+		t.AddIndexed(name, sql, func(c string) bool { return names[foldName(c)] })
 	}
-	if n.Where != nil {
-		add(n.Where, textOf(sql, n.Where))
+	if create.Where != nil {
+		add(create.Where, textOf(sql, create.Where))
 	} else {
-		t.AddOrder(ordered(t, n.Columns)...)
+		t.AddOrder(ordered(t.Table, create.Columns)...)
 	}
-	for _, term := range n.Columns {
+	for _, term := range create.Columns {
 		switch e := term.Expr.(type) {
 		case *ast.Ident, *ast.Literal, *ast.CollateExpr:
 		default:
 			text := textOf(sql, e)
-			if n.Where != nil {
+			if create.Where != nil {
 				text = ""
 			}
 			add(e, text)

@@ -17,6 +17,7 @@ import (
 	"github.com/slotsql/slotsql/dialect/sqlite"
 	"github.com/slotsql/slotsql/integration/server"
 	"github.com/slotsql/slotsql/integration/twin"
+	"github.com/slotsql/slotsql/internal/schemafile"
 	"github.com/slotsql/slotsql/rewrite"
 
 	_ "github.com/go-sql-driver/mysql"
@@ -40,7 +41,7 @@ func (c catalog) Lookup(name []rewrite.Ident) (*rewrite.Table, bool) {
 
 func planner(t *testing.T, d dialect.Dialect, ddl string) *rewrite.Planner {
 	t.Helper()
-	tables, err := d.ParseSchema(ddl)
+	tables, err := schemafile.Tables(d, ddl)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/slotsql/slotsql/integration/twin"
 	"github.com/slotsql/slotsql/internal/catalog"
 	"github.com/slotsql/slotsql/internal/config"
+	"github.com/slotsql/slotsql/internal/schemafile"
 )
 
 // A drain and a roll-up that want the same row at the same moment are no deadlock: both lock
@@ -36,7 +37,7 @@ func TestPickBesideDrains(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := catalog.ParseSchemaFile(d, schema)
+	f, err := schemafile.Parse(d, schema)
 	if err != nil {
 		t.Fatal(err)
 	}

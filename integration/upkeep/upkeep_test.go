@@ -1,6 +1,5 @@
 // Package upkeep holds the tests of what keeps an installation right, on every
-// engine: slot tables without foreign keys, the audit, and the look at who is
-// contended.
+// engine: slot tables without foreign keys, and the audit.
 package upkeep
 
 import (

@@ -1,4 +1,4 @@
-package catalog
+package catalog_test
 
 import (
 	"flag"
@@ -12,7 +12,9 @@ import (
 	"github.com/slotsql/slotsql/dialect/mysql"
 	"github.com/slotsql/slotsql/dialect/postgres"
 	"github.com/slotsql/slotsql/dialect/sqlite"
+	"github.com/slotsql/slotsql/internal/catalog"
 	"github.com/slotsql/slotsql/internal/config"
+	"github.com/slotsql/slotsql/internal/schemafile"
 )
 
 var updateRollUp = flag.Bool("update-rollup", false, "rewrite testdata/rollup")
@@ -49,11 +51,11 @@ func TestRollUpStatements(t *testing.T) {
 			if d.Name() == "sqlite" {
 				schema = strings.ReplaceAll(schema, "m DECIMAL(12,2)", "m BIGINT") // DECIMAL is a floating-point number there
 			}
-			f, err := ParseSchemaFile(d, schema)
+			f, err := schemafile.Parse(d, schema)
 			if err != nil {
 				t.Fatal(err)
 			}
-			tables, problems, err := NewCatalog(d, cfg, cfg.Tables()).CheckTables(config.Always, f.Look)
+			tables, problems, err := catalog.NewCatalog(d, cfg, cfg.Tables()).CheckTables(config.Always, f.Look)
 			if err != nil || len(problems) > 0 {
 				t.Fatal(problems, err)
 			}

@@ -21,6 +21,13 @@ func (sc *Schema) LearnViews(ctx context.Context, v *View, t *rewrite.Table) err
 	if err != nil {
 		return err
 	}
+	sc.AddViews(t, names)
+	return nil
+}
+
+// AddViews takes the views over a counter table into the facts, by their names, and what else
+// reaches its rows.
+func (sc *Schema) AddViews(t *rewrite.Table, names []string) {
 	reached := reachedBy(t)
 	for _, name := range names {
 		reached = append(reached, rewrite.View{Name: name, Tables: []*rewrite.Table{t}})
@@ -32,7 +39,6 @@ func (sc *Schema) LearnViews(ctx context.Context, v *View, t *rewrite.Table) err
 		names = append(names, r.Name)
 	}
 	sc.Catalog.viewed(names)
-	return nil
 }
 
 // reachedBy returns what else than the table's own name and its views a statement may name to

@@ -9,9 +9,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/slotsql/slotsql/dialect"
-	"github.com/slotsql/slotsql/internal/catalog"
-	"github.com/slotsql/slotsql/internal/config"
 	"github.com/slotsql/slotsql/internal/session"
 	"github.com/slotsql/slotsql/rewrite"
 )
@@ -166,31 +163,6 @@ func unwrapConn(dc any) *session.Conn {
 		}
 	}
 	return nil
-}
-
-// ExplainSchema is Explain without a database: schema is the SQL of a schema
-// file, which holds the statements that create the tables (CREATE TABLE,
-// CREATE UNIQUE INDEX, CREATE TRIGGER, ALTER TABLE; others are skipped), such as
-// a dump without data. A table that is not in it is taken as not existing, and
-// noted.
-func ExplainSchema(d dialect.Dialect, cfg *config.Config, schema, query string) (*Explanation, error) {
-	f, err := catalog.ParseSchemaFile(d, schema)
-	if err != nil {
-		return nil, err
-	}
-	x, err := newExplainer(session.New(d, cfg), f.Look, f.LearnViews)
-	if err != nil {
-		return nil, err
-	}
-	f.Missing = nil // but for tables that the statement names
-	e, err := x.Explain(query)
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range f.Missing {
-		e.Notes = append(e.Notes, fmt.Sprintf("table %s is not in the schema and is treated as missing", name))
-	}
-	return e, nil
 }
 
 //nolint:funlen // one case for each part of a plan

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/internal/catalog"
 	"github.com/slotsql/slotsql/internal/config"
 	"github.com/slotsql/slotsql/internal/session"
@@ -28,7 +27,7 @@ func NewExplainerOf(ctx context.Context, on *session.Shared, every *catalog.Cata
 	if err != nil {
 		return nil, err
 	}
-	e, err := newExplainer(on, cn.Look(ctx), func(sc *catalog.Schema, t *rewrite.Table) error {
+	e, err := NewExplainer(on, cn.Look(ctx), func(sc *catalog.Schema, t *rewrite.Table) error {
 		if _, err := cn.SlotTable(ctx, catalog.CheckedTable{Table: t}); err != nil {
 			return err
 		}
@@ -42,18 +41,8 @@ func NewExplainerOf(ctx context.Context, on *session.Shared, every *catalog.Cata
 	return e, nil
 }
 
-// NewSchemaExplainer is ExplainSchema for many statements. Tables that the
-// schema file lacks are taken as not existing, without a note.
-func NewSchemaExplainer(d dialect.Dialect, cfg *config.Config, schema string) (*Explainer, error) {
-	f, err := catalog.ParseSchemaFile(d, schema)
-	if err != nil {
-		return nil, err
-	}
-	return newExplainer(session.New(d, cfg), f.Look, f.LearnViews)
-}
-
-// newExplainer plans with the facts that look and views find.
-func newExplainer(
+// NewExplainer plans with the facts that look and views find.
+func NewExplainer(
 	s *session.Shared,
 	look func(schema, name string) (*rewrite.Table, error),
 	views func(*catalog.Schema, *rewrite.Table) error,

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/slotsql/slotsql/internal/workload"
+	"github.com/slotsql/slotsql/internal/digest"
 	"github.com/slotsql/slotsql/rewrite"
 )
 
@@ -79,7 +79,7 @@ func (r *Run) warn(ctx context.Context, d *rewrite.DrainTable, some bool) {
 	}
 	s := r.conn.Shared
 	// A shape has none of the application's values: neither arguments nor literals.
-	statement := workload.Shape(s.Dialect.LexRules(), r.Plan.SQL)
+	statement := digest.Text(s.Dialect.LexRules(), r.Plan.SQL)
 	withheld, ok := s.warned.drains.due(strings.Join([]string{d.Table.Name, reason, statement}, "\x00"), time.Now())
 	if !ok {
 		return

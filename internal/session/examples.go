@@ -5,7 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/slotsql/slotsql/internal/workload"
+	"github.com/slotsql/slotsql/internal/digest"
 	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
@@ -30,7 +30,7 @@ func (e *examples) note(lx *lex.Rules, query string) {
 	if len(query) > maxExample || e.done(func(x example) bool { return x.sql == query }) {
 		return
 	}
-	shape := workload.Shape(lx, query)
+	shape := digest.Text(lx, query)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.done(func(x example) bool { return x.shape == shape }) {

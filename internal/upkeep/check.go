@@ -4,13 +4,10 @@ import (
 	"context"
 	"slices"
 
-	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/internal/catalog"
 	"github.com/slotsql/slotsql/internal/config"
-	"github.com/slotsql/slotsql/internal/session"
 	"github.com/slotsql/slotsql/internal/verify"
 	"github.com/slotsql/slotsql/rewrite"
-	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // TableStatus is what Check found of one configured table.
@@ -64,7 +61,7 @@ func Check(ctx context.Context, s *catalog.Catalog) ([]TableStatus, error) {
 			if err != nil {
 				return nil, err
 			}
-			problems, out = append(problems, more...), append(out, statusOf(t, false))
+			problems, out = append(problems, more...), append(out, StatusOf(t, false))
 			continue
 		}
 		slots, err := cn.SlotTable(ctx, t)
@@ -96,17 +93,18 @@ func Check(ctx context.Context, s *catalog.Catalog) ([]TableStatus, error) {
 			return nil, err
 		}
 		problems = append(problems, more...)
-		status := statusOf(t, missing)
+		status := StatusOf(t, missing)
 		if (slots != nil || t.Table.Counter.Layout == rewrite.LayoutShared) && cn.Catalog.LeavesSlots(t.Table) {
 			status.NoForeignKey, status.Risks = true, catalog.DeletedInside(t.Table)
 		}
 		status.Views, status.Unnamed = views, catalog.ViewsUnnamed(t.Config, views)
 		out = append(out, status)
 	}
-	return append(out, absent(cn.Catalog, out)...), catalog.AsConfigError(problems)
+	return append(out, Absent(cn.Catalog, out)...), catalog.AsConfigError(problems)
 }
 
-func statusOf(t catalog.CheckedTable, missing bool) TableStatus {
+// StatusOf returns the status of a table, as far as its facts and its configuration say it.
+func StatusOf(t catalog.CheckedTable, missing bool) TableStatus {
 	c := t.Table.Counter
 	out := TableStatus{
 		Table:     t.Config.Name,
@@ -134,40 +132,9 @@ func statusOf(t catalog.CheckedTable, missing bool) TableStatus {
 	return out
 }
 
-// CheckSchema is Check without a database: it compares the configuration with a
-// schema file. It does not check slot tables, and knows of views only what their
-// definitions in the file say.
-func CheckSchema(d dialect.Dialect, cfg *config.Config, schema string) ([]TableStatus, error) {
-	f, err := catalog.ParseSchemaFile(d, schema)
-	if err != nil {
-		return nil, err
-	}
-	s := session.NewFor(d, cfg, cfg.Tables())
-	checked, problems, err := s.CheckTables(config.Always, f.Look)
-	if err != nil {
-		return nil, err
-	}
-	var out []TableStatus
-	for _, t := range checked {
-		status := statusOf(t, false)
-		named := map[string]bool{}
-		for _, written := range t.Config.Views {
-			parts, _ := config.SplitName(written)
-			named[parts[len(parts)-1]] = true
-		}
-		read := dialect.Viewed{Table: t.Table, Routines: t.Table.Counter.Options.Routines}
-		for _, name := range dialect.ViewsOver(read, f.Views, dialect.SpelledAnywhere, lex.Spelled) {
-			status.Views = append(status.Views, catalog.ViewStatus{View: name, Named: named[name]})
-		}
-		status.Unnamed = catalog.ViewsUnnamed(t.Config, status.Views)
-		out = append(out, status)
-	}
-	return append(out, absent(s.Catalog, out)...), catalog.AsConfigError(problems)
-}
-
-// absent returns the status of tables with mode off that the database lacks, or
+// Absent returns the status of tables with mode off that the database lacks, or
 // that do not qualify as counter tables: that is no problem.
-func absent(s *catalog.Catalog, found []TableStatus) (out []TableStatus) {
+func Absent(s *catalog.Catalog, found []TableStatus) (out []TableStatus) {
 	for _, t := range s.Tables {
 		if t.Mode == config.ModeOff && !slices.ContainsFunc(found, func(o TableStatus) bool { return o.Table == t.Name }) {
 			out = append(out, TableStatus{Table: t.Name, Mode: string(t.Mode), Key: []string{}, Counters: []CounterStatus{}, Missing: true})

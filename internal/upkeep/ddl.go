@@ -8,7 +8,6 @@ import (
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/internal/catalog"
 	"github.com/slotsql/slotsql/internal/config"
-	"github.com/slotsql/slotsql/internal/session"
 	"github.com/slotsql/slotsql/rewrite"
 )
 
@@ -20,26 +19,17 @@ func DDL(ctx context.Context, s *catalog.Catalog) ([]string, error) {
 	}
 	defer cn.Parent.Close()
 	checked, problems, err := cn.CheckTables(ctx)
-	return ddlOf(cn.Catalog.Dialect, checked, problems, err)
-}
-
-// SchemaDDL is DDL without a database: the tables come from a schema file.
-func SchemaDDL(d dialect.Dialect, cfg *config.Config, schema string) ([]string, error) {
-	f, err := catalog.ParseSchemaFile(d, schema)
-	if err != nil {
-		return nil, err
-	}
-	checked, problems, err := session.NewFor(d, cfg, cfg.Tables()).CheckTables(config.Always, f.Look)
-	return ddlOf(d, checked, problems, err)
-}
-
-func ddlOf(d dialect.Dialect, checked []catalog.CheckedTable, problems []config.Problem, err error) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
 	if len(problems) > 0 {
 		return nil, catalog.AsConfigError(problems)
 	}
+	return CreateSlots(cn.Catalog.Dialect, checked), nil
+}
+
+// CreateSlots returns the statements that create the slot tables of these tables.
+func CreateSlots(d dialect.Dialect, checked []catalog.CheckedTable) []string {
 	var out []string
 	checked = slotted(checked)
 	made := map[[2]string]bool{} // shared slot tables
@@ -60,7 +50,7 @@ func ddlOf(d dialect.Dialect, checked []catalog.CheckedTable, problems []config.
 	if l, ok := d.(dialect.Leaser); ok && len(checked) > 0 {
 		out = append(out, l.CreateLeases()...)
 	}
-	return out, nil
+	return out
 }
 
 // slotted leaves out the tables with mode off, and those that are to have no slots.

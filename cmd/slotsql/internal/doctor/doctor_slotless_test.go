@@ -1,0 +1,91 @@
+package doctor_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/slotsql/slotsql"
+	"github.com/slotsql/slotsql/cmd/slotsql/internal/doctor"
+	"github.com/slotsql/slotsql/integration/twin"
+)
+
+// contendAlone has statements wait for a row that a statement outside of a transaction has
+// locked, until the test ends.
+func contendAlone(t *testing.T, p *twin.Pair, waiting ...string) {
+	t.Helper()
+	// It locks row 7, and sleeps at row 8.
+	sleep := map[string]string{"mysql": "SLEEP(600) = 0", "postgres": "pg_sleep(600) IS NOT NULL"}[p.Dialect]
+	for i, q := range append([]string{"UPDATE posts SET views = views + 1 WHERE id IN (7, 8) AND (id = 7 OR " + sleep + ")"}, waiting...) {
+		ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			_, _ = p.Under.ExecContext(ctx, q) // it is cancelled
+		}()
+		t.Cleanup(func() { cancel(); <-done })
+		if i == 0 {
+			locked(t, p)
+		}
+	}
+}
+
+// locked waits until row 7 is locked.
+func locked(t *testing.T, p *twin.Pair) {
+	t.Helper()
+	for {
+		var id int
+		err := p.Under.QueryRowContext(t.Context(), "SELECT id FROM posts WHERE id = 7 FOR UPDATE SKIP LOCKED").Scan(&id)
+		if err != nil && strings.Contains(err.Error(), "no rows") {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Where no transaction holds the row over round trips, groups are enough: slots: 0 is
+// proposed, which slots cannot do for a statement with a bound.
+func TestDoctorProposesNoSlots(t *testing.T) {
+	twin.Servers(t, func(t *testing.T, dialect string) {
+		p := doctorPair(t, dialect)
+		contendAlone(t, p, "UPDATE posts SET views = views + 1 WHERE id = 7", "UPDATE posts SET views = views - 1 WHERE id = 7 AND views >= 0")
+		r := seen(t, p, 2, doctor.Options{})
+		if len(r.Spots) != 1 || r.Spots[0].Verdict != "yes" || !strings.Contains(r.Spots[0].Why, "slots: 0") {
+			t.Fatalf("%+v", r.Spots[0])
+		}
+		if want := "tables:\n  posts:\n    slots: 0\n    counters:\n      views:\n"; r.Propose != want {
+			t.Errorf("proposed\n%s\nnot\n%s", r.Propose, want)
+		}
+		config, err := slotsql.Parse([]byte("version: 1\n"+r.Propose), "proposal")
+		if err != nil {
+			t.Fatal(err)
+		}
+		r = seen(t, p, 2, doctor.Options{Config: config})
+		if s := r.Spots[0]; s.Verdict != "configured" || !strings.Contains(s.Why, "for another process") || r.Propose != "" {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+// A transaction that holds the row over round trips is nothing that groups shorten.
+func TestDoctorHeldByTransactions(t *testing.T) {
+	twin.Servers(t, func(t *testing.T, dialect string) {
+		p := doctorPair(t, dialect)
+		guarded := "UPDATE posts SET views = views - 1 WHERE id = 7 AND views >= 0"
+		contend(t, p, "UPDATE posts SET views = views + 1 WHERE id = 7", guarded)
+		r := seen(t, p, 1, doctor.Options{})
+		if len(r.Spots) != 1 || r.Spots[0].Verdict != "no" || r.Propose != "" {
+			t.Errorf("%+v\n%s", r.Spots[0], r.Propose)
+		}
+		config, err := slotsql.Parse([]byte("version: 1\ntables: {posts: {slots: 0, counters: {views: {}}}}\n"), "slotsql.yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		r = seen(t, p, 1, doctor.Options{Config: config})
+		if s := r.Spots[0]; s.Verdict != "configured" || !strings.Contains(s.Why, "write slots: 64") {
+			t.Errorf("%+v", s)
+		}
+	})
+}

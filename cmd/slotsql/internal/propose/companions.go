@@ -1,0 +1,88 @@
+package propose
+
+import (
+	"slices"
+
+	"github.com/slotsql/slotsql/internal/merge"
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// companions returns the columns that increments set along with the counters,
+// each in the same way wherever an increment sets it, as far as more increments
+// are slotted with them; needed are companions in any case.
+func (j *judge) companions(counters []string, needed []rewrite.Companion) []rewrite.Companion {
+	if len(counters) == 0 {
+		return nil
+	}
+	t := j.table.Table
+	isNeeded := func(column string) bool {
+		return slices.ContainsFunc(needed, func(co rewrite.Companion) bool { return co.Column == column })
+	}
+	merges, bad := map[string]rewrite.Merge{}, map[string]bool{}
+	for _, ch := range j.found.increments {
+		for name, merge := range j.beside(ch, counters) {
+			if merge == "" || merges[name] != "" && merges[name] != merge || t.CompanionFault(name, merge) != "" {
+				bad[name] = true
+			}
+			merges[name] = merge
+		}
+	}
+	out := slices.Clone(needed)
+	for i := range t.Columns {
+		if name := t.Columns[i].Name; merges[name] != "" && !bad[name] && !isNeeded(name) {
+			out = append(out, rewrite.Companion{Column: name, Merge: merges[name]})
+		}
+	}
+	// Those go that no further increment is slotted for: a companion makes
+	// other statements that set it drain.
+	best := j.gain(counters, out)
+	for i := len(out) - 1; i >= len(needed); i-- {
+		without := slices.Delete(slices.Clone(out), i, i+1)
+		if g := j.gain(counters, without); g >= best {
+			out, best = without, g
+		}
+	}
+	return out
+}
+
+// onUpdate returns the columns that change ON UPDATE of the row as companions:
+// nothing is slotted unless they are.
+func onUpdate(t *rewrite.Table) (out []rewrite.Companion) {
+	for i := range t.Columns {
+		if c := &t.Columns[i]; c.OnUpdate && t.CompanionFault(c.Name, rewrite.Latest) == "" {
+			out = append(out, rewrite.Companion{Column: c.Name, Merge: rewrite.Latest})
+		}
+	}
+	return out
+}
+
+// beside returns the ordinary columns that an increment sets, with the merge
+// that its value asks for; "" where a slot cannot take it.
+func (j *judge) beside(ch *change, counters []string) map[string]rewrite.Merge {
+	out := map[string]rewrite.Merge{}
+	for i, a := range ch.set {
+		if name := ch.columns[i]; name != "" && !slices.Contains(counters, name) {
+			out[name] = merge.Of(j.d, a.Value, name)
+		}
+	}
+	return out
+}
+
+// gain is how many runs are slotted, less those that drain. Where it is not known
+// how often statements are run, an increment that is slotted outweighs them: a
+// table is configured for its increments.
+func (j *judge) gain(counters []string, merges []rewrite.Companion) (n int64) {
+	worth := int64(1)
+	if !j.counted() {
+		worth = 1 << 20
+	}
+	for _, s := range j.found.mentions {
+		switch o := j.plan(s, counters, merges); {
+		case o.slotted:
+			n += worth * s.weight()
+		case o.class == rewrite.Drain || o.class == rewrite.Refused:
+			n -= s.weight()
+		}
+	}
+	return n
+}

@@ -1,0 +1,199 @@
+package propose
+
+import (
+	"slices"
+
+	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/internal/merge"
+	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/lex"
+)
+
+// finder finds candidates: columns whose new value is computed from their old
+// one. Whether it is an addition is the planner's to say.
+type finder struct {
+	d      dialect.Dialect
+	tables []Table
+	found  map[*rewrite.Table]*finding
+}
+
+// finding is what the statements do to one table.
+type finding struct {
+	columns    []string             // candidates, in the order they were found
+	by         map[string][]*change // the changes that compute a candidate anew
+	written    map[string]bool      // columns that any statement sets
+	mentions   []*Statement         // statements that name the table
+	changes    []*change
+	increments []*change
+}
+
+// change is one UPDATE of a table, or the update of an upsert.
+type change struct {
+	statement *Statement
+	st        *rewrite.Statement
+	set       []rewrite.Assignment
+	columns   []string // what set assigns, as stored; "" for another table's
+}
+
+// read notes what a statement does.
+func (f *finder) read(s *Statement) {
+	if f.found == nil {
+		f.found = map[*rewrite.Table]*finding{}
+	}
+	named := false
+	for _, t := range f.tables {
+		if lex.ContainsFold(s.SQL, lex.Spelled(t.Name)) {
+			named = true
+			f.at(t.Table).mentions = append(f.at(t.Table).mentions, s)
+		}
+	}
+	if !named {
+		return
+	}
+	tokens, exec := lex.Scan(f.d.LexRules(), s.SQL)
+	for _, part := range lex.Split(s.SQL, tokens, exec) {
+		if st, err := f.d.Parse(s.SQL[part.Start:part.End]); err == nil {
+			f.statement(s, st)
+		}
+	}
+}
+
+func (f *finder) at(t *rewrite.Table) *finding {
+	if f.found[t] == nil {
+		f.found[t] = &finding{by: map[string][]*change{}, written: map[string]bool{}}
+	}
+	return f.found[t]
+}
+
+func (f *finder) statement(s *Statement, st *rewrite.Statement) {
+	for _, with := range slices.Concat(st.With, withOf(st.Select)) {
+		if with.Statement != nil {
+			f.statement(s, with.Statement)
+		}
+	}
+	if st.Explained != nil {
+		f.statement(s, st.Explained)
+	}
+	set := st.Set
+	switch {
+	case st.Kind == rewrite.KindInsert && st.Conflict == nil:
+		return // what SET gives to a new row
+	case st.Conflict != nil:
+		set = st.Conflict.Set
+	}
+	if len(set) == 0 {
+		return
+	}
+	sources := st.From
+	if st.Target != nil {
+		sources = []*rewrite.Source{st.Target}
+	}
+	for _, src := range flatten(sources) {
+		if t := f.table(src.Name); t != nil {
+			f.change(s, st, set, t, src)
+		}
+	}
+}
+
+func withOf(s *rewrite.Select) []*rewrite.CTE {
+	if s == nil {
+		return nil
+	}
+	return s.With
+}
+
+// flatten returns the tables of joins.
+func flatten(sources []*rewrite.Source) []*rewrite.Source {
+	var out []*rewrite.Source
+	for _, s := range sources {
+		if s == nil {
+			continue
+		}
+		if s.Left != nil {
+			out = append(out, flatten([]*rewrite.Source{s.Left, s.Right})...)
+		} else if len(s.Name) > 0 {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// table returns the table that a name means.
+func (f *finder) table(name []rewrite.Ident) *rewrite.Table { return tableNamed(f.d, f.tables, name) }
+
+func tableNamed(d dialect.Dialect, tables []Table, name []rewrite.Ident) *rewrite.Table {
+	if len(name) == 0 {
+		return nil
+	}
+	for _, t := range tables {
+		if !d.SameTable(name[len(name)-1], t.Name) {
+			continue
+		}
+		if len(name) == 1 && t.Bare || len(name) > 1 && d.SameTable(name[len(name)-2], t.Schema) {
+			return t.Table
+		}
+	}
+	return nil
+}
+
+func (f *finder) change(s *Statement, st *rewrite.Statement, set []rewrite.Assignment, t *rewrite.Table, src *rewrite.Source) {
+	c := &change{statement: s, st: st, set: set}
+	fd := f.at(t)
+	any := false
+	for _, a := range set {
+		name := f.column(t, a.Column[len(a.Column)-1])
+		if len(a.Column) > 1 && !f.qualifies(a.Column[len(a.Column)-2], src) {
+			name = ""
+		}
+		c.columns = append(c.columns, name)
+		if name == "" {
+			continue
+		}
+		any = true
+		fd.written[name] = true
+		col := t.Column(name)
+		if a.Value == nil || !f.reads(a.Value, name) || !adds(a.Value) || col.Numeric == rewrite.NotNumeric || col.Identity ||
+			col.Generated {
+			continue
+		}
+		if !slices.Contains(fd.columns, name) {
+			fd.columns = append(fd.columns, name)
+		}
+		fd.by[name] = append(fd.by[name], c)
+	}
+	if any {
+		fd.changes = append(fd.changes, c)
+	}
+}
+
+func (f *finder) qualifies(q rewrite.Ident, src *rewrite.Source) bool {
+	if src.Alias != nil {
+		return f.d.SameTable(q, src.Alias.Name)
+	}
+	return f.d.SameTable(q, src.Name[len(src.Name)-1].Name)
+}
+
+func (f *finder) column(t *rewrite.Table, written rewrite.Ident) string {
+	return columnNamed(f.d, t, written)
+}
+
+func columnNamed(d dialect.Dialect, t *rewrite.Table, written rewrite.Ident) string {
+	for i := range t.Columns {
+		if d.SameColumn(written, t.Columns[i].Name) {
+			return t.Columns[i].Name
+		}
+	}
+	return ""
+}
+
+func (f *finder) reads(e *rewrite.Expr, column string) bool { return merge.Reads(f.d, e, column) }
+
+// adds reports whether an expression has an addition or subtraction in it.
+func adds(e *rewrite.Expr) bool {
+	found := false
+	e.Walk(func(x *rewrite.Expr) bool {
+		found = found || x.Kind == rewrite.Binary && (x.Op == "+" || x.Op == "-")
+		return !found
+	})
+	return found
+}
