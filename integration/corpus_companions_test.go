@@ -6,7 +6,7 @@ import (
 
 	"github.com/slotsql/slotsql/integration/cases"
 	"github.com/slotsql/slotsql/integration/twin"
-	"github.com/slotsql/slotsql/internal/merge"
+	"github.com/slotsql/slotsql/internal/propose"
 	"github.com/slotsql/slotsql/rewrite"
 )
 
@@ -60,10 +60,10 @@ func besideCounters(d rewrite.Dialect, facts *rewrite.Table, table counterTable,
 		name := facts.Columns[i].Name
 		slottable, _ := facts.Slottable(name) // one that is not is an ordinary column
 		if slottable && slices.ContainsFunc(table.counters, func(c string) bool { return d.SameColumn(rewrite.Ident{Name: c}, name) }) {
-			increments = increments || merge.Reads(d, a.Value, name)
+			increments = increments || propose.ReadsColumn(d, a.Value, name)
 			continue
 		}
-		out[name] = merge.Of(d, a.Value, name)
+		out[name] = propose.MergeOf(d, a.Value, name)
 	}
 	if !increments {
 		return nil

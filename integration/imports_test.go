@@ -75,7 +75,7 @@ var (
 			return slices.Contains([]string{module, module + "/mysql", module + "/postgres", module + "/sqlite", module + "/status"}, p) ||
 				within(p, module+"/dialect/...")
 		},
-		all: []string{module + "/internal/schemafile/...", module + "/internal/sqlfile", module + "/internal/merge", module + "/cmd/..."},
+		all: []string{module + "/internal/schemafile/...", module + "/internal/sqlfile", module + "/internal/workload", module + "/internal/propose"},
 		why: "what only the command does is in no program that imports slotsql",
 	}, {
 		name: "leaves",

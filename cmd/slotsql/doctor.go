@@ -18,7 +18,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/slotsql/slotsql"
-	"github.com/slotsql/slotsql/cmd/slotsql/internal/doctor"
+	"github.com/slotsql/slotsql/doctor"
 )
 
 // errBlind: something could not be seen.

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/slotsql/slotsql/cmd/slotsql/internal/doctor"
 	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/doctor"
 )
 
 // SQLite has nothing to look at, and the command says what there is to gain.

@@ -1,8 +1,6 @@
 package catalog
 
 import (
-	"database/sql"
-	"errors"
 	"fmt"
 	"strings"
 	"sync/atomic"
@@ -14,7 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/slotsql/slotsql"
-	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/doctor"
 	"github.com/slotsql/slotsql/integration/server"
 	"github.com/slotsql/slotsql/internal/golden"
 )
@@ -93,7 +91,8 @@ func TestNothingIsCompiled(t *testing.T) {
 	not("drain", err)
 	noticed := stdlib.OpenDB(*target)
 	defer noticed.Close()
-	not("doctor", observe(t, noticed))
+	_, err = doctor.Look(t.Context(), noticed, engines["postgres"], doctor.Options{})
+	not("doctor", err)
 
 	conn, err := db.Conn(t.Context())
 	if err != nil {
@@ -106,20 +105,4 @@ func TestNothingIsCompiled(t *testing.T) {
 	if compiled.Load() == 0 {
 		t.Error("the server does not say when it compiles")
 	}
-}
-
-// observe reads what slotsql doctor does.
-func observe(t *testing.T, db *sql.DB) error {
-	t.Helper()
-	conn, err := db.Conn(t.Context())
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	o, s := engines["postgres"].(dialect.Observer), dialect.PlainSession{Conn: conn}
-	_, rights := o.Rights(t.Context(), s)
-	_, totals := o.Totals(t.Context(), s)
-	_, waits := o.Waits(t.Context(), s)
-	_, statements := o.Statements(t.Context(), s)
-	return errors.Join(rights, totals, waits, statements)
 }

@@ -1,5 +1,6 @@
 // Package upkeep holds the tests of what keeps an installation right, on every
-// engine: slot tables without foreign keys, and the audit.
+// engine: slot tables without foreign keys, the audit, and the look at who is
+// contended.
 package upkeep
 
 import (

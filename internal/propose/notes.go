@@ -3,7 +3,6 @@ package propose
 import (
 	"slices"
 
-	"github.com/slotsql/slotsql/internal/merge"
 	"github.com/slotsql/slotsql/rewrite"
 )
 
@@ -26,7 +25,7 @@ func (j *judge) kind(ch *change, counters []string) string {
 			others++
 			continue
 		}
-		if a.Value != nil && !merge.Reads(j.d, a.Value, name) {
+		if a.Value != nil && !ReadsColumn(j.d, a.Value, name) {
 			saved = saved || a.Value.Kind == rewrite.Param || a.Value.Kind == rewrite.Number || a.Value.Kind == rewrite.String ||
 				a.Value.Kind == rewrite.Excluded
 			continue
@@ -73,7 +72,7 @@ func (j *judge) comparison(e *rewrite.Expr, column string) string {
 				return op
 			}
 		}
-	case e.Kind == rewrite.Binary && slices.Contains([]string{"=", "<", ">", "<=", ">="}, e.Op) && merge.Reads(j.d, e, column):
+	case e.Kind == rewrite.Binary && slices.Contains([]string{"=", "<", ">", "<=", ">="}, e.Op) && ReadsColumn(j.d, e, column):
 		return e.Op
 	}
 	return ""
@@ -82,7 +81,7 @@ func (j *judge) comparison(e *rewrite.Expr, column string) string {
 // returns reports whether RETURNING reads the column.
 func (j *judge) returns(st *rewrite.Statement, column string) bool {
 	for _, item := range st.Returning {
-		if item.Expr != nil && (item.Expr.Kind == rewrite.Star || merge.Reads(j.d, item.Expr, column)) {
+		if item.Expr != nil && (item.Expr.Kind == rewrite.Star || ReadsColumn(j.d, item.Expr, column)) {
 			return true
 		}
 	}

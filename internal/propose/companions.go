@@ -3,7 +3,6 @@ package propose
 import (
 	"slices"
 
-	"github.com/slotsql/slotsql/internal/merge"
 	"github.com/slotsql/slotsql/rewrite"
 )
 
@@ -62,10 +61,35 @@ func (j *judge) beside(ch *change, counters []string) map[string]rewrite.Merge {
 	out := map[string]rewrite.Merge{}
 	for i, a := range ch.set {
 		if name := ch.columns[i]; name != "" && !slices.Contains(counters, name) {
-			out[name] = merge.Of(j.d, a.Value, name)
+			out[name] = MergeOf(j.d, a.Value, name)
 		}
 	}
 	return out
+}
+
+// MergeOf is the merge that a value of a column asks for beside an increment; ""
+// where a slot cannot take it.
+func MergeOf(d rewrite.Dialect, e *rewrite.Expr, column string) rewrite.Merge {
+	if e == nil {
+		return ""
+	}
+	if e.Kind == rewrite.Call && len(e.Args) == 2 && ReadsColumn(d, e, column) {
+		switch e.Op {
+		case "greatest", "max":
+			return rewrite.Max
+		case "least", "min":
+			return rewrite.Min
+		}
+	}
+	free := true
+	e.Walk(func(x *rewrite.Expr) bool {
+		free = free && x.Kind != rewrite.ColumnRef && x.Kind != rewrite.Subquery
+		return free
+	})
+	if !free {
+		return ""
+	}
+	return rewrite.Latest
 }
 
 // gain is how many runs are slotted, less those that drain. Where it is not known

@@ -1,4 +1,4 @@
-package doctor_test
+package upkeep
 
 import (
 	"context"
@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/slotsql/slotsql"
-	"github.com/slotsql/slotsql/cmd/slotsql/internal/doctor"
+	"github.com/slotsql/slotsql/doctor"
 	"github.com/slotsql/slotsql/integration/twin"
 )
 

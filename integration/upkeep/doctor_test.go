@@ -1,4 +1,4 @@
-package doctor_test
+package upkeep
 
 import (
 	"context"
@@ -12,11 +12,11 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/slotsql/slotsql"
-	"github.com/slotsql/slotsql/cmd/slotsql/internal/doctor"
 	"github.com/slotsql/slotsql/dialect"
 	mysqldialect "github.com/slotsql/slotsql/dialect/mysql"
 	"github.com/slotsql/slotsql/dialect/postgres"
 	"github.com/slotsql/slotsql/dialect/sqlite"
+	"github.com/slotsql/slotsql/doctor"
 	"github.com/slotsql/slotsql/integration/server"
 	"github.com/slotsql/slotsql/integration/twin"
 )
@@ -61,7 +61,7 @@ func contend(t *testing.T, p *twin.Pair, holding string, waiting ...string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	twin.ExecAll(t, holder, holding)
+	execAll(t, holder, holding)
 	done := make(chan error, len(waiting))
 	for _, q := range waiting {
 		go func() {
@@ -111,7 +111,7 @@ func seenBy(t *testing.T, p *twin.Pair, db *sql.DB, waits int, o doctor.Options)
 // A hot row is found with its table, key and statements, and the lines that would
 // help come with it.
 func TestDoctor(t *testing.T) {
-	twin.Each(t, func(t *testing.T, dialect string) {
+	each(t, func(t *testing.T, dialect string) {
 		p := doctorPair(t, dialect)
 		if dialect == "sqlite" {
 			if _, err := doctor.Look(t.Context(), p.Under, plainDialects[dialect], doctor.Options{}); err != doctor.ErrNothing {
@@ -228,8 +228,8 @@ func TestDoctorDeadlock(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		twin.ExecAll(t, a, "UPDATE posts SET views = 1 WHERE id = 7")
-		twin.ExecAll(t, b, "UPDATE posts SET views = 1 WHERE id = 8")
+		execAll(t, a, "UPDATE posts SET views = 1 WHERE id = 7")
+		execAll(t, b, "UPDATE posts SET views = 1 WHERE id = 8")
 		done := make(chan error, 1)
 		go func() {
 			_, err := a.ExecContext(t.Context(), "UPDATE posts SET views = 2 WHERE id = 8")
@@ -273,7 +273,7 @@ func TestDoctorRights(t *testing.T) {
 		dsn := p.WrappedDSN
 		admin := func(q string) {
 			t.Helper()
-			twin.ExecAll(t, p.Under, q)
+			execAll(t, p.Under, q)
 		}
 		switch dialect {
 		case "mysql":

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/slotsql/slotsql/dialect"
-	"github.com/slotsql/slotsql/internal/merge"
 	"github.com/slotsql/slotsql/rewrite"
 	"github.com/slotsql/slotsql/rewrite/lex"
 )
@@ -186,13 +185,23 @@ func columnNamed(d dialect.Dialect, t *rewrite.Table, written rewrite.Ident) str
 	return ""
 }
 
-func (f *finder) reads(e *rewrite.Expr, column string) bool { return merge.Reads(f.d, e, column) }
+func (f *finder) reads(e *rewrite.Expr, column string) bool { return ReadsColumn(f.d, e, column) }
 
 // adds reports whether an expression has an addition or subtraction in it.
 func adds(e *rewrite.Expr) bool {
 	found := false
 	e.Walk(func(x *rewrite.Expr) bool {
 		found = found || x.Kind == rewrite.Binary && (x.Op == "+" || x.Op == "-")
+		return !found
+	})
+	return found
+}
+
+// ReadsColumn reports whether an expression names the column, subqueries aside.
+func ReadsColumn(d rewrite.Dialect, e *rewrite.Expr, column string) bool {
+	found := false
+	e.Walk(func(x *rewrite.Expr) bool {
+		found = found || x.Kind == rewrite.ColumnRef && len(x.Name) > 0 && d.SameColumn(x.Name[len(x.Name)-1], column)
 		return !found
 	})
 	return found

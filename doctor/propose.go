@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql"
-	"github.com/slotsql/slotsql/cmd/slotsql/internal/propose"
+	"github.com/slotsql/slotsql/internal/propose"
 	"github.com/slotsql/slotsql/rewrite"
 )
 
