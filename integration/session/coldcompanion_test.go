@@ -94,18 +94,14 @@ func coldCompanionSlots(t *testing.T, dialect string) string {
 		p.Same(t, twin.Statement{SQL: "UPDATE seen_posts SET views = views + 1, seen = " + map[bool]string{true: "$1", false: "?"}[dialect == "postgres"] +
 			" WHERE id = 2", Args: []any{fmt.Sprint("b", i)}})
 		p.Same(t, twin.Statement{SQL: see(dialect, "none", 1, 99)})
-		write := see
-		if dialect == "postgres" { // elsewhere upserts that set a latest companion go to slots
-			write = upsertSeen
-			p.Same(t, twin.Statement{SQL: write(dialect, fmt.Sprint("c", i), i, 2)})
-			p.Same(t, twin.Statement{SQL: write(dialect, "new", 1, 10+i)})
-		}
+		p.Same(t, twin.Statement{SQL: upsertSeen(dialect, fmt.Sprint("c", i), i, 2)})
+		p.Same(t, twin.Statement{SQL: upsertSeen(dialect, "new", 1, 10+i)})
 		for _, db := range []*sql.DB{p.Plain, p.Wrapped} {
 			tx, err := db.BeginTx(t.Context(), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, q := range []string{see(dialect, "first", 9, 3), write(dialect, "second", 8, 3), write(dialect, "other", 7, 4)} {
+			for _, q := range []string{see(dialect, "first", 9, 3), upsertSeen(dialect, "second", 8, 3), upsertSeen(dialect, "other", 7, 4)} {
 				if _, err := tx.ExecContext(t.Context(), q); err != nil {
 					t.Fatal(err)
 				}
