@@ -82,7 +82,8 @@ func inTransaction(ctx context.Context, s dialect.Session, code func(error) (str
 		return false, err
 	}
 	return false, fmt.Errorf("slotsql: cannot tell whether a session is in a transaction: the SQLSTATE of the parent driver's error cannot be read: "+
-		"give postgres.Over a Fault that reads it; if a wrapper hides the driver, have it wrap errors with %%w, or give its connection a method Unwrap() driver.Conn: %w", err)
+		"give postgres.Over a Fault that reads it (errors of lib/pq have a method SQLState from 1.10.6 on); "+
+		"if a wrapper hides the driver, have it wrap errors with %%w, or give its connection a method Unwrap() driver.Conn: %w", err)
 }
 
 // IsolationQuery asks for the isolation level of the transaction that is open; it

@@ -1,9 +1,13 @@
 package session
 
 import (
+	"database/sql"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/slotsql/slotsql/integration/server"
 	"github.com/slotsql/slotsql/integration/twin"
 )
 
@@ -35,6 +39,70 @@ func TestUnloggedSlots(t *testing.T) {
 			}
 		})
 	}
+}
+
+// After a crash the server has emptied the table and its slot table, and the totals of what comes then are plain's.
+func TestUnloggedAfterCrash(t *testing.T) {
+	t.Parallel()
+	twin.Serves(t, "postgres")
+	in, err := server.StartPostgres()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(in.Stop)
+	config := "version: 1\nauto_migrate: true\ntables:\n" +
+		"  posts: {counters: {views: {}}, slots: 4, placement: connection}\n" +
+		"  pages: {counters: {views: {}}, slots: 4, placement: connection, foreign_keys: false}\n" +
+		"  clicks: {key: [], counters: {views: {}}, slots: 4, placement: connection}\n"
+	p := &twin.Pair{Dialect: "postgres", ConfigPath: filepath.Join(t.TempDir(), "slotsql.yaml")}
+	if err := os.WriteFile(p.ConfigPath, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	open := func(opener twin.Opener, dsn string) *sql.DB {
+		db, err := opener(twin.Plain["postgres"], dsn, p.ConfigPath)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = db.Close() })
+		return db
+	}
+	execAll(t, open(twin.OpenPlain, in.DSN), "CREATE DATABASE one", "CREATE DATABASE two")
+	p.PlainDSN, p.WrappedDSN = strings.Replace(in.DSN, "/postgres?", "/one?", 1), strings.Replace(in.DSN, "/postgres?", "/two?", 1)
+	p.Plain, p.Under = open(twin.OpenPlain, p.PlainDSN), open(twin.OpenPlain, p.WrappedDSN)
+	names := []string{"posts", "pages", "clicks"}
+	for _, db := range []*sql.DB{p.Plain, p.Under} {
+		for _, table := range names {
+			execAll(t, db, "CREATE UNLOGGED TABLE "+table+" (id INT PRIMARY KEY, views INT NOT NULL)")
+		}
+	}
+	p.Wrapped = open(twin.OpenWrapped, p.WrappedDSN)
+	count := func() {
+		t.Helper()
+		for _, table := range names {
+			p.Same(t, twin.Statement{SQL: "SELECT views FROM " + table})
+			p.Same(t, twin.Statement{SQL: "INSERT INTO " + table + " VALUES (1, 5)"})
+			for range 2 {
+				p.Same(t, twin.Statement{SQL: "UPDATE " + table + " SET views = views + 1 WHERE id = 1"})
+			}
+			p.Same(t, twin.Statement{SQL: "SELECT views FROM " + table})
+			if got := twin.Rows(t, p.Under, "SELECT SUM(views) FROM "+table+"_slots"); got != "2" {
+				t.Errorf("%s: %s counted in slots", table, got)
+			}
+		}
+	}
+	count()
+	for _, db := range []*sql.DB{p.Plain, p.Wrapped, p.Under} {
+		db.SetMaxIdleConns(0) // which connections notice the crash is not the test's subject
+	}
+	if err := server.CrashPostgres(t.Context(), in); err != nil {
+		t.Fatal(err)
+	}
+	for _, table := range names {
+		if got := twin.Rows(t, p.Under, "SELECT (SELECT COUNT(*) FROM "+table+"), (SELECT COUNT(*) FROM "+table+"_slots)"); got != "0 0" {
+			t.Errorf("%s has rows and slots: %s", table, got)
+		}
+	}
+	count()
 }
 
 // PostgreSQL refuses to update a published table without a replica identity. Nothing is counted in slots that could not be folded.
