@@ -51,21 +51,14 @@ func blog() (dsn string, remove func()) {
 
 func config() *slotsql.Config { return must(slotsql.Parse([]byte(exampleConfig), "slotsql.yaml")) }
 
-// connector is an application's own: one that logs, or that asks for a password.
-type connector struct {
-	driver driver.Driver
-	dsn    string
-}
-
-func (c connector) Connect(context.Context) (driver.Conn, error) { return c.driver.Open(c.dsn) }
-func (c connector) Driver() driver.Driver                        { return c.driver }
-
-// A connector is wrapped where an application has one, the parent driver's or its own.
+// A connector of the parent driver is wrapped where an application has one, for
+// example because it was given a TLS configuration in code.
 func ExampleOpenDB() {
 	dsn, remove := blog()
 	defer remove()
 
-	db := must(slotsql.OpenDB(connector{&parent.Driver{}, dsn}, sqlite.Dialect(), config()))
+	connector := must(parent.NewConnector(dsn))
+	db := must(slotsql.OpenDB(connector, sqlite.Dialect(), config()))
 	defer db.Close()
 
 	must(db.Exec("UPDATE posts SET views = views + 1 WHERE id = ?", 7))
@@ -83,7 +76,7 @@ func ExampleWrapConnector() {
 	dsn, remove := blog()
 	defer remove()
 
-	var wrapped driver.Connector = must(slotsql.WrapConnector(connector{&parent.Driver{}, dsn}, sqlite.Dialect(), config()))
+	var wrapped driver.Connector = must(slotsql.WrapConnector(must(parent.NewConnector(dsn)), sqlite.Dialect(), config()))
 	db := sql.OpenDB(wrapped)
 	defer db.Close()
 

@@ -49,6 +49,10 @@ func TestHooksOfParents(t *testing.T) {
 		}
 		return c
 	}
+	lite, err := sqlite.NewConnector("file::memory:")
+	if err != nil {
+		t.Fatal(err)
+	}
 	attaching := &sqlite.Driver{}
 	attaching.RegisterConnectionHook(func(sqlite.ExecQuerierContext, string) error { return nil })
 	none, opening, both := link.ParentHooks{}, link.ParentHooks{Opening: true}, link.ParentHooks{Opening: true, Reset: true}
@@ -74,6 +78,7 @@ func TestHooksOfParents(t *testing.T) {
 		"mysql, BeforeConnect": {
 			my(mysql.BeforeConnect(func(context.Context, *mysql.Config) error { return nil })), opening,
 		},
+		"sqlite":           {lite, none},
 		"sqlite by DSN":    {dsnConnector{&sqlite.Driver{}, ""}, none},
 		"sqlite with hook": {dsnConnector{attaching, ""}, opening},
 		"not known":        {struct{ driver.Connector }{my()}, both},
