@@ -110,11 +110,10 @@ ORDER BY 1, 2, 3`
 	// it, which are left out. It does nothing while the triggers that carry it out are disabled
 	// (DISABLE TRIGGER ALL).
 	referringQuery = `
-SELECT k.conrelid::text, a.attname::text, k.oid::text, n.nspname::text, c.relname::text, b.attname::text,
+SELECT k.conrelid::text, (SELECT a.attname::text FROM pg_catalog.pg_attribute a WHERE a.attrelid = k.conrelid AND a.attnum = k.conkey[u.ord]), k.oid::text,
+  n.nspname::text, c.relname::text, (SELECT b.attname::text FROM pg_catalog.pg_attribute b WHERE b.attrelid = k.confrelid AND b.attnum = k.confkey[u.ord]),
   (k.confdeltype = 'c' AND f.fires)::text, (k.confupdtype = 'c' AND f.fires)::text
 FROM pg_catalog.pg_constraint k CROSS JOIN LATERAL pg_catalog.generate_subscripts(k.conkey, 1) AS u(ord)
-JOIN pg_catalog.pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = k.conkey[u.ord]
-JOIN pg_catalog.pg_attribute b ON b.attrelid = k.confrelid AND b.attnum = k.confkey[u.ord]
 JOIN pg_catalog.pg_class c ON c.oid = k.confrelid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 CROSS JOIN LATERAL (SELECT NOT EXISTS (SELECT 1 FROM pg_catalog.pg_trigger g
   WHERE g.tgconstraint = k.oid AND g.tgrelid = k.confrelid AND g.tgenabled NOT IN ('O', 'A')) AS fires) f
