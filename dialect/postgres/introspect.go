@@ -214,7 +214,7 @@ func (d *Dialect) Describe(
 		out[at-1] = t.Table
 	}
 	rows, err = s.Query(ctx, describeQuery, "{"+strings.Join(oids, ",")+"}")
-	if err != nil || len(rows) != 1 {
+	if err != nil {
 		return nil, err
 	}
 	for i, part := range parts {

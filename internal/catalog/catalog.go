@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/internal/config"
@@ -175,11 +176,13 @@ func (c *Catalog) keep(sc *Schema) *Schema {
 
 // read reads the facts of a namespace.
 func (c *Catalog) read(ctx context.Context, v *View, how loading, namespace string) (*Schema, error) {
-	load := func() (*Schema, error) { return loadSchema(ctx, c, v, namespace, how) }
+	load := func() (*Schema, error) { return loadSchema(ctx, c, v, namespace, &how) }
 	sc, err := c.readWithMarks(ctx, v, how, load)
 	if sc == nil && err == nil {
 		how.migrated = true
-		sc, err = c.readWithMarks(ctx, v, how, load)
+		if sc, err = c.readWithMarks(ctx, v, how, load); err == nil && how.busy {
+			sc.fresh.review = time.Now().Add(lookAgain)
+		}
 	}
 	if err == nil {
 		sc.namespace = namespace
@@ -219,6 +222,7 @@ type loading struct {
 	purpose  purpose
 	home     bool // in the namespace that the connector opens with, where marks are noted and absent tables reported
 	migrated bool // slot tables have just been created, and the facts are read again: no others are created
+	busy     bool // another one could not be created because its base table was locked
 }
 
 // purpose is who is to use the facts.

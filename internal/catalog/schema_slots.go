@@ -60,13 +60,15 @@ func (l *schemaLoader) slotTable(ctx context.Context, c CheckedTable) (found boo
 		if err != nil {
 			return false, nil, err
 		}
-		if !open {
-			if err = l.createSlots(ctx, c); l.unwritable {
-				l.awaitWritable(ctx, c)
-			}
+		if open {
+			sc.fresh.partial = true // it cannot be created in a transaction of the application
+		} else if err := l.createSlots(ctx, c); err != nil || !l.unwritable {
 			return false, nil, err
 		}
-		sc.fresh.partial = true // it cannot be created in a transaction of the application
+	}
+	if slots == nil && l.unwritable {
+		l.awaitWritable(ctx, c)
+		return false, nil, nil
 	}
 	if slots == nil && !strict {
 		sc.await(c.Config) // in a transaction, too: another process may make the slot table meanwhile
