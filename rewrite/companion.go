@@ -310,7 +310,7 @@ func (m *dml) latestOnBase(plan *Plan, a assigned, in IncrementSQL, rows *rowset
 	in.Where = tp.mark(rows.where)
 	sql := d.Proof(t, Scope{Ref: in.Ref, Qualifier: in.Qualifier, Where: in.Where})
 	if sql.Asked == "" {
-		plan.Drain.Proof = cmp.Or(plan.Drain.Proof, m.proofOfUpsert(sql.Holds))
+		plan.Drain.Proof = cmp.Or(plan.Drain.Proof, m.proofOfUpsert(d))
 		return
 	}
 	var set []string
@@ -327,9 +327,10 @@ func (m *dml) latestOnBase(plan *Plan, a assigned, in IncrementSQL, rows *rowset
 	}
 }
 
-// proofOfUpsert is an upsert that fails where the row has slots: the engine has locked the row that is there before it computes what it
-// sets. nil where a second try could do something else.
-func (m *dml) proofOfUpsert(holds string) *Proof {
+// proofOfUpsert is an upsert that fails where the row has slots, before it adds anything: the engine has locked the row that is there
+// before it computes what it sets. nil where a second try could do something else.
+func (m *dml) proofOfUpsert(d ProvingDialect) *Proof {
+	holds := d.Proof(m.table, Scope{Qualifier: m.qualifier(m.target)}).Holds
 	if m.st.Kind != KindInsert || holds == "" || m.src.large || m.src.hasWord("IGNORE") {
 		return nil
 	}
@@ -339,12 +340,13 @@ func (m *dml) proofOfUpsert(holds string) *Proof {
 		}
 	}
 	for _, a := range m.st.Conflict.Set {
-		if c := m.table.Companion(m.targetColumn(m.sc, m.target, a.Column)); c != nil && c.Merge == Latest && a.Value != nil {
-			var tp template
-			before, after := m.src.cut(Span{0, a.Value.Start}), m.src.cut(Span{a.Value.End, len(m.src.sql)})
-			value := "CASE WHEN " + holds + " THEN " + tp.mark(m.src.cut(a.Value.Span)) + " END"
-			return &Proof{Bound: tp.expand(m.d, tp.mark(before)+value+tp.mark(after))}
+		if a.Value == nil || !slices.Contains(m.table.Counter.Counters, m.targetColumn(m.sc, m.target, a.Column)) {
+			continue
 		}
+		var tp template
+		before, after := m.src.cut(Span{0, a.Value.Start}), m.src.cut(Span{a.Value.End, len(m.src.sql)})
+		value := "CASE WHEN " + holds + " THEN " + tp.mark(m.src.cut(a.Value.Span)) + " END"
+		return &Proof{Bound: tp.expand(m.d, tp.mark(before)+value+tp.mark(after))}
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ type Proof struct {
 	// Confirm is a query that fails unless the original statement, which ran before it in the same transaction,
 	// has changed the row, and the row has no slots. The two are another form of the statement, which needs neither Lock nor
 	// Refuted. Confirm is nil if the statement has no such form. Its arguments are those of the original.
-	// If either fails, both are rolled back. For an upsert it is all that the Proof has.
+	// If either fails, both are rolled back. For an upsert it is all that the Proof has on engines that confirm.
 	Confirm *Bound
 	// Bare is for a locking read what Confirm is for an UPDATE: a query that returns a row if the one that the original statement
 	// has returned has no slots. It does not fail, since there is nothing to undo.

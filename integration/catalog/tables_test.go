@@ -1,9 +1,11 @@
 package catalog
 
 import (
+	"database/sql"
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/slotsql/slotsql/integration/twin"
 )
@@ -57,6 +59,49 @@ func TestCreatingReadsTwice(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// A slot table that cannot be created, because somebody uses its base table, is created soon after, also if another one has been
+// created in the same reading.
+func TestBusyTableGetsItsSlots(t *testing.T) {
+	twin.Servers(t, func(t *testing.T, dialect string) {
+		p := without(t, dialect, 1)
+		db := open(t, p, parent(t, p), 3)
+		exec(t, db, increment)
+		for _, table := range []string{"c1", "c2"} {
+			if _, err := p.Under.Exec("CREATE TABLE " + table + " (id INTEGER PRIMARY KEY, n INTEGER NOT NULL DEFAULT 0)"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		user, err := p.Under.Begin()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := user.Exec("INSERT INTO c2 (id) VALUES (1)"); err != nil {
+			t.Fatal(err)
+		}
+		awaitTable(t, p, db, "c1_slots")
+		if err := user.Commit(); err != nil {
+			t.Fatal(err)
+		}
+		awaitTable(t, p, db, "c2_slots")
+	})
+}
+
+// awaitTable runs increments until a table exists.
+func awaitTable(t *testing.T, p *twin.Pair, db *sql.DB, name string) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
+		exec(t, db, "UPDATE c1 SET n = n + 1 WHERE id = 1")
+		var n int
+		err := p.Under.QueryRow("SELECT COUNT(*) FROM " + name).Scan(&n)
+		if err == nil {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatal(err)
+		}
+	}
 }
 
 // A connection that is opened later asks nothing about the tables where there are many.

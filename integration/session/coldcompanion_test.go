@@ -25,7 +25,7 @@ func coldCompanions(t *testing.T, dialect string) (p *twin.Pair, slotted *sql.DB
 	p = twin.New(t, twin.Options{
 		Dialect: dialect,
 		Schema: []string{
-			"CREATE TABLE seen_posts (id INT PRIMARY KEY, views BIGINT NOT NULL, seen VARCHAR(20) NOT NULL, top INT NOT NULL)",
+			"CREATE TABLE seen_posts (id INT PRIMARY KEY, views INT NOT NULL, seen VARCHAR(20) NOT NULL, top INT NOT NULL)",
 			"INSERT INTO seen_posts VALUES (1, 0, '', 0), (2, 0, '', 0), (3, 0, '', 0), (4, 0, '', 0)",
 		},
 		Config: config("adaptive"),
@@ -163,6 +163,32 @@ func TestColdCompanionMeetsSlots(t *testing.T) {
 			want(id, "3 again 5")
 			run(p.Wrapped, see(dialect, "last", 4, id))
 			want(id, "4 last 5")
+		}
+	})
+}
+
+// An upsert of a cold row whose base value is at the end of its type, and its total is not, and one of a table with an alias.
+func TestColdCompanionAtLimit(t *testing.T) {
+	each(t, func(t *testing.T, dialect string) {
+		p, slotted := coldCompanions(t, dialect)
+		upsert := upsertSeen(dialect, "last", 1, 1)
+		aliased := strings.NewReplacer("seen_posts ", "seen_posts AS s ", "seen_posts.", "s.", "= views", "= s.views", "(top,", "(s.top,").
+			Replace(upsert)
+		for _, st := range []struct {
+			db  *sql.DB
+			sql string
+		}{
+			{slotted, "UPDATE seen_posts SET views = views - 10, seen = 'slot' WHERE id = 1"},
+			{p.Under, "UPDATE seen_posts SET views = 2147483647 WHERE id = 1"},
+			{p.Wrapped, upsert},
+			{p.Wrapped, map[bool]string{true: upsert, false: aliased}[dialect == "mysql"]},
+		} {
+			if _, err := st.db.ExecContext(t.Context(), st.sql); err != nil {
+				t.Fatalf("%s: %v", st.sql, err)
+			}
+		}
+		if got := value(t, p.Wrapped, "SELECT "+spaced(dialect, "views", "seen")+" FROM seen_posts WHERE id = 1"); got != "2147483639 last" {
+			t.Errorf("%s, want 2147483639 last", got)
 		}
 	})
 }

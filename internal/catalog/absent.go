@@ -107,7 +107,6 @@ func (l *schemaLoader) createSlots(ctx context.Context, c CheckedTable) error {
 	if err != nil && v.Engine.Retryable(err) && !v.Broken && ctx.Err() == nil {
 		sc.await(c.Config)
 		sc.fresh.review = time.Now().Add(lookAgain)
-		l.how.busy = true
 		return nil
 	}
 	return err

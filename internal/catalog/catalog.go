@@ -6,7 +6,6 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/internal/config"
@@ -176,18 +175,17 @@ func (c *Catalog) keep(sc *Schema) *Schema {
 
 // read reads the facts of a namespace.
 func (c *Catalog) read(ctx context.Context, v *View, how loading, namespace string) (*Schema, error) {
-	load := func() (*Schema, error) { return loadSchema(ctx, c, v, namespace, &how) }
-	sc, err := c.readWithMarks(ctx, v, how, load)
-	if sc == nil && err == nil {
-		how.migrated = true
-		if sc, err = c.readWithMarks(ctx, v, how, load); err == nil && how.busy {
-			sc.fresh.review = time.Now().Add(lookAgain)
+	for tries := 1; ; tries++ {
+		how.migrated = tries > 3
+		sc, err := c.readWithMarks(ctx, v, how, func() (*Schema, error) { return loadSchema(ctx, c, v, namespace, how) })
+		if err != nil {
+			return nil, err
+		}
+		if sc != nil {
+			sc.namespace = namespace
+			return sc, nil
 		}
 	}
-	if err == nil {
-		sc.namespace = namespace
-	}
-	return sc, err
 }
 
 // Expire marks all facts as out of date, and returns the number of changes that
@@ -221,8 +219,7 @@ func AsConfigError(problems []config.Problem) error {
 type loading struct {
 	purpose  purpose
 	home     bool // in the namespace that the connector opens with, where marks are noted and absent tables reported
-	migrated bool // slot tables have just been created, and the facts are read again: no others are created
-	busy     bool // another one could not be created because its base table was locked
+	migrated bool // slot tables have been created each time that the facts were read: no others are created
 }
 
 // purpose is who is to use the facts.

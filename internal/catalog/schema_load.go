@@ -15,7 +15,7 @@ import (
 type schemaLoader struct {
 	sc       *Schema
 	view     *View
-	how      *loading
+	how      loading
 	unseen   map[dialect.WrittenName]unseenBase // base tables that the session's user has no right on
 	missing  []*config.TableConfig              // configured tables that do not exist
 	unfit    []unfitTable
@@ -36,7 +36,7 @@ type unfitTable struct {
 // loadSchema reads the facts of a namespace: first the base tables, then their slot tables. It
 // returns nil if it has created some of these: then all facts are to be read again, since a foreign
 // key has changed the base tables as well.
-func loadSchema(ctx context.Context, s *Catalog, v *View, namespace string, how *loading) (*Schema, error) {
+func loadSchema(ctx context.Context, s *Catalog, v *View, namespace string, how loading) (*Schema, error) {
 	l := &schemaLoader{sc: newSchema(s), view: v, how: how}
 	l.sc.Planner.Dialect = s.dialectIn(namespace)
 	if err := v.prefetch(ctx); err != nil {
@@ -61,7 +61,10 @@ func loadSchema(ctx context.Context, s *Catalog, v *View, namespace string, how 
 	if err != nil || l.made {
 		return nil, err
 	}
-	return l.sc, l.sc.reachHome(ctx, v)
+	if err := l.sc.reachHome(ctx, v); err != nil {
+		return nil, err
+	}
+	return l.sc, nil
 }
 
 // strict reports whether a table that does not fit is an error.
@@ -85,7 +88,7 @@ func (l *schemaLoader) checkBaseTables(ctx context.Context) (checked []CheckedTa
 	if l.unseen, err = v.unseenBases(ctx); err != nil {
 		return nil, err
 	}
-	if l.missing, err = l.sc.findMissing(ctx, v, *l.how, l.unseen); err != nil {
+	if l.missing, err = l.sc.findMissing(ctx, v, l.how, l.unseen); err != nil {
 		return nil, err
 	}
 	l.sc.Unslotted.Missing = l.missing

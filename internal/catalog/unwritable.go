@@ -15,7 +15,7 @@ import (
 // reviewUnwritable is after how long it is tried again to create a slot table.
 const reviewUnwritable = 10 * time.Second
 
-// migrate runs the DDL of slot tables; false if nothing may be written here.
+// migrate runs the DDL of slot tables, after which the facts are read again; false if nothing may be written here.
 func (l *schemaLoader) migrate(ctx context.Context, run func(context.Context, []string) error, ddl []string) (bool, error) {
 	var err error
 	if l.unwritable {

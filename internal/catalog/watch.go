@@ -134,7 +134,7 @@ func (c *Catalog) readWithMarks(ctx context.Context, v *View, how loading, load 
 			return nil, err
 		}
 		sc, err := load()
-		if sc == nil {
+		if err != nil || sc == nil {
 			return nil, err
 		}
 		marks := map[dialect.WrittenName]dialect.Mark{}

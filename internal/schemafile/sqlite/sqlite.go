@@ -121,8 +121,9 @@ WHERE m.type IN ('table', 'view') AND l.type <> 'shadow' AND m.name NOT LIKE 'sq
 
 // runs reports whether a statement defines something that stays.
 func runs(st sqlfile.Statement) bool {
+	own := len(st.Words) > 2 && strings.HasPrefix(st.Words[2], "SQLITE_") // the shell's .schema has SQLite's own tables, too
 	return len(st.Words) > 1 && slices.Contains([]string{"CREATE", "ALTER", "DROP"}, st.Words[0]) &&
-		st.Words[1] != "TEMP" && st.Words[1] != "TEMPORARY"
+		st.Words[1] != "TEMP" && st.Words[1] != "TEMPORARY" && !own
 }
 
 // matters reports whether a statement that fails leaves out what decides how statements run. A

@@ -25,6 +25,7 @@ ALTER TABLE t ADD COLUMN b INT NOT NULL DEFAULT 1 CHECK (b >= a); ALTER TABLE t 
 				"INSERT INTO t VALUES(1,'x;y');\nCREATE TEMP TABLE u (a); CREATE TEMP TRIGGER q BEFORE INSERT ON u BEGIN SELECT 1; END;\nCOMMIT;\nANALYZE",
 			"t[a b]",
 		},
+		{"shell's schema", "CREATE TABLE t (a INTEGER PRIMARY KEY AUTOINCREMENT); CREATE TABLE sqlite_sequence(name,seq)", "t[a]"},
 		{"from a query", "CREATE TABLE t (a INT); CREATE TABLE u AS SELECT a, 1 AS b FROM t", "t[a] u[a b]"},
 		{"virtual", "CREATE VIRTUAL TABLE f USING fts5(x); CREATE VIRTUAL TABLE g USING absent(x); CREATE TABLE t (a)", "f[] t[a]"},
 		{
