@@ -49,7 +49,7 @@ func BenchmarkReads(b *testing.B) {
 // transaction, and reports how many slot rows they fold.
 func BenchmarkWritesByCounter(b *testing.B) {
 	largeTables(b, func(b *testing.B, e largeTable) {
-		for _, hot := range []struct{ keys, slots int }{{1000, 8}, {20000, 1}} {
+		for _, hot := range []struct{ keys, slots int }{{0, 1}, {1000, 8}, {20000, 1}} {
 			for _, w := range []struct{ name, query string }{
 				{"delete", "DELETE FROM posts WHERE views < 10"},
 				{"update", "UPDATE posts SET title = 'hot' WHERE views > 999900"},
@@ -203,7 +203,7 @@ func fillSlots(b *testing.B, db *sql.DB, engine string, keys, slots int) {
 	}
 	for _, part := range []string{
 		fmt.Sprintf("(SELECT id FROM posts ORDER BY views DESC LIMIT %d) AS k", keys/2),
-		fmt.Sprintf("(SELECT id FROM posts WHERE id %% %d = 3 AND views < 900000 ORDER BY id LIMIT %d) AS k", max(1, *benchRows/keys), keys/2),
+		fmt.Sprintf("(SELECT id FROM posts WHERE id %% %d = 3 AND views < 900000 ORDER BY id LIMIT %d) AS k", max(1, *benchRows/max(1, keys)), keys/2),
 	} {
 		benchExec(b, db, "INSERT INTO posts_slots (id, slot, views) SELECT k.id, s.n, 1 + k.id % 5 FROM "+part+", "+gen)
 	}
