@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// CrashPostgres has a server of StartPostgres crash: it kills one of its processes, for which the server ends all others without
-// a checkpoint and recovers from its log. It returns when the server has recovered.
+// CrashPostgres makes a server of StartPostgres crash: it kills one of its processes, whereupon the server ends all others and
+// recovers from its log. What has been committed is kept, although such a server commits without waiting for its disk. It returns
+// when the server has recovered.
 func CrashPostgres(ctx context.Context, in *Instance) error {
 	db, err := sql.Open(postgres.driver, in.DSN)
 	if err != nil {
@@ -17,6 +18,9 @@ func CrashPostgres(ctx context.Context, in *Instance) error {
 	}
 	defer db.Close()
 	db.SetMaxIdleConns(-1)
+	if _, err := db.ExecContext(ctx, "CHECKPOINT"); err != nil {
+		return err
+	}
 	const running = "SELECT pid FROM pg_stat_activity WHERE backend_type = 'checkpointer'"
 	var before, after int
 	if err := db.QueryRowContext(ctx, running).Scan(&before); err != nil {
