@@ -327,8 +327,8 @@ func (m *dml) latestOnBase(plan *Plan, a assigned, in IncrementSQL, rows *rowset
 	}
 }
 
-// proofOfUpsert is an upsert that fails where the row has slots, before it adds anything: the engine has locked the row that is there
-// before it computes what it sets. nil where a second try could do something else.
+// proofOfUpsert returns a form of the upsert that fails, before it adds anything, if the row has slots: the engine locks the existing
+// row before it computes what it sets. It returns nil if a second try could do something else.
 func (m *dml) proofOfUpsert(d ProvingDialect) *Proof {
 	holds := d.Proof(m.table, Scope{Qualifier: m.qualifier(m.target)}).Holds
 	if m.st.Kind != KindInsert || holds == "" || m.src.large || m.src.hasWord("IGNORE") {

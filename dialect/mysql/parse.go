@@ -34,17 +34,8 @@ var parsers = sync.Pool{New: func() any { return parser.New() }}
 
 // Parse translates one statement. See [rewrite.Dialect].
 func (d *Dialect) Parse(sql string) (st *rewrite.Statement, err error) {
-	if len(sql) > maxSQL {
-		return nil, ErrTooLarge
-	}
-	if err := d.settings.readable(sql); err != nil {
-		return nil, err
-	}
-	toks, err := d.lex(sql)
+	toks, err := d.tokens(sql)
 	if err != nil {
-		return nil, err
-	}
-	if err := bounded(sql, toks); err != nil {
 		return nil, err
 	}
 	// The grammar's semantic actions panic on some inputs; such a parser is
@@ -69,42 +60,59 @@ func (d *Dialect) Parse(sql string) (st *rewrite.Statement, err error) {
 	return d.parseTokens(sql, toks)
 }
 
-func (d *Dialect) parseTokens(sql string, toks []lex.Token) (*rewrite.Statement, error) {
-	p := parsers.Get().(*parser.Parser)
-	p.SetSQLMode(d.settings.parserMode())
-	t := &translator{sql: sql, toks: toks}
-	nodes, _, err := p.ParseSQL(sql)
-	if err != nil && d.MariaDB {
-		var changed string
-		if changed, t.words = unreserved(sql, toks); t.words != nil {
-			if again, _, rejected := p.ParseSQL(changed); rejected == nil {
-				nodes, err = again, nil
-			}
-		}
-	}
-	if err != nil {
-		parsers.Put(p)
-		return nil, err
-	}
-	if len(nodes) != 1 {
-		parsers.Put(p)
-		return nil, fmt.Errorf("want one statement, got %d", len(nodes))
-	}
-	node := nodes[0]
-	parsers.Put(p)
-	return t.statement(node), nil
-}
-
-// ParseTree parses one statement within the same bounds, into the parser's own tree.
-func (d *Dialect) ParseTree(sql string) (node ast.StmtNode, err error) {
+// tokens returns the tokens of a statement that may be given to the parser.
+func (d *Dialect) tokens(sql string) ([]lex.Token, error) {
 	if len(sql) > maxSQL {
 		return nil, ErrTooLarge
+	}
+	if err := d.settings.readable(sql); err != nil {
+		return nil, err
 	}
 	toks, err := d.lex(sql)
 	if err != nil {
 		return nil, err
 	}
-	if err := bounded(sql, toks); err != nil {
+	return toks, bounded(sql, toks)
+}
+
+func (d *Dialect) parseTokens(sql string, toks []lex.Token) (*rewrite.Statement, error) {
+	t := &translator{sql: sql, toks: toks}
+	node, err := d.parseTree(t)
+	if err != nil {
+		return nil, err
+	}
+	return t.statement(node), nil
+}
+
+// parseTree parses the translator's statement, and notes which of its words the parser has seen as others.
+func (d *Dialect) parseTree(t *translator) (ast.StmtNode, error) {
+	p := parsers.Get().(*parser.Parser)
+	p.SetSQLMode(d.settings.parserMode())
+	nodes, _, err := p.ParseSQL(t.sql)
+	if err != nil && d.MariaDB {
+		var changed string
+		if changed, t.words = unreserved(t.sql, t.toks); t.words != nil {
+			if again, _, rejected := p.ParseSQL(changed); rejected == nil {
+				nodes, err = again, nil
+			}
+		}
+	}
+	var node ast.StmtNode
+	switch {
+	case err != nil:
+	case len(nodes) != 1:
+		err = fmt.Errorf("want one statement, got %d", len(nodes))
+	default:
+		node = nodes[0]
+	}
+	parsers.Put(p)
+	return node, err
+}
+
+// ParseTree parses one statement as Parse does, into the parser's own tree.
+func (d *Dialect) ParseTree(sql string) (node ast.StmtNode, err error) {
+	toks, err := d.tokens(sql)
+	if err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -112,17 +120,7 @@ func (d *Dialect) ParseTree(sql string) (node ast.StmtNode, err error) {
 			node, err = nil, fmt.Errorf("parser failed: %v", r)
 		}
 	}()
-	p := parsers.Get().(*parser.Parser)
-	p.SetSQLMode(d.settings.parserMode())
-	nodes, _, err := p.ParseSQL(sql)
-	if err == nil && len(nodes) != 1 {
-		err = fmt.Errorf("want one statement, got %d", len(nodes))
-	}
-	if err == nil {
-		node = nodes[0]
-	}
-	parsers.Put(p)
-	return node, err
+	return d.parseTree(&translator{sql: sql, toks: toks})
 }
 
 // lex cuts the statement into tokens and runs of operator characters into

@@ -61,8 +61,8 @@ func TestCreatingReadsTwice(t *testing.T) {
 	})
 }
 
-// A slot table that cannot be created, because somebody uses its base table, is created soon after, also if another one has been
-// created in the same reading.
+// A slot table that cannot be created because its base table is in use is created soon after, even if another one was created in the
+// same reading.
 func TestBusyTableGetsItsSlots(t *testing.T) {
 	twin.Servers(t, func(t *testing.T, dialect string) {
 		p := without(t, dialect, 1)

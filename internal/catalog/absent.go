@@ -103,7 +103,7 @@ func (v *View) look(ctx context.Context) error {
 // asked for briefly, and again soon.
 func (l *schemaLoader) createSlots(ctx context.Context, c CheckedTable) error {
 	sc, v := l.sc, l.view
-	_, err := l.migrate(ctx, v.MigrateBriefly, sc.Catalog.Dialect.CreateSlots(c.Table))
+	err := l.migrate(ctx, v.MigrateBriefly, sc.Catalog.Dialect.CreateSlots(c.Table))
 	if err != nil && v.Engine.Retryable(err) && !v.Broken && ctx.Err() == nil {
 		sc.await(c.Config)
 		sc.fresh.review = time.Now().Add(lookAgain)

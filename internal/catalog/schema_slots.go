@@ -29,7 +29,7 @@ func (l *schemaLoader) makeSlots(ctx context.Context, checked []CheckedTable) er
 		if ddl = append(ddl, s.Dialect.CreateSlots(c.Table)...); s.Traits.OneWriter {
 			continue
 		}
-		if done, err := l.migrate(ctx, v.Migrate, ddl); err != nil || !done {
+		if err := l.migrate(ctx, v.Migrate, ddl); err != nil || l.unwritable {
 			return err
 		}
 		ddl = nil
@@ -37,8 +37,7 @@ func (l *schemaLoader) makeSlots(ctx context.Context, checked []CheckedTable) er
 	if len(ddl) == 0 {
 		return nil
 	}
-	_, err := l.migrate(ctx, v.Migrate, ddl)
-	return err
+	return l.migrate(ctx, v.Migrate, ddl)
 }
 
 // slotTable checks a table's slot table. In a running program it creates a missing one, if the

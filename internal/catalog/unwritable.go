@@ -15,26 +15,23 @@ import (
 // reviewUnwritable is after how long it is tried again to create a slot table.
 const reviewUnwritable = 10 * time.Second
 
-// migrate runs the DDL of slot tables, after which the facts are read again; false if nothing may be written here.
-func (l *schemaLoader) migrate(ctx context.Context, run func(context.Context, []string) error, ddl []string) (bool, error) {
-	var err error
+// migrate runs the DDL of slot tables, after which the facts are read again. It notes if nothing may be written here.
+func (l *schemaLoader) migrate(ctx context.Context, run func(context.Context, []string) error, ddl []string) (err error) {
 	if l.unwritable {
-		return false, nil
+		return nil
 	}
 	if l.unwritable, err = l.view.Unwritable(ctx); err != nil || l.unwritable {
-		return false, err
+		return err
 	}
-	err = run(ctx, ddl)
-	if l.view.ReadOnly(err) {
+	if err = run(ctx, ddl); l.view.ReadOnly(err) {
 		l.unwritable = true
-		return false, nil
+		return nil
 	}
-	if err != nil {
-		return false, err
+	if err == nil {
+		l.made = true
+		l.sc.Catalog.Expire() // other namespaces may know the tables as ones without slots
 	}
-	l.made = true
-	l.sc.Catalog.Expire() // other namespaces may know the tables as ones without slots
-	return true, nil
+	return err
 }
 
 // Unwritable reports whether the database is known to refuse all writes of the session. Where it

@@ -119,7 +119,7 @@ func (f *File) Explain(cfg *config.Config, query string) (*explain.Explanation, 
 	if err != nil {
 		return nil, err
 	}
-	f.missing = nil // but for tables that the statement names
+	f.missing = nil // from here on only tables that the statement names
 	e, err := x.Explain(query)
 	if err != nil {
 		return nil, err
