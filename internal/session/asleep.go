@@ -79,7 +79,7 @@ func (r *Run) sendAsleep(ctx context.Context) (a answer, err error) {
 		return a, end(err)
 	}
 	r.conn.Tx.TakeSnapshot()
-	stream := r.call.wantsRows && r.conn.Tx.Own()
+	stream := r.call.wantsRows && r.conn.Tx.Own() && !r.conn.Shared.Dialect.Drain().Nested
 	if r.noteDrained(); stream {
 		a, err = r.send(ctx)
 	} else {
@@ -163,8 +163,8 @@ func (r *Run) keepAsleep(ctx context.Context) (here string, _ error) {
 		}
 	}
 	for i := range form.Before {
-		rows, err := r.conn.Session().Query(ctx, r.sql(&form.Before[i]))
 		c := r.conn
+		rows, err := r.askBefore(ctx, r.sql(&form.Before[i]))
 		switch {
 		case err == nil:
 		case c.Tx.Own() && !c.Engine.Conflict(err) && !c.Engine.LockTimeout(err) && link.Settled(err) == err, r.isReadOnly(err), r.isDenied(err):
@@ -180,6 +180,18 @@ func (r *Run) keepAsleep(ctx context.Context) (here string, _ error) {
 		}
 	}
 	return here, nil
+}
+
+// askBefore runs a query of Before.
+func (r *Run) askBefore(ctx context.Context, query string) ([][]any, error) {
+	if r.conn.Shared.Traits.SlowParse {
+		rows, err := direct{r.conn}.queryKept(ctx, query, nil)
+		if err != nil {
+			return nil, err
+		}
+		return link.Collect(rows)
+	}
+	return r.conn.Session().Query(ctx, query)
 }
 
 // othersFindSlots reports whether another session finds slots of a table, where this one would keep locked those that it finds until
