@@ -211,8 +211,13 @@ func (c *candidates) first(edge, order, rows string) {
 func (c *candidates) slotless() string {
 	// A scalar subquery is evaluated row by row in the index's order, and
 	// stops with the limit; an anti-join would read the whole table. PostgreSQL expects half of the rows to
-	// meet IS NOT TRUE, and one of 200 to meet IS NULL, for which it would rather sort them.
-	return "(SELECT TRUE FROM " + c.slots() + " WHERE " + c.sameKey() + " LIMIT 1) IS NOT TRUE"
+	// meet IS NOT TRUE, and one of 200 to meet IS NULL, for which it would rather sort them. The order is that of the primary key,
+	// so that it does not scan the slot table for each row.
+	order := ""
+	if c.b.table.Counter.Layout != LayoutShared {
+		order = " ORDER BY slotsql_g." + c.d.Quote(c.b.table.Counter.SlotTable.Column)
+	}
+	return "(SELECT TRUE FROM " + c.slots() + " WHERE " + c.sameKey() + order + " LIMIT 1) IS NOT TRUE"
 }
 
 func queryOf(list, from string, conds []string) string {

@@ -125,7 +125,8 @@ func between(expr, bound string) string { return expr + " BETWEEN -" + bound + "
 // Total writes base value + SUM(slots) in the column's own type, if the row has slots: looking for one is faster than
 // starting a sum. PostgreSQL plans EXISTS in two ways, as an index lookup for each row or as one hash of all keys: a total
 // may be compared for very many rows. For few rows it still chooses the hash too often, so a total that is only
-// selected asks a scalar subquery, which is never hashed.
+// selected asks a scalar subquery, which is never hashed. Its ORDER BY is the primary key's: without it PostgreSQL would scan
+// a slot table that it takes for small, and that of a hot row is full of dead tuples.
 func (d *Dialect) Total(t *rewrite.Table, qualifier, column string, comparable bool) string {
 	if co := t.Companion(column); co != nil {
 		return merged(t, co, qualifier)
@@ -145,7 +146,8 @@ func (d *Dialect) Total(t *rewrite.Table, qualifier, column string, comparable b
 	case comparable:
 		return fmt.Sprintf("CASE WHEN EXISTS (SELECT 1 FROM %s) THEN %s ELSE %s END", slots, total, base)
 	}
-	return fmt.Sprintf("CASE WHEN (SELECT TRUE FROM %s LIMIT 1) THEN %s ELSE %s END", slots, total, base)
+	first := fmt.Sprintf("(SELECT TRUE FROM %s ORDER BY %s.%s LIMIT 1)", slots, slotAlias, quote(t.Counter.SlotTable.Column))
+	return fmt.Sprintf("CASE WHEN %s THEN %s ELSE %s END", first, total, base)
 }
 
 // slotTable is the slot table's full name.
