@@ -161,6 +161,34 @@ func TestPayoffOfBeginning(t *testing.T) {
 	})
 }
 
+// What gets done while rows get their first slots is not what counts.
+func TestPayoffOfFirstSlots(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := NewHeat().payoffOf("posts")
+		var tried time.Time
+		for range 5_000 {
+			step := 3 * time.Millisecond
+			if now := time.Now(); p.allows(now) {
+				if tried.IsZero() {
+					tried = now
+				}
+				if step = time.Millisecond; now.Sub(tried) < 3*trialTime/2 {
+					step = 5 * time.Millisecond
+				}
+			}
+			time.Sleep(step)
+			switch p.note(time.Now()); p.state {
+			case isKept:
+				return
+			case isRefused:
+				t.Fatal("slots are refused")
+			}
+		}
+		t.Error("slots are never kept")
+	})
+}
+
 // A row is hot when one update of it after another takes much longer than updates take,
 // however long these do. One that does may have waited for the disk.
 func TestHeatTook(t *testing.T) {

@@ -20,7 +20,7 @@ type payoff struct {
 	refusals atomic.Int32  // how often
 	counted  throughput
 	before   float64 // increments a second; 0: too few to compare with
-	windows  int     // that have been counted in the state isCounted
+	windows  int     // that have been counted in the state
 }
 
 type payoffState uint8
@@ -40,8 +40,9 @@ const (
 	// than the one before it, at the latest the last one.
 	risesBy     = 1.2
 	mostWindows = 5
-	// keptAt is how many increments must get done with slots for each one before: what slots cost the reads of the table counts, too.
-	keptAt = 1
+	// keptAt is how many increments must get done with slots for each one before: as many, as far as counting can tell. What slots
+	// cost the reads of the table counts, too.
+	keptAt = 0.98
 )
 
 // allows reports whether a row that queues may be hot.
@@ -81,12 +82,18 @@ func (p *payoff) note(now time.Time) {
 		p.state = isIdle
 	case p.state == isCounted:
 		rises := rate > risesBy*p.before
-		p.before = rate
 		if p.windows++; p.windows < mostWindows && (p.windows == 1 || rises) {
+			p.before = rate
 			p.count(isCounted, now)
 			break
 		}
+		p.before = (p.before + rate) / 2
+		p.windows = 0
 		p.count(isTried, now.Add(trialTime/2)) // as rows get their slots
+	case p.windows == 0 && rate < risesBy*p.before:
+		// Callers that have queued for the base row may still wait for it, and so do those that make the first slots.
+		p.windows++
+		p.count(isTried, now)
 	case rate >= keptAt*p.before:
 		p.pause = 0
 		p.keep(now)
