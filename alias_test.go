@@ -42,6 +42,7 @@ var aliased = map[string]reflect.Type{
 	"TableConfig":        reflect.TypeFor[slotsql.TableConfig](),
 	"TableInspection":    reflect.TypeFor[slotsql.TableInspection](),
 	"TableStatus":        reflect.TypeFor[slotsql.TableStatus](),
+	"TrialStats":         reflect.TypeFor[slotsql.TrialStats](),
 	"UnsupportedError":   reflect.TypeFor[slotsql.UnsupportedError](),
 	"VerifyReport":       reflect.TypeFor[slotsql.VerifyReport](),
 	"ViewStatus":         reflect.TypeFor[slotsql.ViewStatus](),

@@ -50,7 +50,17 @@ func Stats() []StatementStats {
 //     restarted). Both are zero if this process has seen no change.
 //   - Observed, FoldedFirst and Exact are the sums of those of StatementStats. A query of
 //     several tables counts for each.
+//   - Trial is the last trial of slots.
 type SleepStats = session.SleepStats
+
+// TrialStats is the last trial of slots for a table in this process. Rows that transactions
+// queue for keep slots only if more increments of the table get done with them:
+//
+//   - At is when the trial ended; it is zero if there was none.
+//   - Kept reports whether the slots have been kept.
+//   - Before and With are the increments of the table a second, on base rows and with slots.
+//     They are 0 if too few came to count.
+type TrialStats = session.TrialStats
 
 // Sleeps returns the state of the configured tables of all connectors that have connected
 // and are not closed, ordered by dialect and table. If several connectors have a table of

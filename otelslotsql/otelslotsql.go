@@ -13,6 +13,7 @@ package otelslotsql
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -74,6 +75,8 @@ const (
 	lagHelp     = "Age of the oldest increment that may still be in a slot."
 	awakeHelp   = "Whether the table has slots, and so does not sleep, and what woke it last."
 	changedHelp = "When the table was last found to have woken or fallen asleep."
+	keptHelp    = "Whether slots were kept after their last trial."
+	rateHelp    = "Increments of the table a second in the last trial of slots."
 )
 
 var shadows = []counter[slotsql.ShadowStats]{
@@ -116,6 +119,14 @@ func Register(provider metric.MeterProvider) (metric.Registration, error) {
 	if err != nil {
 		return nil, err
 	}
+	kept, err := m.Int64ObservableGauge("slotsql.trial.kept", metric.WithUnit("{table}"), metric.WithDescription(keptHelp))
+	if err != nil {
+		return nil, err
+	}
+	rate, err := m.Float64ObservableGauge("slotsql.trial.increments", metric.WithUnit("{increment}/s"), metric.WithDescription(rateHelp))
+	if err != nil {
+		return nil, err
+	}
 	return m.RegisterCallback(func(_ context.Context, o metric.Observer) error {
 		for _, st := range slotsql.Stats() {
 			observe(o, s, statements, &st, ofKind(st.Dialect, st.Tables, st.Class, st.Reason, st.Scope))
@@ -126,20 +137,25 @@ func Register(provider metric.MeterProvider) (metric.Registration, error) {
 			o.ObserveFloat64(lag, st.Lag.Seconds(), attrs)
 		}
 		for _, st := range slotsql.Sleeps() {
-			attrs, is := ofTables(st.Dialect, st.Table), int64(0)
-			if st.Awake {
-				is = 1
+			attrs := ofTables(st.Dialect, st.Table)
+			with := func(key, value string) metric.MeasurementOption {
+				return metric.WithAttributes(append(slices.Clip(attrs), attribute.String(key, value))...)
 			}
-			o.ObserveInt64(awake, is, metric.WithAttributes(append(attrs, attribute.String("woken_by", st.WokenBy))...))
+			o.ObserveInt64(awake, gauge(st.Awake), with("woken_by", st.WokenBy))
 			if !st.Since.IsZero() {
 				o.ObserveFloat64(changed, float64(st.Since.UnixMilli())/1000, metric.WithAttributes(attrs...))
+			}
+			if t := st.Trial; !t.At.IsZero() {
+				o.ObserveInt64(kept, gauge(t.Kept), metric.WithAttributes(attrs...))
+				o.ObserveFloat64(rate, t.Before, with("on", "base rows"))
+				o.ObserveFloat64(rate, t.With, with("on", "slots"))
 			}
 		}
 		for _, st := range slotsql.Shadows() {
 			observe(o, sh, shadows, &st, ofKind(st.Dialect, st.Tables, st.Class, st.Reason, st.Scope))
 		}
 		return nil
-	}, append(all, lag, awake, changed)...)
+	}, append(all, lag, awake, changed, kept, rate)...)
 }
 
 // instruments makes one for each counter, and adds them to all.
@@ -161,6 +177,14 @@ func observe[S any](
 	for i, c := range counters {
 		o.ObserveInt64(instruments[i], int64(c.value(s)), attrs)
 	}
+}
+
+// gauge is 1 for what is true, and else 0.
+func gauge(is bool) int64 {
+	if is {
+		return 1
+	}
+	return 0
 }
 
 // ofTables are the attributes of tables, by the conventions of OpenTelemetry.

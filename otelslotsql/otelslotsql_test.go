@@ -113,7 +113,10 @@ func TestEveryNumberIsCollected(t *testing.T) {
 
 // prometheusNames returns the names that Prometheus has for the metrics.
 func prometheusNames() map[string]bool {
-	names := map[string]bool{"slotsql_rollup_lag_seconds": true, "slotsql_awake": true, "slotsql_awake_changed_timestamp_seconds": true}
+	names := map[string]bool{
+		"slotsql_rollup_lag_seconds": true, "slotsql_awake": true, "slotsql_awake_changed_timestamp_seconds": true,
+		"slotsql_trial_kept": true, "slotsql_trial_increments_per_second": true,
+	}
 	add := func(name string) { names["slotsql_"+strings.ReplaceAll(name, ".", "_")+"_total"] = true }
 	for _, c := range statements {
 		add(c.name)

@@ -100,6 +100,9 @@ var (
 		[]string{"db_system_name", "db_collection_name", "woken_by"}, nil)
 	changed = prometheus.NewDesc("slotsql_awake_changed_timestamp_seconds", "When the table was last found to have woken or fallen asleep.",
 		tableLabels, nil)
+	trialKept = prometheus.NewDesc("slotsql_trial_kept", "Whether slots were kept after their last trial.", tableLabels, nil)
+	trialRate = prometheus.NewDesc("slotsql_trial_increments_per_second", "Increments of the table a second in the last trial of slots.",
+		[]string{"db_system_name", "db_collection_name", "on"}, nil)
 )
 
 var shadows = []metric[slotsql.ShadowStats]{
@@ -126,6 +129,8 @@ func (*Collector) Describe(out chan<- *prometheus.Desc) {
 	describe(out, shadows)
 	out <- awake
 	out <- changed
+	out <- trialKept
+	out <- trialRate
 }
 
 // Collect implements prometheus.Collector.
@@ -137,13 +142,14 @@ func (*Collector) Collect(out chan<- prometheus.Metric) {
 		collect(out, rollUps, &s, system(s.Dialect), s.Table)
 	}
 	for _, s := range slotsql.Sleeps() {
-		is := 0.0
-		if s.Awake {
-			is = 1
-		}
-		out <- prometheus.MustNewConstMetric(awake, prometheus.GaugeValue, is, system(s.Dialect), s.Table, s.WokenBy)
+		out <- prometheus.MustNewConstMetric(awake, prometheus.GaugeValue, gauge(s.Awake), system(s.Dialect), s.Table, s.WokenBy)
 		if !s.Since.IsZero() {
 			out <- prometheus.MustNewConstMetric(changed, prometheus.GaugeValue, float64(s.Since.UnixMilli())/1000, system(s.Dialect), s.Table)
+		}
+		if t := s.Trial; !t.At.IsZero() {
+			out <- prometheus.MustNewConstMetric(trialKept, prometheus.GaugeValue, gauge(t.Kept), system(s.Dialect), s.Table)
+			out <- prometheus.MustNewConstMetric(trialRate, prometheus.GaugeValue, t.Before, system(s.Dialect), s.Table, "base rows")
+			out <- prometheus.MustNewConstMetric(trialRate, prometheus.GaugeValue, t.With, system(s.Dialect), s.Table, "slots")
 		}
 	}
 	for _, s := range slotsql.Shadows() {
@@ -161,6 +167,14 @@ func collect[S any](out chan<- prometheus.Metric, metrics []metric[S], s *S, lab
 	for _, m := range metrics {
 		out <- prometheus.MustNewConstMetric(m.desc, m.kind, m.value(s), labels...)
 	}
+}
+
+// gauge is 1 for what is true, and else 0.
+func gauge(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
 }
 
 // system is a dialect's name by the conventions of OpenTelemetry.

@@ -18,6 +18,10 @@ const state = (s) => [s.awake ? "awake" : "asleep", s.since ? el("div", { class:
   [`since ${new Date(s.since).toLocaleString()}`, s.woken_by && `${s.awake ? "" : "last "}woken by ${s.woken_by}`].filter(Boolean).join(", ")) : ""];
 const sum = (list, field) => list.reduce((n, s) => n + s[field], 0);
 
+// trial tells what the last trial of slots has given, in increments a second.
+const trial = (t) => (t ? [t.kept ? "kept" : "refused", el("div", { class: "why small" },
+  `${number(Math.round(t.before))}/s before, ${number(Math.round(t.with))}/s with slots`)] : "–");
+
 // Shares of statements: where increments have gone, and what drained.
 const kinds = ["cold", "grouped", "slotted", "drained"];
 const names = { cold: "alone on the base row, as written", grouped: "grouped on the base row", slotted: "in a slot", drained: "drains" };
@@ -106,6 +110,7 @@ const tableColumns = [
   ["Storage", "", (t) => (t.slots ? `${t.slots} slots, ${t.layout}, ${t.placement}` : "no slots")],
   ["Increments and drains", "", (t) => bar(t.statements)],
   ["State", "", (t) => state(t.sleep)],
+  ["Slots tried", "", (t) => trial(t.sleep.trial)],
   ["Observed reads", "n", (t) => number(t.sleep.observed)],
   ["Folded first", "n", (t) => number(t.sleep.folded_first)],
   ["Exact reads", "n", (t) => number(t.sleep.exact)],

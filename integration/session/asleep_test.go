@@ -1,8 +1,10 @@
 package session
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -46,9 +48,23 @@ func TestFallsAsleep(t *testing.T) {
 			t.Errorf("before: %+v", s)
 		}
 		var woken slotsql.SleepStats
-		counted := strconv.Itoa(queue(t, p, count, func() bool { woken = state(); return woken.Awake }))
+		counted := strconv.Itoa(queue(t, p, count, func() bool {
+			woken = state()
+			return woken.Awake && !woken.Trial.At.IsZero()
+		}))
 		if woken.WokenBy != "an increment here" || woken.Since.IsZero() {
 			t.Errorf("awake: %+v", woken)
+		}
+		if trial := woken.Trial; !trial.Kept || trial.With <= trial.Before {
+			t.Errorf("tried: %+v", trial)
+		} else {
+			e, err := slotsql.Explain(t.Context(), p.Wrapped, count)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(e.String(), fmt.Sprintf("%.0f increments of the table a second before, %.0f with slots", trial.Before, trial.With)) {
+				t.Errorf("trial: %+v; explained:\n%s", trial, e)
+			}
 		}
 		if got := value(t, p.Wrapped, "SELECT COUNT(*) FROM "+table+" WHERE id = 1 AND views = "+counted); got != "1" {
 			t.Errorf("the total is not %s", counted)

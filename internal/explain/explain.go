@@ -138,6 +138,9 @@ func Explain(ctx context.Context, db *sql.DB, query string) (*Explanation, error
 				return nil, err
 			}
 			e := explanation(p.Plan, query)
+			if p.Increment != nil {
+				e.noteTrial(by.Shared.Trial(p.Increment.Table))
+			}
 			if by.Schema != nil {
 				e.Notes = append(e.Notes, by.Schema.Notes(query)...)
 			}
@@ -146,6 +149,19 @@ func Explain(ctx context.Context, db *sql.DB, query string) (*Explanation, error
 		return err
 	})
 	return out, err
+}
+
+// noteTrial notes what the last trial of slots has given in this process.
+func (e *Explanation) noteTrial(t session.TrialStats) {
+	if t.At.IsZero() {
+		return
+	}
+	verdict := "slots are not used"
+	if t.Kept {
+		verdict = "slots are used"
+	}
+	e.Notes = append(e.Notes, fmt.Sprintf("slots were tried in this process when a row queued: %.0f increments of the table a second before, "+
+		"%.0f with slots; %s", t.Before, t.With, verdict))
 }
 
 // unwrapConn finds slotsql's connection under those of other wrappers.

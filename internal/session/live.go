@@ -53,6 +53,18 @@ type SleepStats struct {
 	Observed    uint64 `json:"observed"`
 	FoldedFirst uint64 `json:"folded_first"`
 	Exact       uint64 `json:"exact"`
+	// Trial is the last trial of slots.
+	Trial TrialStats `json:"trial,omitzero"`
+}
+
+// TrialStats is the last trial of slots for a table in this process: rows that transactions queue for keep them only if more
+// increments of the table get done with slots than before.
+type TrialStats struct {
+	At   time.Time `json:"at,omitzero"` // when it ended; zero if there was none
+	Kept bool      `json:"kept"`        // whether the slots have been kept
+	// Before and With are increments of the table a second, on base rows and with slots; 0 where too few came to count.
+	Before float64 `json:"before"`
+	With   float64 `json:"with"`
 }
 
 // live are the connectors that have connected and are not closed. The references are weak, so a
@@ -118,15 +130,19 @@ func (s *Shared) live(now time.Time) LiveStats {
 			lt.Counters = append(lt.Counters, c.Column)
 		}
 		same := func(name string) bool { return s.Dialect.SameTable(rewrite.Ident{Name: t.Table, Quoted: true}, name) }
+		var tried TrialStats
 		state := slots.TableSleep{Awake: t.Slots > 0 && t.Mode != config.ModeShadow && slots.AlwaysAwake(t.Placement, t.Layout)}
 		for _, st := range stored {
 			if same(st.Table) {
 				lt.Hot += hot[st.Slotted]
 				lt.Crowded = lt.Crowded || s.heat.Crowded(st.Slotted)
+				if trial := TrialStats(s.heat.Trial(st.Slotted)); trial.At.After(tried.At) {
+					tried = trial
+				}
 				state = slices.MaxFunc([]slots.TableSleep{state, s.Folding.Sleep.State(st.Slotted)}, slots.TableSleep.Compare)
 			}
 		}
-		lt.Sleep = SleepStats{Dialect: l.Dialect, Table: t.Table, Awake: state.Awake, Since: state.Since, WokenBy: string(state.Cause)}
+		lt.Sleep = SleepStats{Dialect: l.Dialect, Table: t.Table, Awake: state.Awake, Since: state.Since, WokenBy: string(state.Cause), Trial: tried}
 		for _, st := range stats {
 			if st.Dialect == l.Dialect && slices.ContainsFunc(st.Tables, same) {
 				lt.Sleep.Observed += st.Observed

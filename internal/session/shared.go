@@ -105,6 +105,11 @@ func (on *Shared) ForModes(modes ...config.Mode) *Shared {
 // HotRows counts the hot rows of each table, by slot table.
 func (s *Shared) HotRows(now time.Time) map[string]int { return s.heat.HotRows(now) }
 
+// Trial returns the last trial of slots for a table.
+func (s *Shared) Trial(t *rewrite.Table) TrialStats {
+	return TrialStats(s.heat.Trial(t.Counter.Slotted()))
+}
+
 // woke notes that a table has slots.
 func (s *Shared) woke(t *rewrite.Table, why slots.Waking) { s.Folding.Sleep.Of(t.Counter).Woke(why) }
 

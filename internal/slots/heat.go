@@ -161,6 +161,14 @@ func (h *Heat) payoffOf(table string) *payoff {
 	return t.(*payoff)
 }
 
+// Trial returns the last trial of slots for a table, by the table of its rows' keys.
+func (h *Heat) Trial(table string) (t Trial) {
+	if p, ok := h.payoffs.Load(table); ok {
+		t = p.(*payoff).trial()
+	}
+	return t
+}
+
 // of returns what is known about a row, after making room for it. The lock of its shard is held.
 func (h *Heat) of(s *heatShard, row RowKey, now time.Time) *warmth {
 	w := s.rows[row]

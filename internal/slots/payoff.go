@@ -8,7 +8,7 @@ import (
 
 // A payoff finds out whether slots pay for a table. Where the CPU of the database is what is short, a caller that waits costs less than
 // what slots cost the reads of the table. So when a row queues, the increments of the table are counted for a moment, as those around
-// them are in proportion. Then rows that queue have slots, and the increments are counted again. Slots are kept if not fewer get
+// them are in proportion. Then rows that queue have slots, and the increments are counted again. Slots are kept if more get
 // done, until the table has had no row that queues for a while. Otherwise they are refused for a pause, twice as long each time.
 type payoff struct {
 	counting *atomic.Int32 // how many payoffs of all tables are in the states isCounted and isTried
@@ -21,6 +21,14 @@ type payoff struct {
 	counted  throughput
 	before   float64 // increments a second; 0: too few to compare with
 	windows  int     // that have been counted in the state
+	last     Trial
+}
+
+// Trial is what the last trial of slots has given.
+type Trial struct {
+	At           time.Time // when it ended; zero: there was none
+	Kept         bool      // whether slots are kept since then
+	Before, With float64   // increments of the table a second, on base rows and with slots; 0: too few to count
 }
 
 type payoffState uint8
@@ -40,9 +48,10 @@ const (
 	// than the one before it, at the latest the last one.
 	risesBy     = 1.2
 	mostWindows = 5
-	// keptAt is how many increments must get done with slots for each one before: as many, as far as counting can tell. What slots
-	// cost the reads of the table counts, too.
-	keptAt = 0.98
+	// keptAt is how many increments must get done with slots for each one before. A row is found to queue at a bad moment, so that a
+	// few more prove nothing. paysAt is how many make a second look needless.
+	keptAt = 1.15
+	paysAt = 1.5
 )
 
 // allows reports whether a row that queues may be hot.
@@ -90,14 +99,16 @@ func (p *payoff) note(now time.Time) {
 		p.before = (p.before + rate) / 2
 		p.windows = 0
 		p.count(isTried, now.Add(trialTime/2)) // as rows get their slots
-	case p.windows == 0 && rate < risesBy*p.before:
+	case p.windows == 0 && rate < paysAt*p.before:
 		// Callers that have queued for the base row may still wait for it, and so do those that make the first slots.
 		p.windows++
 		p.count(isTried, now)
 	case rate >= keptAt*p.before:
+		p.last = Trial{now, true, p.before, rate}
 		p.pause = 0
 		p.keep(now)
 	default:
+		p.last = Trial{now, false, p.before, rate}
 		p.pause = min(max(shortestPause, 2*p.pause), longestPause)
 		p.state, p.until = isRefused, now.Add(p.pause)
 		p.refusals.Add(1)
@@ -107,6 +118,13 @@ func (p *payoff) note(now time.Time) {
 func (p *payoff) count(state payoffState, from time.Time) {
 	p.state, p.counted = state, throughput{from: from}
 	p.counting.Add(1)
+}
+
+// trial returns the last trial.
+func (p *payoff) trial() Trial {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.last
 }
 
 func (p *payoff) keep(now time.Time) { p.state, p.until = isKept, now.Add(2*longestPeriod) }
