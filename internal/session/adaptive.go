@@ -103,12 +103,13 @@ func (r *Run) execColdLatest(ctx context.Context) (answer, error) {
 	case done:
 	case err == nil && r.conn.Tx.KeepsLocks():
 		if a, err = r.runDrained(ctx); r.addedToBase {
-			r.Plan.tally.heatedRow(r.conn.Shared.heat.NoteWait(r.row))
+			r.noteSlots()
 		}
-	case err == nil:
-		r.Plan.tally.heatedRow(r.conn.Shared.heat.NoteWait(r.row))
+	case err == nil && r.noteSlots():
 		r.conn.Shared.woke(r.Plan.Increment.Table, slots.WokenByOther)
 		return r.execInSlot(ctx)
+	case err == nil:
+		a, err = r.runDrained(ctx)
 	}
 	r.noteDuration(start, err)
 	if err != nil && r.retriesInSlot(ctx, err) {
@@ -161,10 +162,17 @@ func (r *Run) addThenAsk(ctx context.Context) (a answer, done bool, err error) {
 			err = r.steps(ctx, []rewrite.Bound{*inc.Stated})
 		}
 		if link.TextOf(out[1].Rows[0][0]) == "1" {
-			r.Plan.tally.heatedRow(c.Shared.heat.NoteWait(r.row))
+			r.noteSlots()
 		}
 	}
 	return a, true, err
+}
+
+// noteSlots notes that the row has slots, and reports whether it is hot now.
+func (r *Run) noteSlots() (hot bool) {
+	hot, became := r.conn.Shared.heat.NoteSlots(r.row)
+	r.Plan.tally.heatedRow(became)
+	return hot
 }
 
 // retriesInSlot reports whether an update of a base row that was chosen as deadlock victim, and has done nothing, is to run in a

@@ -142,7 +142,9 @@ func (s *Shared) live(now time.Time) LiveStats {
 				state = slices.MaxFunc([]slots.TableSleep{state, s.Folding.Sleep.State(st.Slotted)}, slots.TableSleep.Compare)
 			}
 		}
-		lt.Sleep = SleepStats{Dialect: l.Dialect, Table: t.Table, Awake: state.Awake, Since: state.Since, WokenBy: string(state.Cause), Trial: tried}
+		lt.Sleep = SleepStats{
+			Dialect: l.Dialect, Table: t.Table, Awake: state.Awake, Since: state.Since, WokenBy: string(state.Cause), Trial: tried,
+		}
 		for _, st := range stats {
 			if st.Dialect == l.Dialect && slices.ContainsFunc(st.Tables, same) {
 				lt.Sleep.Observed += st.Observed

@@ -122,8 +122,21 @@ func (h *Heat) Cooled(row RowKey) bool {
 	return true
 }
 
-// NoteWait notes that an increment of the row has met a lock or a conflict, or slots of another process, and reports whether the
-// row became hot by that.
+// NoteSlots notes that an increment has met slots of a row that is cold in this process, and reports whether the row is hot now: others
+// count it, too, unless these are what a trial has left that showed that slots do not pay.
+func (h *Heat) NoteSlots(row RowKey) (hot, became bool) {
+	s, now := h.shard(row), time.Now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	w := h.of(s, row, now)
+	if w.payoff.refuses(now) {
+		return false, false
+	}
+	became = w.heat(now)
+	return true, became
+}
+
+// NoteWait notes that an increment of the row has met a lock or a conflict, and reports whether the row became hot by that.
 func (h *Heat) NoteWait(row RowKey) (became bool) {
 	s, now := h.shard(row), time.Now()
 	s.mu.Lock()

@@ -126,6 +126,9 @@ func TestPayoff(t *testing.T) {
 				if !h.Cooled(row) {
 					t.Error("the slots of the trial are left behind")
 				}
+				if hot, _ := h.NoteSlots(row); hot {
+					t.Error("slots that a trial has left keep their row hot")
+				}
 				first := run(true, time.Minute)
 				run(false, time.Minute)
 				if second := run(true, time.Minute); first < shortestPause || second < 2*shortestPause {
@@ -161,6 +164,18 @@ func TestPayoffOfBeginning(t *testing.T) {
 		}
 		t.Error("slots are kept")
 	})
+}
+
+// A row is hot where slots of another process are met.
+func TestHeatBySlotsOfOthers(t *testing.T) {
+	t.Parallel()
+	h, row := NewHeat(), RowKey{Table: "posts", Values: "1"}
+	if hot, became := h.NoteSlots(row); !hot || !became {
+		t.Errorf("hot %v, became %v", hot, became)
+	}
+	if hot, _ := h.HotRow(row); !hot {
+		t.Error("the row is cold")
+	}
 }
 
 // What gets done while rows get their first slots is not what counts.

@@ -75,6 +75,13 @@ func (p *payoff) allows(now time.Time) bool {
 	return false
 }
 
+// refuses reports whether a trial has shown not long ago that slots do not pay.
+func (p *payoff) refuses(now time.Time) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.state == isRefused && !now.After(p.until)
+}
+
 // note notes an increment of the table.
 func (p *payoff) note(now time.Time) {
 	if p.counting.Load() == 0 {
