@@ -60,6 +60,8 @@ type SleepStats = session.SleepStats
 //   - Kept reports whether the slots have been kept.
 //   - Before and With are the increments of the table a second, on base rows and with slots.
 //     They are 0 if too few came to count.
+//
+// String says the same in words.
 type TrialStats = session.TrialStats
 
 // Sleeps returns the state of the configured tables of all connectors that have connected

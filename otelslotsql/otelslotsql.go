@@ -147,8 +147,10 @@ func Register(provider metric.MeterProvider) (metric.Registration, error) {
 			}
 			if t := st.Trial; !t.At.IsZero() {
 				o.ObserveInt64(kept, gauge(t.Kept), metric.WithAttributes(attrs...))
-				o.ObserveFloat64(rate, t.Before, with("on", "base rows"))
-				o.ObserveFloat64(rate, t.With, with("on", "slots"))
+				if t.Before > 0 || t.With > 0 {
+					o.ObserveFloat64(rate, t.Before, with("on", "base rows"))
+					o.ObserveFloat64(rate, t.With, with("on", "slots"))
+				}
 			}
 		}
 		for _, st := range slotsql.Shadows() {

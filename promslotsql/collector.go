@@ -148,8 +148,10 @@ func (*Collector) Collect(out chan<- prometheus.Metric) {
 		}
 		if t := s.Trial; !t.At.IsZero() {
 			out <- prometheus.MustNewConstMetric(trialKept, prometheus.GaugeValue, gauge(t.Kept), system(s.Dialect), s.Table)
-			out <- prometheus.MustNewConstMetric(trialRate, prometheus.GaugeValue, t.Before, system(s.Dialect), s.Table, "base rows")
-			out <- prometheus.MustNewConstMetric(trialRate, prometheus.GaugeValue, t.With, system(s.Dialect), s.Table, "slots")
+			if t.Before > 0 || t.With > 0 {
+				out <- prometheus.MustNewConstMetric(trialRate, prometheus.GaugeValue, t.Before, system(s.Dialect), s.Table, "base rows")
+				out <- prometheus.MustNewConstMetric(trialRate, prometheus.GaugeValue, t.With, system(s.Dialect), s.Table, "slots")
+			}
 		}
 	}
 	for _, s := range slotsql.Shadows() {

@@ -14,7 +14,7 @@ import (
 // Asleep is how a statement runs that drains all rows of its tables, if these have no slots.
 type Asleep struct {
 	// Before runs first, in the same transaction: locks, and the last one returns a row if there are slots, with the
-	// session's isolation level if that matters.
+	// session's isolation level if that matters, or fails (Engine.Refuted).
 	Before []Bound
 	// Checked is the statement with a condition that fails if its own snapshot shows a slot, and Check a query that fails if
 	// there are slots: it runs before and after the statement. Nothing else is locked, and where one of them fails all is

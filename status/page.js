@@ -18,9 +18,9 @@ const state = (s) => [s.awake ? "awake" : "asleep", s.since ? el("div", { class:
   [`since ${new Date(s.since).toLocaleString()}`, s.woken_by && `${s.awake ? "" : "last "}woken by ${s.woken_by}`].filter(Boolean).join(", ")) : ""];
 const sum = (list, field) => list.reduce((n, s) => n + s[field], 0);
 
-// trial tells what the last trial of slots has given, in increments a second.
-const trial = (t) => (t ? [t.kept ? "kept" : "refused", el("div", { class: "why small" },
-  `${number(Math.round(t.before))}/s before, ${number(Math.round(t.with))}/s with slots`)] : "–");
+// trial tells the result of the last trial of slots.
+const trial = (t) => (t ? [t.kept ? "kept" : "refused", el("div", { class: "why small" }, t.before || t.with
+  ? `${number(Math.round(t.before))} increments/s before, ${number(Math.round(t.with))} with slots` : "too few increments to count")] : "–");
 
 // Shares of statements: where increments have gone, and what drained.
 const kinds = ["cold", "grouped", "slotted", "drained"];

@@ -71,17 +71,6 @@ func fetchSleeps(ctx context.Context, page string) (out []slotsql.SleepStats, er
 	return out, nil
 }
 
-// trialText tells what the last trial of slots has given.
-func trialText(t slotsql.TrialStats) string {
-	switch {
-	case t.At.IsZero():
-		return ""
-	case t.Kept:
-		return fmt.Sprintf("kept: %.0f/s before, %.0f/s with", t.Before, t.With)
-	}
-	return fmt.Sprintf("refused: %.0f/s before, %.0f/s with", t.Before, t.With)
-}
-
 // printProcess prints what a process knows of its tables.
 func printProcess(w io.Writer, l look) {
 	t := newTable(table.Row{"in the process", "state", "since", "woken by", "slots tried", "observed", "folded first", "exact"}, 6)
@@ -90,7 +79,7 @@ func printProcess(w io.Writer, l look) {
 		if !s.Since.IsZero() {
 			since = l.At.Sub(s.Since).Round(time.Second).String() + " ago"
 		}
-		t.AppendRow(table.Row{s.Table, stateText(s.Awake), since, s.WokenBy, trialText(s.Trial), s.Observed, s.FoldedFirst, s.Exact})
+		t.AppendRow(table.Row{s.Table, stateText(s.Awake), since, s.WokenBy, s.Trial.String(), s.Observed, s.FoldedFirst, s.Exact})
 	}
 	fmt.Fprintf(w, "\n%s\n", t.Render())
 }

@@ -9,16 +9,20 @@ var _ rewrite.SleepingDialect = (*Dialect)(nil)
 // every base value is a total. No page becomes dirty, so a COMMIT behind it writes nothing.
 func (d *Dialect) Asleep(tables []*rewrite.Table, _ bool) (keep []string, failing string) {
 	for _, t := range tables {
-		keep = append(keep, "DELETE FROM "+slotTable(t)+" WHERE CASE WHEN "+anySlots(t)+
+		of := ""
+		if shared := t.Counter.OfTable(quote, ""); shared != "" {
+			of = shared + " AND "
+		}
+		keep = append(keep, "DELETE FROM "+slotTable(t)+" WHERE "+of+"CASE WHEN "+anySlots(t)+
 			" THEN abs(-9223372036854775808) IS NULL ELSE FALSE END")
 	}
 	return keep, ""
 }
 
-// Awake implements rewrite.SleepingDialect. Whoever asks has changed rows, and has the write lock.
+// Awake implements rewrite.SleepingDialect.
 func (*Dialect) Awake(t *rewrite.Table, _ bool) string { return "SELECT 1 WHERE " + anySlots(t) }
 
-// anySlots writes whether a table has slots.
+// anySlots writes the condition that a table has slots.
 func anySlots(t *rewrite.Table) string {
 	return "EXISTS (SELECT 1 FROM " + slotTable(t) + " AS " + slotAlias + " WHERE " + ofTable(t, slotAlias) + ")"
 }

@@ -1,7 +1,6 @@
 package session
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -50,21 +49,17 @@ func TestFallsAsleep(t *testing.T) {
 		var woken slotsql.SleepStats
 		counted := strconv.Itoa(queue(t, p, count, func() bool {
 			woken = state()
-			return woken.Awake && !woken.Trial.At.IsZero()
+			return woken.Awake && woken.Trial.Kept // a trial on a busy machine may fail, and is made again
 		}))
 		if woken.WokenBy != "an increment here" || woken.Since.IsZero() {
 			t.Errorf("awake: %+v", woken)
 		}
-		if trial := woken.Trial; !trial.Kept || trial.With <= trial.Before {
-			t.Errorf("tried: %+v", trial)
-		} else {
-			e, err := slotsql.Explain(t.Context(), p.Wrapped, count)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !strings.Contains(e.String(), fmt.Sprintf("%.0f increments of the table a second before, %.0f with slots", trial.Before, trial.With)) {
-				t.Errorf("trial: %+v; explained:\n%s", trial, e)
-			}
+		e, err := slotsql.Explain(t.Context(), p.Wrapped, count)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if trial := woken.Trial; trial.With < trial.Before || !strings.Contains(e.String(), "and "+trial.String()) {
+			t.Errorf("trial: %s; explained:\n%s", trial, e)
 		}
 		if got := value(t, p.Wrapped, "SELECT COUNT(*) FROM "+table+" WHERE id = 1 AND views = "+counted); got != "1" {
 			t.Errorf("the total is not %s", counted)

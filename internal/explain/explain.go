@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/slotsql/slotsql/internal/session"
 	"github.com/slotsql/slotsql/rewrite"
@@ -151,17 +152,11 @@ func Explain(ctx context.Context, db *sql.DB, query string) (*Explanation, error
 	return out, err
 }
 
-// noteTrial notes what the last trial of slots has given in this process.
+// noteTrial notes the result of the last trial of slots in this process.
 func (e *Explanation) noteTrial(t session.TrialStats) {
-	if t.At.IsZero() {
-		return
+	if !t.At.IsZero() {
+		e.Notes = append(e.Notes, fmt.Sprintf("slots were last tried in this process at %s, and %s", t.At.Format(time.RFC3339), t))
 	}
-	verdict := "slots are not used"
-	if t.Kept {
-		verdict = "slots are used"
-	}
-	e.Notes = append(e.Notes, fmt.Sprintf("slots were tried in this process when a row queued: %.0f increments of the table a second before, "+
-		"%.0f with slots; %s", t.Before, t.With, verdict))
 }
 
 // unwrapConn finds slotsql's connection under those of other wrappers.

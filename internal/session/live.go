@@ -2,6 +2,7 @@ package session
 
 import (
 	"cmp"
+	"fmt"
 	"runtime"
 	"slices"
 	"strings"
@@ -67,6 +68,21 @@ type TrialStats struct {
 	With   float64 `json:"with"`
 }
 
+// String says what the trial gave: "kept (417 increments/s before, 812 with slots)". It is "" if there was none.
+func (t TrialStats) String() string {
+	verdict := "refused"
+	if t.Kept {
+		verdict = "kept"
+	}
+	switch {
+	case t.At.IsZero():
+		return ""
+	case t.Before == 0 && t.With == 0:
+		return verdict + " (too few increments to count)"
+	}
+	return fmt.Sprintf("%s (%.0f increments/s before, %.0f with slots)", verdict, t.Before, t.With)
+}
+
 // live are the connectors that have connected and are not closed. The references are weak, so a
 // connector that the program drops without closing it disappears as well.
 var live sync.Map // weak.Pointer[Shared] -> true
@@ -112,6 +128,15 @@ func Sleeps() []SleepStats {
 	}
 	byTable := func(a, b SleepStats) int {
 		return cmp.Or(cmp.Compare(a.Dialect, b.Dialect), cmp.Compare(a.Table, b.Table))
+	}
+	last := map[[2]string]TrialStats{}
+	for _, s := range out {
+		if of := [2]string{s.Dialect, s.Table}; s.Trial.At.After(last[of].At) {
+			last[of] = s.Trial
+		}
+	}
+	for i := range out {
+		out[i].Trial = last[[2]string{out[i].Dialect, out[i].Table}]
 	}
 	slices.SortStableFunc(out, func(a, b SleepStats) int {
 		return cmp.Or(byTable(a, b), slots.TableSleep{Awake: b.Awake, Since: b.Since}.Compare(slots.TableSleep{Awake: a.Awake, Since: a.Since}))

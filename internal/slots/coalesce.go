@@ -71,8 +71,7 @@ type Form struct {
 	Many   bool // for several rows: with slots of this picker, or base rows
 	Base   bool
 	Picker Picker
-	// Hash is the hash of a key on a base row, of which only one statement may be in flight: a
-	// second one would wait for the lock of the row. It is 0 for a key on slots.
+	// Hash is the hash of a key on a base row. It is 0 for a key on slots.
 	Hash uint64
 }
 
@@ -187,7 +186,7 @@ func (co *Coalescer) Join(f Form, args []byte, m *Member) *Batch {
 		}
 	}
 	m.Group, m.batch = g, nil
-	if g.leaders > 0 && (f.Hash != 0 || g.leaders >= co.Pace.leaders(g.last)) {
+	if g.leaders >= co.most(g) {
 		m.state = stateQueued
 		g.queue = append(g.queue, m)
 		s.mu.Unlock()
@@ -197,6 +196,19 @@ func (co *Coalescer) Join(f Form, args []byte, m *Member) *Batch {
 	m.state = stateLeading
 	s.mu.Unlock()
 	return g.Take(m)
+}
+
+// most returns how many statements of a group may be in flight. Those on a base row wait there for one another, so a second one
+// is sent only while there are hardly any members: it is at the server when the first one's lock is released, as a plain statement
+// would be, and does not begin its round trip then.
+func (co *Coalescer) most(g *Group) int {
+	switch {
+	case g.form.Hash == 0:
+		return co.Pace.leaders(g.last)
+	case g.last <= smallBatch:
+		return 2
+	}
+	return 1
 }
 
 // group returns the group of a form and its common arguments; nil for none. With a turn it is

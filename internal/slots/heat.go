@@ -123,13 +123,13 @@ func (h *Heat) Cooled(row RowKey) bool {
 }
 
 // NoteSlots notes that an increment has met slots of a row that is cold in this process, and reports whether the row is hot now: others
-// count it, too, unless these are what a trial has left that showed that slots do not pay.
+// count it, too, unless the slots are left over from a trial in which slots did not pay.
 func (h *Heat) NoteSlots(row RowKey) (hot, became bool) {
 	s, now := h.shard(row), time.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w := h.of(s, row, now)
-	if w.payoff.refuses(now) {
+	if w.payoff.leftOver(now) {
 		return false, false
 	}
 	became = w.heat(now)

@@ -22,9 +22,10 @@ type payoff struct {
 	before   float64 // increments a second; 0: too few to compare with
 	windows  int     // that have been counted in the state
 	last     Trial
+	met      int // how often slots have been met since they were refused
 }
 
-// Trial is what the last trial of slots has given.
+// Trial is the result of the last trial of slots.
 type Trial struct {
 	At           time.Time // when it ended; zero: there was none
 	Kept         bool      // whether slots are kept since then
@@ -48,8 +49,10 @@ const (
 	// than the one before it, at the latest the last one.
 	risesBy     = 1.2
 	mostWindows = 5
-	// keptAt is how many increments must get done with slots for each one before. A row is found to queue at a bad moment, so that a
-	// few more prove nothing. paysAt is how many make a second look needless.
+	// mostLeftOver is how often slots may be met that are taken for those of a trial.
+	mostLeftOver = 256
+	// keptAt is how many increments must get done with slots for each one before. Rows are found to queue when throughput is low, so a
+	// small gain proves nothing. With paysAt of them no second look is needed.
 	keptAt = 1.15
 	paysAt = 1.5
 )
@@ -75,11 +78,16 @@ func (p *payoff) allows(now time.Time) bool {
 	return false
 }
 
-// refuses reports whether a trial has shown not long ago that slots do not pay.
-func (p *payoff) refuses(now time.Time) bool {
+// leftOver reports whether slots that have been met are probably left over from a trial in which slots did not pay. If they are met
+// again and again, another process keeps making them.
+func (p *payoff) leftOver(now time.Time) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.state == isRefused && !now.After(p.until)
+	if p.state != isRefused || now.After(p.until) {
+		return false
+	}
+	p.met++
+	return p.met <= mostLeftOver
 }
 
 // note notes an increment of the table.
@@ -103,8 +111,10 @@ func (p *payoff) note(now time.Time) {
 			p.count(isCounted, now)
 			break
 		}
-		p.before = (p.before + rate) / 2
-		p.windows = 0
+		if !rises {
+			rate = (p.before + rate) / 2
+		}
+		p.before, p.windows = rate, 0
 		p.count(isTried, now.Add(trialTime/2)) // as rows get their slots
 	case p.windows == 0 && rate < paysAt*p.before:
 		// Callers that have queued for the base row may still wait for it, and so do those that make the first slots.
@@ -115,7 +125,7 @@ func (p *payoff) note(now time.Time) {
 		p.pause = 0
 		p.keep(now)
 	default:
-		p.last = Trial{now, false, p.before, rate}
+		p.last, p.met = Trial{now, false, p.before, rate}, 0
 		p.pause = min(max(shortestPause, 2*p.pause), longestPause)
 		p.state, p.until = isRefused, now.Add(p.pause)
 		p.refusals.Add(1)
