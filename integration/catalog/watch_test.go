@@ -89,6 +89,19 @@ func (r *recorder) beside() (out []string) {
 	return out
 }
 
+// definitions returns how many definitions of tables a MySQL server has opened for all its databases.
+func definitions(t *testing.T, p *twin.Pair) (n int) {
+	t.Helper()
+	if p.Dialect != "mysql" {
+		return 0
+	}
+	var name string
+	if err := p.Under.QueryRowContext(t.Context(), "SHOW GLOBAL STATUS LIKE 'Opened_table_definitions'").Scan(&name, &n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
 // A busy process sends a look a second beside its application's statements, and one that is idle nothing, however many tables
 // are configured.
 func TestStatementsBeside(t *testing.T) {
@@ -142,18 +155,24 @@ func TestStatementsBeside(t *testing.T) {
 				// DDL in other databases of a server may have it forget all that its sessions have kept. So one run of a few has to show it.
 				var took time.Duration
 				var busy []string
+				allowed := 0
 				for range 6 {
+					before := definitions(t, p)
 					took = work(lasting)
-					if busy = r.beside(); len(busy) <= most(took) {
+					busy, allowed = r.beside(), most(took)
+					if len(busy) <= allowed {
 						break
+					}
+					if definitions(t, p) != before { // others open tables: each look compares marks, which takes three statements
+						allowed += 3 * (int(took/time.Second) + 1)
 					}
 				}
 				time.Sleep(lasting) // the application's pause
 				if idle := r.beside(); len(idle) > 0 {
 					t.Errorf("%d tables, idle: %q", n, idle)
 				}
-				if len(busy) == 0 || len(busy) > most(took) {
-					t.Errorf("%d tables, busy for %v: %d statements, want at most %d: %q", n, took, len(busy), most(took), busy)
+				if len(busy) == 0 || len(busy) > allowed {
+					t.Errorf("%d tables, busy for %v: %d statements, want at most %d: %q", n, took, len(busy), allowed, busy)
 				}
 			})
 		}

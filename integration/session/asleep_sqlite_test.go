@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"testing"
 
 	"github.com/slotsql/slotsql/integration/twin"
@@ -29,7 +30,9 @@ func TestSleepingWriteWritesNothing(t *testing.T) {
 		t.Helper()
 		rows, err := db.QueryContext(t.Context(), q)
 		if err == nil {
-			err = rows.Close()
+			for rows.Next() { // some parents run a statement only now
+			}
+			err = errors.Join(rows.Err(), rows.Close())
 		}
 		if err != nil {
 			t.Fatalf("%s: %v", q, err)
