@@ -13,6 +13,7 @@ import (
 // and without them, by turns.
 func BenchmarkFoldingReads(b *testing.B) {
 	const clients, between = 64, 50 * time.Millisecond
+	const read = "SELECT views, RANK() OVER (ORDER BY views) FROM pages ORDER BY id LIMIT 1"
 	for _, e := range benchEngines {
 		if e.dialect == "sqlite" {
 			continue
@@ -38,8 +39,7 @@ func BenchmarkFoldingReads(b *testing.B) {
 					reader.Go(func() {
 						for at := time.NewTicker(between); ctx.Err() == nil; reads++ {
 							var views, rank int64
-							err := s.db.QueryRowContext(b.Context(), "SELECT views, RANK() OVER (ORDER BY views) FROM pages ORDER BY id LIMIT 1").Scan(&views, &rank)
-							if err != nil {
+							if err := s.db.QueryRowContext(b.Context(), read).Scan(&views, &rank); err != nil {
 								b.Error(err)
 								return
 							}

@@ -5,8 +5,8 @@ import "github.com/slotsql/slotsql/rewrite"
 var _ rewrite.SleepingDialect = (*Dialect)(nil)
 
 // Asleep writes a statement for each table that changes nothing. It takes the one write lock, as any DELETE does before it looks for
-// rows, and fails ("integer overflow") if there are slots. Until the transaction ends nobody else writes, so there are none, and
-// every base value is a total. No page becomes dirty, so a COMMIT behind it writes nothing.
+// rows, and fails ("integer overflow") if there are slots. Until the transaction ends no other session writes: the table stays
+// without slots, and every base value is a total. No page becomes dirty, so a COMMIT behind it writes nothing.
 func (d *Dialect) Asleep(tables []*rewrite.Table, _ bool) (keep []string, failing string) {
 	for _, t := range tables {
 		of := ""

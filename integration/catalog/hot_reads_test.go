@@ -7,6 +7,7 @@ import (
 
 	"github.com/slotsql/slotsql"
 	"github.com/slotsql/slotsql/integration/server"
+	"github.com/slotsql/slotsql/integration/twin"
 )
 
 // The slot table of a hot row has few rows, and soon many pages of dead ones. A plan that was made while it was small must not scan
@@ -39,30 +40,20 @@ func TestHotSlotTableIsNotScannedForEachRow(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rows, err := plain.QueryContext(t.Context(), "EXPLAIN (ANALYZE, TIMING off) "+e.Rewritten.SQL)
-		if err != nil {
-			t.Fatal(err)
+		plan := twin.Run(t.Context(), plain, twin.Statement{SQL: "EXPLAIN (ANALYZE, TIMING off) " + e.Rewritten.SQL, Mode: twin.Query})
+		if plan.Err != nil {
+			t.Fatal(plan.Err)
 		}
-		var plan []string
-		for rows.Next() {
-			var line string
-			if err := rows.Scan(&line); err != nil {
-				t.Fatal(err)
-			}
-			plan = append(plan, line)
-		}
-		if err := rows.Err(); err != nil {
-			t.Fatal(err)
-		}
-		for _, line := range plan {
+		for _, row := range plan.Sets[0].Rows {
+			line := fmt.Sprint(row[0])
 			_, after, _ := strings.Cut(line, "loops=")
 			var loops int
 			if _, err := fmt.Sscanf(after, "%d", &loops); err == nil && loops > 2 && strings.Contains(line, "Seq Scan on c0_slots") {
 				t.Errorf("%s: %s", query, line)
 			}
 		}
-		if !strings.Contains(strings.Join(plan, "\n"), "c0_slots") {
-			t.Errorf("%s does not look at slots:\n%s", query, strings.Join(plan, "\n"))
+		if text := fmt.Sprint(plan.Sets[0].Rows); !strings.Contains(text, "c0_slots") {
+			t.Errorf("%s does not look at slots: %s", query, text)
 		}
 	}
 }

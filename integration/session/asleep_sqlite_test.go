@@ -1,9 +1,6 @@
 package session
 
 import (
-	"context"
-	"database/sql"
-	"errors"
 	"testing"
 
 	"github.com/slotsql/slotsql/integration/twin"
@@ -23,18 +20,9 @@ func TestSleepingWriteWritesNothing(t *testing.T) {
 	if err := p.Wrapped.PingContext(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	run := func(db interface {
-		QueryContext(context.Context, string, ...any) (*sql.Rows, error)
-	}, q string,
-	) {
+	run := func(db twin.Session, q string) {
 		t.Helper()
-		rows, err := db.QueryContext(t.Context(), q)
-		if err == nil {
-			for rows.Next() { // some parents run a statement only now
-			}
-			err = errors.Join(rows.Err(), rows.Close())
-		}
-		if err != nil {
+		if err := twin.Run(t.Context(), db, twin.Statement{SQL: q}).Err; err != nil {
 			t.Fatalf("%s: %v", q, err)
 		}
 	}

@@ -100,15 +100,15 @@ func (r *Run) execColdLatest(ctx context.Context) (answer, error) {
 		a, done, err = r.runProven(ctx)
 	}
 	switch {
-	case done:
-	case err == nil && r.conn.Tx.KeepsLocks():
+	case done, err != nil:
+	case r.conn.Tx.KeepsLocks():
 		if a, err = r.runDrained(ctx); r.addedToBase {
 			r.noteSlots()
 		}
-	case err == nil && r.noteSlots():
+	case r.noteSlots():
 		r.conn.Shared.woke(r.Plan.Increment.Table, slots.WokenByOther)
 		return r.execInSlot(ctx)
-	case err == nil:
+	default:
 		a, err = r.runDrained(ctx)
 	}
 	r.noteDuration(start, err)

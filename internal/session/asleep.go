@@ -182,7 +182,8 @@ func (r *Run) keepAsleep(ctx context.Context) (here string, _ error) {
 	return here, nil
 }
 
-// askBefore runs a query of Before.
+// askBefore runs a query of Before. It is kept prepared where the parent would parse it each time: on SQLite that takes as long as the
+// rest of it.
 func (r *Run) askBefore(ctx context.Context, query string) ([][]any, error) {
 	if r.conn.Shared.Traits.SlowParse {
 		rows, err := direct{r.conn}.queryKept(ctx, query, nil)

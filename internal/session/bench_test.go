@@ -51,7 +51,7 @@ func (idleStmt) QueryContext(context.Context, []driver.NamedValue) (driver.Rows,
 	return idleRows{new(bool)}, nil
 }
 
-// idleRows return one row; its last column says that there are no slots.
+// idleRows return one row, whose last column reports no slots.
 type idleRows struct{ read *bool }
 
 func (idleRows) Columns() []string { return []string{"id", "title", "views", "slotsql_slots"} }

@@ -83,6 +83,13 @@ func (t TrialStats) String() string {
 	return fmt.Sprintf("%s (%.0f increments/s before, %.0f with slots)", verdict, t.Before, t.With)
 }
 
+func (t TrialStats) orLater(other TrialStats) TrialStats {
+	if other.At.After(t.At) {
+		return other
+	}
+	return t
+}
+
 // live are the connectors that have connected and are not closed. The references are weak, so a
 // connector that the program drops without closing it disappears as well.
 var live sync.Map // weak.Pointer[Shared] -> true
@@ -129,19 +136,18 @@ func Sleeps() []SleepStats {
 	byTable := func(a, b SleepStats) int {
 		return cmp.Or(cmp.Compare(a.Dialect, b.Dialect), cmp.Compare(a.Table, b.Table))
 	}
-	last := map[[2]string]TrialStats{}
-	for _, s := range out {
-		if of := [2]string{s.Dialect, s.Table}; s.Trial.At.After(last[of].At) {
-			last[of] = s.Trial
-		}
-	}
-	for i := range out {
-		out[i].Trial = last[[2]string{out[i].Dialect, out[i].Table}]
-	}
 	slices.SortStableFunc(out, func(a, b SleepStats) int {
 		return cmp.Or(byTable(a, b), slots.TableSleep{Awake: b.Awake, Since: b.Since}.Compare(slots.TableSleep{Awake: a.Awake, Since: a.Since}))
 	})
-	return slices.CompactFunc(out, func(a, b SleepStats) bool { return byTable(a, b) == 0 })
+	one := out[:0] // for each table
+	for _, s := range out {
+		if n := len(one); n > 0 && byTable(one[n-1], s) == 0 {
+			one[n-1].Trial = one[n-1].Trial.orLater(s.Trial)
+		} else {
+			one = append(one, s)
+		}
+	}
+	return one
 }
 
 func (s *Shared) live(now time.Time) LiveStats {
@@ -161,9 +167,7 @@ func (s *Shared) live(now time.Time) LiveStats {
 			if same(st.Table) {
 				lt.Hot += hot[st.Slotted]
 				lt.Crowded = lt.Crowded || s.heat.Crowded(st.Slotted)
-				if trial := TrialStats(s.heat.Trial(st.Slotted)); trial.At.After(tried.At) {
-					tried = trial
-				}
+				tried = tried.orLater(TrialStats(s.heat.Trial(st.Slotted)))
 				state = slices.MaxFunc([]slots.TableSleep{state, s.Folding.Sleep.State(st.Slotted)}, slots.TableSleep.Compare)
 			}
 		}

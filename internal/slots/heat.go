@@ -132,8 +132,7 @@ func (h *Heat) NoteSlots(row RowKey) (hot, became bool) {
 	if w.payoff.leftOver(now) {
 		return false, false
 	}
-	became = w.heat(now)
-	return true, became
+	return true, w.heat(now)
 }
 
 // NoteWait notes that an increment of the row has met a lock or a conflict, and reports whether the row became hot by that.
