@@ -119,6 +119,7 @@ func (Engine) RewriteArgs(
 	n := 0
 	for ; n < len(args); n++ {
 		switch v := args[n].Value.(type) {
+		case int64, int, string, []byte: // nearly always; the search for a method takes longer
 		case pgx.QueryExecMode, pgx.QueryResultFormats, pgx.QueryResultFormatsByOID:
 			continue
 		case pgx.QueryRewriter:

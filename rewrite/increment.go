@@ -80,6 +80,16 @@ type DeltaArg struct {
 // its arguments.
 func (i *Increment) BaseExact() bool { return i.plain }
 
+// FitsAny reports whether the increment may go to a slot, and to the base row, whatever its arguments are, if they are so many.
+func (i *Increment) FitsAny(inputs int) bool {
+	for _, a := range i.Args {
+		if !a.Slot && (a.Index < 0 || a.Index >= inputs || a.Name != "") {
+			return false
+		}
+	}
+	return i.NonZero && i.onBase && len(i.base)+len(i.Deltas)+len(i.NotNumber)+len(i.Forms)+len(i.Inserted) == 0
+}
+
 // OnBase reports whether the original statement is exact on the base table, too, if its
 // arguments meet require.
 func (i *Increment) OnBase() (require []DeltaArg, ok bool) { return i.base, i.onBase }

@@ -25,6 +25,30 @@ func (c *Catalog) dialectIn(namespace string) dialect.Dialect {
 	return c.Dialect
 }
 
+// settings are what a namespace's dialect says of its sessions, for what is asked often.
+type settings struct {
+	foreign      bool // statements are in another character set than UTF-8
+	dirty        bool // transactions begin at READ UNCOMMITTED
+	serializable bool // they begin at SERIALIZABLE
+}
+
+func settingsOf(d rewrite.Dialect) (s settings) {
+	s.foreign = d.LexRules().Foreign
+	if r, ok := d.(dialect.DirtyReader); ok {
+		s.dirty = r.Dirty()
+	}
+	if r, ok := d.(interface{ Serializable() bool }); ok {
+		s.serializable = r.Serializable()
+	}
+	return s
+}
+
+// ReadsDirty reports whether queries of the session may read uncommitted data.
+func (v *View) ReadsDirty() bool { return v.Schema != nil && v.Schema.settings.dirty }
+
+// Serializable reports whether transactions of the session are SERIALIZABLE if they are begun without a level.
+func (v *View) Serializable() bool { return v.Schema != nil && v.Schema.settings.serializable }
+
 // Dialect returns the dialect of the session, as far as it is known.
 func (v *View) Dialect() rewrite.Dialect {
 	if v.Schema == nil {

@@ -16,6 +16,7 @@ import (
 type PlanCache struct {
 	mu         sync.Mutex // held to change generations
 	young, old atomic.Pointer[generation]
+	clears     atomic.Int64
 }
 
 // generation is a part of the cache that goes as a whole.
@@ -110,6 +111,10 @@ func (g *generation) put(sql string, p any) {
 func (c *PlanCache) Clear() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.clears.Add(1)
 	c.young.Store(nil)
 	c.old.Store(nil)
 }
+
+// Clears returns how often the plans have been forgotten. A plan that was begun before the last time must not be used.
+func (c *PlanCache) Clears() int64 { return c.clears.Load() }

@@ -27,6 +27,7 @@ type Schema struct {
 	Lacking   bool // tables were left out which nothing is demanded for: see withSlots
 	fresh     freshness
 	awaited   awaited
+	settings  settings
 
 	mu    sync.RWMutex
 	Known map[string]*rewrite.Table // by name as written, folded
@@ -65,6 +66,11 @@ func newSchema(s *Catalog) *Schema {
 // at again, or are no longer kept.
 func (sc *Schema) Stale() bool {
 	return sc.fresh.over(sc.Catalog.Noticed.Changes.Load()) || sc.fresh.dropped.Load()
+}
+
+// Settled reports whether the facts hold, for any statement: no table is still to come, and no name could be overlooked.
+func (sc *Schema) Settled() bool {
+	return !sc.Stale() && !sc.fresh.partial && len(sc.awaited) == 0 && !sc.settings.foreign
 }
 
 // Number tells the facts from those of other namespaces, and from earlier ones of the same.

@@ -39,6 +39,7 @@ type unfitTable struct {
 func loadSchema(ctx context.Context, s *Catalog, v *View, namespace string, how loading) (*Schema, error) {
 	l := &schemaLoader{sc: newSchema(s), view: v, how: how}
 	l.sc.Planner.Dialect = s.dialectIn(namespace)
+	l.sc.settings = settingsOf(l.sc.Planner.Dialect)
 	if err := v.prefetch(ctx); err != nil {
 		return nil, err
 	}

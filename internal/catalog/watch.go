@@ -58,6 +58,9 @@ func (w *watch) age() time.Duration {
 	return clock() - time.Duration(at)
 }
 
+// Recent reports whether no look is due.
+func (w *watch) Recent() bool { return w.age() < lookAgain }
+
 // Due makes the next statement wait for a look.
 func (w *watch) Due() {
 	w.looked.Store(0)

@@ -161,6 +161,12 @@ func (t *Tx) Confirm() {
 // anything yet, or has set a savepoint in one.
 func (t *Tx) Ran(begins bool) { t.unused = begins && (t.unused || !t.KeepsLocks()) }
 
+// Used notes that a statement has succeeded that has no other effect on the transaction than that it may have taken the snapshot. If
+// mayLockOnly, it has not if LocksOnly was noted since it began.
+func (t *Tx) Used(mayLockOnly bool) {
+	t.unused, t.unread, t.locking = false, t.unread && t.locking && mayLockOnly, false
+}
+
 // Read notes that something has run that may have taken the transaction's snapshot.
 func (t *Tx) Read() { t.unread = false }
 

@@ -39,7 +39,7 @@ func (r *Run) execColdRow(ctx context.Context) (answer, error) {
 // table sleeps soon, even if the row is held by one transaction after another.
 func (r *Run) foldsCooled() bool {
 	c := r.conn
-	return r.row.Table != "" && r.Plan.Increment.Table.Counter.Options.OnDrain == rewrite.OnDrainRun && !c.snapshotHeld() && !c.Cluster &&
+	return r.standing.Left && r.Plan.Increment.Table.Counter.Options.OnDrain == rewrite.OnDrainRun && !c.snapshotHeld() && !c.Cluster &&
 		c.Shared.heat.Cooled(r.row)
 }
 
@@ -127,7 +127,7 @@ func (r *Run) execColdLatest(ctx context.Context) (answer, error) {
 func (r *Run) addThenAsk(ctx context.Context) (a answer, done bool, err error) {
 	c, inc := r.conn, r.Plan.Increment
 	require, ok := inc.AddsOnBase()
-	if !ok || !r.alone || c.InAutocommit() || !r.fits(require, true) || !r.provable() || !r.formsMatch(inc.Row.Forms) ||
+	if !ok || !r.standing.Alone || c.InAutocommit() || !r.fits(require, true) || !r.provable() || !r.formsMatch(inc.Row.Forms) ||
 		c.Tx.Own() || c.snapshotBegun() || c.addedToSlots(inc.Table) {
 		return answer{}, false, nil
 	}

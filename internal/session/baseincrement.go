@@ -44,7 +44,7 @@ func (c *Conn) noteUntied(tables []*rewrite.Table) {
 
 // hasRow reports whether the transaction has a row to itself.
 func (c *Conn) hasRow(t *rewrite.Table, key []string) bool {
-	for _, ch := range c.changes {
+	for _, ch := range c.changed() {
 		if !ch.of(t) {
 			continue
 		}
@@ -115,12 +115,15 @@ func (r *Run) execOnBase(ctx context.Context) (answer, error) {
 // addedToRow notes that the increment has run on its base row, and how many rows it has affected.
 func (r *Run) addedToRow(ctx context.Context, n int64) error {
 	inc := r.Plan.Increment
+	if r.conn.InAutocommit() {
+		return nil
+	}
 	if n == 0 {
-		r.noteUnchanged(inc.Row)
+		r.noteUnchanged(&inc.Row)
 		return nil
 	}
 	r.noteRowLocked(inc.Table)
-	r.note(inc.Row, onBase)
+	r.note(&inc.Row, onBase)
 	return r.holdIncrement(ctx)
 }
 

@@ -38,7 +38,7 @@ func (r *Run) execBounded(ctx context.Context) (answer, error) {
 		return r.runDrained(ctx)
 	}
 	r.Plan.tally.ranCold()
-	r.note(*row, onBase)
+	r.note(row, onBase)
 	return a, nil
 }
 

@@ -11,14 +11,13 @@ import (
 
 // runChanging runs such a statement.
 func (r *Run) runChanging(ctx context.Context, changes []rewrite.DrainTable) (answer, error) {
-	first, err := r.changesFirst(ctx)
-	switch {
-	case err != nil:
-		return answer{}, err
-	case first:
-		return r.drainingFirst().runDrained(ctx)
-	case r.conn.InAutocommit():
+	if r.conn.InAutocommit() {
 		return r.runWithRetries(ctx, r.send)
+	}
+	if first, err := r.changesFirst(ctx); err != nil {
+		return answer{}, err
+	} else if first {
+		return r.drainingFirst().runDrained(ctx)
 	}
 	r.changesCounted(changes)
 	if r.call.wantsRows {
@@ -58,8 +57,8 @@ func (r *Run) queryChanging(ctx context.Context, changes []rewrite.DrainTable) (
 	if r.Plan.Base.Fresh {
 		how = inserted
 	}
-	for _, d := range changes {
-		r.note(d, how)
+	for i := range changes {
+		r.note(&changes[i], how)
 	}
 	if held {
 		err = r.hold(ctx, changes)
@@ -69,7 +68,7 @@ func (r *Run) queryChanging(ctx context.Context, changes []rewrite.DrainTable) (
 
 // changesFirst reports whether the rows have to be drained before the statement changes them.
 func (r *Run) changesFirst(ctx context.Context) (bool, error) {
-	if r.Plan.Base.Fresh || len(r.Plan.Base.Changes) != 1 || r.conn.InAutocommit() {
+	if r.Plan.Base.Fresh || len(r.Plan.Base.Changes) != 1 {
 		return false, nil
 	}
 	first, err := r.locksFirst(ctx, &r.Plan.Base.Changes[0])

@@ -98,8 +98,10 @@ func (c *Conn) Unwrap() driver.Conn {
 	return c.Parent
 }
 
-// busy is Busy while no other goroutine uses the connection.
-func (c *Conn) busy() bool { return !c.detached.running() && c.Busy() }
+// busy is Busy while no other goroutine uses the connection. Only rows make it so, or whoever has been given the parent's connection.
+func (c *Conn) busy() bool {
+	return (c.Origin.RowsOpen() || c.Origin.Lent()) && !c.detached.running() && c.Busy()
+}
 
 // Raw is Unwrap under the name that some libraries look for.
 func (c *Conn) Raw() driver.Conn { return c.Unwrap() }

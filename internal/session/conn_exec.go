@@ -29,7 +29,7 @@ func (c *Conn) ExecContext(ctx context.Context, query string, args []driver.Name
 			return c.legacyExec(ctx, p, query, args)
 		}
 		res, err := e.ExecContext(ctx, query, link.JoinArgs(options, args))
-		c.noteRan(p.Plan, err)
+		c.noteRan(p, err)
 		if err != driver.ErrSkip {
 			c.Shared.shadowRan(p)
 		}
@@ -53,15 +53,15 @@ func (c *Conn) legacyExec(ctx context.Context, p *plan, query string, args []dri
 		return nil, err
 	}
 	res, err := e.Exec(query, values)
-	c.noteRan(p.Plan, err)
+	c.noteRan(p, err)
 	if err != driver.ErrSkip {
 		c.Shared.shadowRan(p)
 	}
 	return res, err
 }
 
-// checkAllowed returns the error of a statement that the plan or the configuration refuses.
-func (c *Conn) checkAllowed(plan *rewrite.Plan) error {
+// refusal returns the error of a statement that the plan or the configuration refuses.
+func refusal(plan *rewrite.Plan) error {
 	if plan.Class == rewrite.Refused {
 		return unsupported(plan, plan.Reason)
 	}

@@ -28,23 +28,17 @@ func (c *Conn) ResetSession(ctx context.Context) error {
 		return driver.ErrBadConn
 	}
 	r, resets := c.Parent.(driver.SessionResetter)
-	if c.Origin.Lent() || resets && c.Shared.ParentHooks.Reset {
-		c.Hooked()
+	if hooked := resets && c.Shared.ParentHooks.Reset; hooked || !c.ordinary() || !c.Tx.None() || !c.history.blank() ||
+		!c.Facts.Settled(c.Origin.RoleUnknown()) {
+		c.reset(hooked || c.Origin.Lent())
 	}
 	c.Origin.Reset()
-	c.insertID.reset()
-	if c.Tx.Reset(c.Idle()) {
-		c.noteTxEnd()
-	} else {
-		c.noteTxDoubt()
-	}
 	if resets {
 		if err := r.ResetSession(ctx); err != nil {
 			return err
 		}
 	}
 	c.LookHereIfDue(ctx)
-	c.renewLease(ctx)
 	if c.Shared.Shadow != nil {
 		c.Shared.Shadow.CatchUp(ctx, c)
 	}
@@ -52,6 +46,19 @@ func (c *Conn) ResetSession(ctx context.Context) error {
 		return driver.ErrBadConn
 	}
 	return nil
+}
+
+// reset forgets what concerned whoever has used the session. Hooked: it may be another one now.
+func (c *Conn) reset(hooked bool) {
+	if hooked {
+		c.Hooked()
+	}
+	c.insertID.reset()
+	if c.Tx.Reset(c.Idle()) {
+		c.noteTxEnd()
+	} else {
+		c.noteTxDoubt()
+	}
 }
 
 // IsValid implements driver.Validator.

@@ -25,7 +25,7 @@ func (c *Conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, e
 	if err != nil {
 		return nil, err
 	}
-	if err := c.checkAllowed(p.Plan); err != nil {
+	if err := refusal(p.Plan); err != nil {
 		return nil, err
 	}
 	sql := c.firstSQL(p)

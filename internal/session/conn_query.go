@@ -30,7 +30,7 @@ func (c *Conn) QueryContext(ctx context.Context, query string, args []driver.Nam
 		}
 		known := c.knownOpen(p.Plan)
 		rows, err := q.QueryContext(ctx, query, link.JoinArgs(options, args))
-		c.noteRan(p.Plan, err)
+		c.noteRan(p, err)
 		if err != driver.ErrSkip {
 			c.Shared.shadowQueried(p, args, options)
 		}
@@ -38,7 +38,9 @@ func (c *Conn) QueryContext(ctx context.Context, query string, args []driver.Nam
 	}
 	c.Shared.shadowQueried(p, args, options)
 	known := c.knownOpen(p.Plan)
-	a, err := c.newRun(p, direct{c}, call{args: args, options: options, wantsRows: true}).run(ctx)
+	r := c.takeRun(p, direct{c}, call{args: args, options: options, wantsRows: true})
+	a, err := r.run(ctx)
+	c.keepQueried(r, a.rows)
 	return c.queried(p, known, a.rows, err)
 }
 
@@ -77,7 +79,7 @@ func (c *Conn) legacyQuery(ctx context.Context, p *plan, query string, args []dr
 	}
 	known := c.knownOpen(p.Plan)
 	rows, err := q.Query(query, values)
-	c.noteRan(p.Plan, err)
+	c.noteRan(p, err)
 	if err != driver.ErrSkip {
 		c.Shared.shadowQueried(p, args, nil)
 	}

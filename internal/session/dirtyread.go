@@ -24,16 +24,10 @@ func (c *Conn) levelFor(opts driver.TxOptions) driver.TxOptions {
 	return opts
 }
 
-// readsDirty reports whether queries of the session may read uncommitted data.
-func (c *Conn) readsDirty() bool {
-	d, ok := c.Dialect().(dialect.DirtyReader)
-	return ok && d.Dirty()
-}
-
 // readCommitted makes the next query read committed data only.
 func (r *Run) readCommitted(ctx context.Context) error {
 	c := r.conn
-	if !c.readsDirty() {
+	if !c.ReadsDirty() {
 		return nil
 	}
 	open, err := c.InTransaction(ctx)

@@ -139,7 +139,7 @@ func (r *Run) drainAndRun(ctx context.Context) (a answer, err error) {
 		return answer{}, err
 	}
 	if unlocked { // a row inserted since the drain is only changed
-		r.note(r.Plan.Increment.Row, onBase)
+		r.note(&r.Plan.Increment.Row, onBase)
 	}
 	return a, nil
 }

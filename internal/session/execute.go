@@ -30,13 +30,13 @@ type Run struct {
 
 // addition is the state of an execution that adds to a counter.
 type addition struct {
-	slot  int64        // the slot that it adds to
-	batch *slots.Batch // the members of the shared statement
-	sums  *sums        // what a group on the base row adds
-	row   slots.RowKey // the row whose heat this execution is evidence of; zero: none
-	alone bool         // no other transaction of this process counts the row of the heat
-	firm  bool         // the increment in a slot also locks the base row against changes
-	take  taking       // what it takes from a portion
+	slot     int64          // the slot that it adds to
+	batch    *slots.Batch   // the members of the shared statement
+	sums     *sums          // what a group on the base row adds
+	row      slots.RowKey   // the row whose heat this execution is evidence of; zero: none
+	standing slots.Standing // of that row, if this is the transaction's first increment of it
+	firm     bool           // the increment in a slot also locks the base row against changes
+	take     taking         // what it takes from a portion
 	// rowLocked: its statement has changed the base row, so no other session can create a slot of
 	// it.
 	rowLocked bool
@@ -49,7 +49,7 @@ func (c *Conn) newRun(p *plan, v sender, a call) *Run {
 // run runs the plan. If the facts that it was made with no longer hold, a new plan is made and run.
 func (r *Run) run(ctx context.Context) (answer, error) {
 	r.Plan.tally.ran()
-	if r.Plan.Class != rewrite.Read { // a read of a table without slots needs no * written out
+	if !r.Plan.ordinary && r.Plan.Class != rewrite.Read { // a read of a table without slots needs no * written out
 		if err := r.CheckStars(ctx); err != nil {
 			return answer{}, err
 		}
@@ -69,14 +69,23 @@ func (r *Run) QueryOnce(ctx context.Context) (driver.Rows, error) {
 }
 
 func (r *Run) runOnce(ctx context.Context) (a answer, err error) {
-	if err := r.conn.checkAllowed(r.Plan.Plan); err != nil {
+	if !r.Plan.ordinary {
+		return r.runUnusual(ctx)
+	}
+	defer func() { r.conn.noteRan(r.Plan, err) }()
+	return r.runInGroup(ctx)
+}
+
+// runUnusual runs a plan that is not an ordinary one.
+func (r *Run) runUnusual(ctx context.Context) (a answer, err error) {
+	if err := refusal(r.Plan.Plan); err != nil {
 		return answer{}, err
 	}
 	if a, done, err := r.drawTicket(ctx); done {
 		r.conn.Tx.Read()
 		return a, err
 	}
-	defer func() { r.conn.noteRan(r.Plan.Plan, err) }()
+	defer func() { r.conn.noteRan(r.Plan, err) }()
 	if r.needsRecall() {
 		return r.runRecalled(ctx)
 	}
@@ -86,6 +95,11 @@ func (r *Run) runOnce(ctx context.Context) (a answer, err error) {
 			return answer{}, err
 		}
 	}
+	return r.runInGroup(ctx)
+}
+
+// runInGroup runs the plan for this execution and those that overlap with it, or for this one only.
+func (r *Run) runInGroup(ctx context.Context) (answer, error) {
 	if r.grouped() {
 		return r.runGrouped(ctx, r.runBesideGroups)
 	}
@@ -95,7 +109,7 @@ func (r *Run) runOnce(ctx context.Context) (a answer, err error) {
 // runAlone runs the plan for this execution only.
 func (r *Run) runAlone(ctx context.Context) (answer, error) {
 	a, err := r.runClass(ctx)
-	if err == nil && !r.call.wantsRows {
+	if err == nil && !r.Plan.ordinary && !r.call.wantsRows {
 		r.drewAlone(a.result)
 	}
 	return a, err
@@ -108,7 +122,7 @@ func (r *Run) runWithRetries(ctx context.Context, f func(context.Context) (answe
 	auto := r.conn.InAutocommit() && !r.partsStay && !r.Plan.Base.Several && r.Plan.Effects&(calls|rewrite.SchemaChange) != calls
 	for tries := 1; ; tries++ {
 		a, err := f(ctx)
-		if !auto || r.conn.Broken || !r.conn.Retry(ctx, tries, err) {
+		if err == nil || !auto || r.conn.Broken || !r.conn.Retry(ctx, tries, err) {
 			return a, err
 		}
 	}
@@ -153,13 +167,15 @@ func (r *Run) runOnBase(ctx context.Context) (answer, error) {
 // execIncrement runs an increment on its base row or in a slot, whichever lets others wait less.
 // Where neither may take its arguments, it falls back to a drain, which is right for everything.
 func (r *Run) execIncrement(ctx context.Context) (answer, error) {
-	if inc := r.Plan.Increment; !r.formsMatch(inc.Forms) && inc.BaseExact() && len(r.call.args) == r.Plan.Inputs {
-		return r.execAsWritten(ctx)
+	if !r.fitsAny() {
+		if inc := r.Plan.Increment; !r.formsMatch(inc.Forms) && inc.BaseExact() && len(r.call.args) == r.Plan.Inputs {
+			return r.execAsWritten(ctx)
+		}
+		if !r.incrementFits() {
+			return r.because(argumentUnfit).fallback(ctx)
+		}
 	}
-	switch {
-	case !r.incrementFits():
-		return r.because(argumentUnfit).fallback(ctx)
-	case r.conn.Origin.RoleUnknown():
+	if r.conn.Origin.RoleUnknown() {
 		return r.because(roleUnknown).fallback(ctx)
 	}
 	if r.onColdRow() {
@@ -198,6 +214,9 @@ func (r *Run) queryIncrement(ctx context.Context) (answer, error) {
 	return r.runChanging(ctx, []rewrite.DrainTable{r.Plan.Increment.Row})
 }
 
+// fitsAny reports whether the increment may go to a slot, and to the base row, whatever its arguments are.
+func (r *Run) fitsAny() bool { return r.Plan.fits && len(r.call.args) == r.Plan.Inputs }
+
 // incrementFits reports whether the arguments allow the increment to go to a slot.
 func (r *Run) incrementFits() bool {
 	inc := r.Plan.Increment
@@ -221,6 +240,9 @@ func (r *Run) incrementFits() bool {
 // incrementFitsBase reports whether the application's own statement, with its arguments, is exact
 // on the base row whatever the row's slots hold.
 func (r *Run) incrementFitsBase() bool {
+	if r.fitsAny() {
+		return true
+	}
 	require, ok := r.Plan.Increment.OnBase()
 	return ok && r.fits(require, true)
 }
@@ -259,15 +281,15 @@ func (r *Run) onColdRow() bool {
 	}
 	row.Node = 0 // nodes of a cluster have the row in common
 	if !c.Tx.KeepsLocks() {
-		heatOf := c.Shared.heat.Hot
-		if g := r.Plan.Group; g != nil && g.Many != nil {
-			heatOf = c.Shared.heat.HotRow // a crowd shares statements on base rows
+		heat := c.Shared.heat
+		if g := r.Plan.Group; (g == nil || g.Many == nil) && heat.Crowded(row.Table) {
+			return false // else a crowd shares statements on base rows
 		}
-		hot, became := heatOf(row)
-		if r.Plan.tally.heatedRow(became); !hot {
+		r.standing = heat.Look(row)
+		if r.Plan.tally.heatedRow(r.standing.Became); !r.standing.Hot {
 			r.row = row
 		}
-		return !hot
+		return !r.standing.Hot
 	}
 	return !r.holdsHot(row)
 }
@@ -280,9 +302,9 @@ func (r *Run) holdsHot(row slots.RowKey) bool {
 	c := r.conn
 	hot, counted := c.counting[row]
 	if !counted && len(c.counting) < maxCounting {
-		var became bool
-		hot, became, r.alone = c.Shared.heat.Hold(row)
-		r.Plan.tally.heatedRow(became)
+		r.standing = c.Shared.heat.Hold(row)
+		hot = r.standing.Hot
+		r.Plan.tally.heatedRow(r.standing.Became)
 		if c.counting == nil {
 			c.counting = map[slots.RowKey]bool{}
 		}
@@ -300,7 +322,7 @@ func (r *Run) holdsHot(row slots.RowKey) bool {
 func (r *Run) execAsWritten(ctx context.Context) (answer, error) {
 	a, err := r.send(ctx)
 	if err == nil {
-		r.note(r.Plan.Increment.Row, onBase)
+		r.note(&r.Plan.Increment.Row, onBase)
 	}
 	return a, err
 }
@@ -310,7 +332,7 @@ func (r *Run) fallback(ctx context.Context) (answer, error) {
 	if r.Plan.Increment.Upsert && !r.Plan.Increment.Companions && r.baseFits() {
 		a, err := r.send(ctx)
 		if err == nil {
-			r.note(r.Plan.Increment.Row, onBase)
+			r.note(&r.Plan.Increment.Row, onBase)
 			err = r.holdIncrement(ctx)
 		}
 		return a, err

@@ -21,7 +21,7 @@ func (r *Run) queryHeld(ctx context.Context) (driver.Rows, error) {
 	if keys == nil || !r.conn.readsHeld() || !r.Plan.proofs.due() {
 		return nil, nil
 	}
-	row, newer := r.conn.changes[keys[0]], r.conn.readsNewer()
+	row, newer := r.conn.changed()[keys[0]], r.conn.readsNewer()
 	if !newer && (!r.conn.Shared.OpensAside || r.conn.isBareRow(row.rows.Table, row.key)) {
 		return nil, nil
 	}
@@ -58,11 +58,11 @@ func (r *Run) queryHeld(ctx context.Context) (driver.Rows, error) {
 	r.Plan.tally.readObserved()
 	r.noteRead()
 	for _, k := range keys {
-		ch := r.conn.changes[k]
+		ch := r.conn.changed()[k]
 		ch.readAlone()
 		ch.plan.proofs.note(true)
 		ch.drained = true
-		r.conn.changes[k] = ch
+		r.conn.changed()[k] = ch
 		r.keepBareRow(ch.rows.Table, ch.key)
 	}
 	return o, nil
@@ -82,13 +82,13 @@ func (r *Run) othersFindNone(ctx context.Context, ch *rowChange, server string) 
 // all that it has not drained of the table, and keep others from making slots of the row.
 func (r *Run) heldRow() (keys []slots.RowKey) {
 	c, read := r.conn, &r.Plan.Read
-	if read.Observed == nil || read.Observed.Row == nil || len(c.changes) == 0 || c.Cluster || r.partsStay || len(r.call.options) > 0 ||
+	if read.Observed == nil || read.Observed.Row == nil || len(c.changed()) == 0 || c.Cluster || r.partsStay || len(r.call.options) > 0 ||
 		c.Tx.Phase() != link.TxBegun {
 		return nil
 	}
 	t := r.Plan.Touched[0]
 	key := r.wholeNumbers(t, read.Observed.Row.Key)
-	for k, ch := range c.changes {
+	for k, ch := range c.changed() {
 		switch {
 		case ch.drained || ch.rows.Table.Counter.Slotted() != t.Counter.Slotted():
 		case !ch.locked || key == nil || !slices.Equal(ch.key, key):
@@ -104,7 +104,7 @@ func (r *Run) heldRow() (keys []slots.RowKey) {
 // isolation one at REPEATABLE READ would open a snapshot that the drain behind it could then not meet.
 func (c *Conn) readsHeld() bool {
 	switch {
-	case c.Origin.Dirty() || c.readsDirty():
+	case c.Origin.Dirty() || c.ReadsDirty():
 		return false
 	case c.Engine.Snapshots == nil:
 		return true

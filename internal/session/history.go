@@ -16,7 +16,8 @@ type history struct {
 	readOnly bool                  // it was begun READ ONLY, or became so
 	level    level                 // whether its changes are checked against its snapshot, see conflicts.go
 
-	changes    map[slots.RowKey]rowChange // the rows that it has changed, see rowchange.go
+	changes    map[slots.RowKey]rowChange // the rows that it has changed; Conn.changed has those of late as well
+	late       []lateChange               // in their order; none is in a slot
 	lastChange int                        // the number of the last change
 	marks      []mark                     // its savepoints, see savepoint.go
 	// bareRows are the rows that have no slots until the transaction ends, each with the number of
@@ -43,6 +44,13 @@ const (
 	madeJournalRows
 )
 
+// blank reports whether nothing is remembered that end would forget.
+func (h *history) blank() bool {
+	rows := len(h.changes) + len(h.late) + len(h.bareRows) + len(h.counting) + len(h.held)
+	return rows+len(h.readTables)+len(h.untied)+len(h.folded)+len(h.marks) == 0 &&
+		h.begun == 0 && !h.readOnly && h.level == levelUnknown && h.made == noJournalRows && h.tickets == ticketsUntouched && h.trials.None()
+}
+
 // begin notes that BeginTx has begun a transaction.
 func (h *history) begin(opts driver.TxOptions) {
 	h.begun, h.readOnly = opts.Isolation, opts.ReadOnly
@@ -65,6 +73,7 @@ func (h *history) relevel() { h.level = levelUnknown }
 // giveUpLocks notes that the transaction may have lost its locks, and what it has drained is no
 // longer its own.
 func (h *history) giveUpLocks() {
+	h.unlockLate()
 	for k, ch := range h.changes {
 		ch.drained, ch.locked = false, false
 		h.changes[k] = ch
@@ -75,15 +84,23 @@ func (h *history) giveUpLocks() {
 // a lock timeout.
 func (h *history) unlock() {
 	clear(h.bareRows)
+	h.unlockLate()
 	for k, ch := range h.changes {
 		ch.locked = false
 		h.changes[k] = ch
 	}
 }
 
+func (h *history) unlockLate() {
+	for i := range h.late {
+		h.late[i].locked = false
+	}
+}
+
 // doubt notes that the transaction may have ended.
 func (h *history) doubt() {
 	clear(h.bareRows)
+	h.unlockLate()
 	h.level = levelUnknown
 	for k, ch := range h.changes {
 		ch.drained, ch.locked = false, false
@@ -96,11 +113,14 @@ func (h *history) doubt() {
 
 // forget notes that no transaction is open that has read or changed anything.
 func (h *history) forget() {
-	clear(h.changes)
-	clear(h.bareRows)
-	clear(h.readTables)
-	clear(h.untied)
-	clear(h.folded)
+	if len(h.changes)+len(h.bareRows)+len(h.readTables)+len(h.untied)+len(h.folded) > 0 {
+		clear(h.changes)
+		clear(h.bareRows)
+		clear(h.readTables)
+		clear(h.untied)
+		clear(h.folded)
+	}
+	h.late = emptiedList(h.late)
 	h.trials.End()
 	h.marks, h.lastChange, h.level = h.marks[:0], 0, levelUnknown
 	h.tickets = ticketsUntouched
@@ -110,18 +130,26 @@ func (h *history) forget() {
 // and release for each row that it counted. Journaled reports whether it has inserted rows of a
 // journal.
 func (h *history) end(give func(slots.RowKey, int), release func(slots.RowKey)) (journaled bool) {
-	for k := range h.counting {
-		release(k)
+	if len(h.counting)+len(h.held) > 0 {
+		for k := range h.counting {
+			release(k)
+		}
+		h.counting = emptied(h.counting)
+		for k, i := range h.held {
+			give(k, i)
+		}
+		h.held = emptied(h.held)
 	}
-	h.counting = emptied(h.counting)
-	for k, i := range h.held {
-		give(k, i)
-	}
-	h.held = emptied(h.held)
 	journaled = h.made == madeJournalRows
 	h.begun, h.readOnly, h.made = 0, false, noJournalRows
 	h.forget()
 	return journaled
+}
+
+// emptiedList returns the list without its entries.
+func emptiedList(l []lateChange) []lateChange {
+	clear(l)
+	return l[:0]
 }
 
 // emptied returns the map without its entries, for the next transaction, or none if it has grown large: emptying takes time

@@ -77,43 +77,44 @@ func testLease(t *testing.T) {
 			t.Errorf("process %d begins at slot %d, want %d", i, got, want)
 		}
 	}
-	reset := func(c *Conn) {
+	later := func(c *Conn) {
+		time.Sleep(2 * time.Second)                                 // a look is due
 		c.node.Range.Due.CompareAndSwap(c.node.Range.Due.Load(), 1) // as if time had passed
-		if err := c.ResetSession(t.Context()); err != nil {
+		if _, err := c.Plan(t.Context(), "SELECT 1"); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
 	}
 	asks := l.asks
-	if err := conns[1].ResetSession(t.Context()); err != nil || l.asks != asks {
+	if _, err := conns[1].Plan(t.Context(), "SELECT 1"); err != nil || l.asks != asks {
 		t.Errorf("a lease that is not due is looked after: %v", err)
 	}
-	reset(conns[1])
+	later(conns[1])
 	if got := first(conns[1]); got != 32 || l.asks != asks+1 {
 		t.Errorf("after a renewal it begins at %d", got)
 	}
 	l.err = errors.New("unavailable")
-	reset(conns[1])
+	later(conns[1])
 	if got := first(conns[1]); got != 32 {
 		t.Errorf("after an error it begins at %d", got)
 	}
 	l.err = nil
 	l.held[slots.PartName(1)] = "another"
-	reset(conns[1])
+	later(conns[1])
 	if got := first(conns[1]); got != 40 {
 		t.Errorf("after a loss it begins at %d", got)
 	}
 	for part := range slots.MaxParts {
 		l.held[slots.PartName(part)] = "another"
 	}
-	reset(conns[1])
+	later(conns[1])
 	if part := conns[1].node.Range.Part.Load(); part != -1 {
 		t.Errorf("it has part %d of others", part)
 	}
 	l.err = fake.ErrChanged // no such table
-	reset(conns[1])
+	later(conns[1])
 	asks = l.asks
-	if err := conns[1].ResetSession(t.Context()); err != nil || l.asks != asks {
+	if _, err := conns[1].Plan(t.Context(), "SELECT 1"); err != nil || l.asks != asks {
 		t.Errorf("without a table it asks again: %v", err)
 	}
 	if due := conns[2].node.Range.Due.Load(); due < time.Now().Add(slots.LeaseRenewal/2).UnixNano() {

@@ -199,7 +199,7 @@ func (r *Run) queryMulti(ctx context.Context) (answer, error) {
 			return answer{}, unsupported(r.Plan.Plan,
 				"several statements in one call that return rows, control transactions and use counters cannot be run exactly; send them one by one")
 		}
-		if err := r.conn.checkAllowed(part.Plan); err != nil {
+		if err := refusal(part.Plan); err != nil {
 			return answer{}, err
 		}
 		if part.Plan.Effects&rewrite.TicketRecall != 0 {

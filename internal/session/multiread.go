@@ -18,7 +18,7 @@ import (
 // no rows if they are not.
 func (r *Run) queryReads(ctx context.Context) (driver.Rows, error) {
 	c := r.conn
-	if _, unprepared := r.sender.(direct); !unprepared || len(r.call.args) > 0 || c.readsDirty() {
+	if _, unprepared := r.sender.(direct); !unprepared || len(r.call.args) > 0 || c.ReadsDirty() {
 		return nil, nil
 	}
 	whole := &rewrite.Plan{Class: rewrite.Read, Tables: r.Plan.Tables}

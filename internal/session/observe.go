@@ -76,7 +76,7 @@ func (r *Run) observeDrained(ctx context.Context) (driver.Rows, error) {
 	if r.Plan.Read.Observed == nil || !r.call.wantsRows {
 		return nil, nil
 	}
-	for _, ch := range c.changes {
+	for _, ch := range c.changed() {
 		if !ch.drained && slices.ContainsFunc(r.Plan.Touched, func(t *rewrite.Table) bool { return ch.of(t) }) {
 			return nil, nil
 		}
@@ -98,7 +98,7 @@ func (r *Run) observeDrained(ctx context.Context) (driver.Rows, error) {
 // observeUndoable is observe for a query whose error would end the application's transaction, though it may be one of base values that
 // are no totals. Its rows are read under a savepoint.
 func (r *Run) observeUndoable(ctx context.Context) (rows driver.Rows, err error) {
-	if r.conn.readsDirty() || r.conn.serializable() || !r.asks() {
+	if r.conn.ReadsDirty() || r.conn.serializable() || !r.asks() {
 		return nil, nil
 	}
 	if open, err := r.conn.InTransaction(ctx); err != nil {
@@ -127,7 +127,11 @@ func (r *Run) readAhead(rows driver.Rows, kept bool) *observedRows {
 		o.types = TypesOf(rows) // some parents take them from the current row
 	}
 	own := len(o.columns) - 1
-	o.columns, o.row = o.columns[:own:own], make([]driver.Value, own+1)
+	if o.columns = o.columns[:own:own]; own < len(o.few) {
+		o.row = o.few[:own+1]
+	} else {
+		o.row = make([]driver.Value, own+1)
+	}
 	o.err = rows.Next(o.row)
 	return o
 }
@@ -161,7 +165,7 @@ func isFalse(v driver.Value) bool {
 // mayObserve reports whether the query may run in that form.
 func (r *Run) mayObserve() bool {
 	c, o := r.conn, r.Plan.Read.Observed
-	return o != nil && !c.readsDirty() && !c.serializable() &&
+	return o != nil && !c.ReadsDirty() && !c.serializable() &&
 		!(o.MayFail && c.Shared.Traits.ErrorAborts && !c.InAutocommit()) // the error would end the transaction
 }
 
@@ -199,8 +203,7 @@ func (c *Conn) serializable() bool {
 	if sql.IsolationLevel(c.begun) == sql.LevelSerializable {
 		return !c.Shared.Traits.OneWriter
 	}
-	d, ok := c.Dialect().(interface{ Serializable() bool })
-	return ok && d.Serializable() && !c.InAutocommit()
+	return c.Serializable() && !c.InAutocommit()
 }
 
 // noteObserved remembers what a query has observed.
@@ -226,11 +229,12 @@ func (r *Run) noteObserved(none bool) {
 type observedRows struct {
 	link.RowsBase
 	columns  []string
-	types    columnTypes    // as before the first row; nil where they do not depend on it
-	row      []driver.Value // of the parent
-	ahead    bool           // row, or err, has been read and not been returned
-	err      error          // in place of the first row
-	unsigned bool           // prepared, in place of a statement sent as text
+	types    columnTypes     // as before the first row; nil where they do not depend on it
+	row      []driver.Value  // of the parent
+	few      [6]driver.Value // row, if it is short
+	ahead    bool            // row, or err, has been read and not been returned
+	err      error           // in place of the first row
+	unsigned bool            // prepared, in place of a statement sent as text
 }
 
 var _ rowsTyper = (*observedRows)(nil)

@@ -23,6 +23,27 @@ type plan struct {
 	// otherwise is the plan of several untouched statements in one call, for a session that may
 	// split the call elsewhere; see withEffects.
 	otherwise *plan
+	untouched bool  // it names no counter table
+	clears    int64 // of Shared.Untouched before it was made
+	usual
+}
+
+// usual is what is usual about a statement, whose executions then skip what only others need.
+type usual struct {
+	ordinary bool // it is not refused, has nothing to do with tickets, draws no number, and has no * written out
+	quiet    bool // once it has succeeded, there is nothing to note but that one has run
+	locks    bool // it may read nothing but what it locks
+	fits     bool // it is an increment that may go to a slot, and to the base row, with any arguments of the right number
+}
+
+// usualOf finds out what is usual about a statement.
+func usualOf(p *rewrite.Plan) (u usual) {
+	u.ordinary = refusal(p) == nil && p.Effects&(rewrite.TicketLock|rewrite.TicketRecall) == 0 &&
+		len(p.Read.Stars) == 0 && (p.Group == nil || p.Group.Block == 0 && p.Group.InsertID == 0 && len(p.Group.Stars) == 0)
+	u.quiet = p.Effects == 0 && len(p.Base.DeletesFrom) == 0
+	u.locks = p.Base.LocksOnly || p.Class == rewrite.Drain
+	u.fits = p.Increment != nil && p.Increment.FitsAny(p.Inputs)
+	return u
 }
 
 // learned is what executions have shown about a statement, and about those of the same shape.
@@ -35,7 +56,7 @@ type learned struct {
 
 // variant returns another plan for the same statement. Its executions are counted with those of p.
 func (p *plan) variant(made *rewrite.Plan) *plan {
-	return &plan{Plan: made, tally: p.tally, learned: &learned{}}
+	return &plan{Plan: made, tally: p.tally, learned: &learned{}, usual: usualOf(made)}
 }
 
 // passes reports whether the statement goes to the parent as it is, and nothing about it has to be

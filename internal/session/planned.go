@@ -19,19 +19,15 @@ import (
 // Plan returns the plan of a statement: from the cache, or made now. Facts that it needs are read
 // from the database.
 func (c *Conn) Plan(ctx context.Context, query string) (*plan, error) {
-	if c.Broken {
-		return nil, link.ErrBroken
+	if p := c.plannedBefore(query); p != nil {
+		return p, nil
 	}
-	if err := c.detached.await(ctx); err != nil {
+	if err := c.makeReady(ctx, query); err != nil {
 		return nil, err
 	}
-	if c.insertID.state != insertIDKnown {
-		if err := c.giveInsertIDBefore(ctx, query); err != nil {
-			return nil, err
-		}
-	}
 	p := cached(&c.Shared.Untouched, query)
-	c.LookIfDue(ctx, p == nil)
+	hit := p != nil
+	c.LookIfDue(ctx, !hit)
 	if c.Shared.Names.ViewDDL.Load() && len(c.Shared.Tables) > 0 && c.Schema != nil && c.Schema.Stale() {
 		// A view over a counter table may have been created whose name is not known yet.
 		// In a transaction that has failed nothing can be read, and nothing runs but its end.
@@ -42,8 +38,9 @@ func (c *Conn) Plan(ctx context.Context, query string) (*plan, error) {
 	if err := c.CheckCharset(ctx, query); err != nil {
 		return nil, err
 	}
-	if p != nil { // a name may have become that of a counter table meanwhile
-		p = cached(&c.Shared.Untouched, query)
+	clears := c.Shared.Untouched.Clears()
+	if p != nil && p.clears != clears { // a name may have become that of a counter table meanwhile
+		p = nil
 	}
 	sc := c.Schema
 	var known *plan // of a statement that concerns a configured table, so it need not be asked for one
@@ -59,12 +56,15 @@ func (c *Conn) Plan(ctx context.Context, query string) (*plan, error) {
 	}
 	if p == nil && known == nil && !c.Shared.Mentions(query) {
 		p = c.Shared.untouchedPlan(query)
-		p.dynamic = rewrite.DynamicOf(c.Dialect(), query)
+		p.clears, p.dynamic = clears, rewrite.DynamicOf(c.Dialect(), query)
 		if c.Shared.repeats.seenBefore(query) {
 			c.Shared.Untouched.Put(query, p)
 		}
 	}
 	if p != nil {
+		if hit && p.dynamic == nil && p.otherwise == nil && sc != nil && sc.Settled() && c.ordinary() {
+			sc.Plans.Put(query, p)
+		}
 		return c.untouchedHere(ctx, p)
 	}
 	if err := c.RefreshFor(ctx, query); err != nil {
@@ -77,6 +77,18 @@ func (c *Conn) Plan(ctx context.Context, query string) (*plan, error) {
 		return known, nil
 	}
 	return c.planShaped(ctx, query)
+}
+
+// makeReady has the connection ready for a statement, and what the process does now and then looked after.
+func (c *Conn) makeReady(ctx context.Context, query string) error {
+	c.renewLease(ctx)
+	if c.Broken {
+		return link.ErrBroken
+	}
+	if err := c.detached.await(ctx); err != nil || c.insertID.state == insertIDKnown {
+		return err
+	}
+	return c.giveInsertIDBefore(ctx, query)
 }
 
 // mayBeElsewhere reports whether code outside slotsql may have moved the session to other tables
@@ -103,6 +115,7 @@ func (c *Conn) planNow(ctx context.Context, query string) (*plan, error) {
 				habit:  c.Shared.habits.Of(c.Shared.Dialect, made, query),
 
 				learned: &learned{},
+				usual:   usualOf(made),
 			}
 			sc.Plans.Put(query, p)
 			return p, nil
@@ -117,16 +130,20 @@ func (c *Conn) planNow(ctx context.Context, query string) (*plan, error) {
 }
 
 // noteRan notes what a statement that has run may have done to the session.
-func (c *Conn) noteRan(plan *rewrite.Plan, err error) {
-	if err == driver.ErrSkip {
+func (c *Conn) noteRan(plan *plan, err error) {
+	switch {
+	case err == nil && plan.quiet && c.detached.done == nil:
+		c.Tx.Used(plan.locks)
+		return
+	case err == driver.ErrSkip:
 		return // nothing has been sent
 	}
 	if c.detached.running() { // err is that of the caller's context, not of the shared statement
 		c.detached.putOff(func() { c.noteRan(plan, nil) })
 		return
 	}
-	c.touchTickets(plan, err)
-	if err != nil || !plan.Base.LocksOnly && plan.Class != rewrite.Drain {
+	c.touchTickets(plan.Plan, err)
+	if err != nil || !plan.locks {
 		c.Tx.LocksOnly(false)
 	}
 	c.Tx.ReadUnlessLocking()
@@ -135,7 +152,7 @@ func (c *Conn) noteRan(plan *rewrite.Plan, err error) {
 		c.noteError(err)
 	}
 	if plan.Effects&rewrite.TxControl != 0 {
-		c.noteTxControl(plan, err)
+		c.noteTxControl(plan.Plan, err)
 	}
 	if len(plan.Base.DeletesFrom) > 0 && !c.InAutocommit() {
 		c.noteUntied(plan.Base.DeletesFrom)
@@ -238,7 +255,7 @@ func (s *Shared) untouchedPlan(query string) *plan {
 		made.of.Effects |= rewrite.Moved
 	}
 	p := &made.plan
-	p.Plan, p.shadow, p.learned = &made.of, s.shadowOf(query), &made.learned
+	p.Plan, p.shadow, p.learned, p.untouched, p.usual = &made.of, s.shadowOf(query), &made.learned, true, usualOf(&made.of)
 	if strings.IndexByte(query, ';') >= 0 {
 		other := *p.Plan
 		other.Effects, other.TxEvents = rewrite.AnyEffect(s.Dialect, query), []lex.TxEvent{{Kind: lex.TxMayEnd}}

@@ -162,7 +162,7 @@ func (r *Run) notePortionShort(at slots.SlotRow) {
 	if r.conn.Shared.Traits.MissLocks {
 		portions.Pause(at.Row)
 	}
-	r.note(r.Plan.Bounded.Row, inSlot)
+	r.note(&r.Plan.Bounded.Row, inSlot)
 }
 
 // foldsPortions notes that a drain is about to fold what slots of its rows hold.
@@ -188,7 +188,7 @@ func (r *Run) hasOtherwise(t *rewrite.Table) bool {
 	if c.untied[t.Counter.Slotted()] || c.folded[t.Counter.Slotted()] || r.isBare(&r.Plan.Bounded.Row) {
 		return true
 	}
-	for _, ch := range c.changes {
+	for _, ch := range c.changed() {
 		if ch.of(t) && (ch.how != inSlot || ch.drained) && maybeSame(ch.key, key) {
 			return true
 		}
@@ -199,7 +199,7 @@ func (r *Run) hasOtherwise(t *rewrite.Table) bool {
 // hasCounted reports whether the transaction has changed slots of the row.
 func (r *Run) hasCounted(t *rewrite.Table) bool {
 	key := r.keyNumbers(&r.Plan.Bounded.Row)
-	for _, ch := range r.conn.changes {
+	for _, ch := range r.conn.changed() {
 		if ch.of(t) && maybeSame(ch.key, key) {
 			return true
 		}
@@ -253,7 +253,7 @@ func (r *Run) tookPortion(
 	for i, need := range r.take.needs {
 		s.portions.NoteTaken(at, p.Shares[i].Column, need)
 	}
-	r.note(r.Plan.Bounded.Row, inSlot)
+	r.note(&r.Plan.Bounded.Row, inSlot)
 	if q != nil && !r.baseHolds(ctx, q) {
 		s.portions.Pause(at.Row)
 		return nil, cmp.Or(r.putBack(context.WithoutCancel(ctx), p), ctx.Err())

@@ -2,19 +2,17 @@ package session
 
 import (
 	"context"
+	"database/sql/driver"
 
 	"github.com/slotsql/slotsql/rewrite"
 )
 
 // runRead runs a statement that reads totals.
 func (r *Run) runRead(ctx context.Context) (a answer, err error) {
-	if r.call.wantsRows {
-		if a.rows, err = r.queryHeld(ctx); a.rows != nil || err != nil {
-			return a, err
-		}
-	}
-	if err := r.drainChanges(ctx); err != nil {
-		return answer{}, err
+	if c := r.conn; len(c.changes)+len(c.late) == 0 {
+		r.noteRead()
+	} else if a.rows, err = r.readChanges(ctx); a.rows != nil || err != nil {
+		return a, err
 	}
 	if a.rows, err = r.observe(ctx); a.rows != nil {
 		r.Plan.tally.readObserved()
@@ -35,6 +33,16 @@ func (r *Run) runRead(ctx context.Context) (a answer, err error) {
 		return r.runClass(ctx)
 	}
 	return r.readExact(ctx)
+}
+
+// readChanges prepares a read of tables of which the transaction has changed rows. It returns rows if it has read them.
+func (r *Run) readChanges(ctx context.Context) (driver.Rows, error) {
+	if r.call.wantsRows {
+		if rows, err := r.queryHeld(ctx); rows != nil || err != nil {
+			return rows, err
+		}
+	}
+	return nil, r.drainChanges(ctx)
 }
 
 // readExact runs the statement in the way that is exact beside slots.

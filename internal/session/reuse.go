@@ -1,6 +1,8 @@
 package session
 
 import (
+	"database/sql/driver"
+
 	"github.com/slotsql/slotsql/internal/slots"
 	"github.com/slotsql/slotsql/rewrite"
 )
@@ -48,4 +50,12 @@ func (c *Conn) keepRun(r *Run) {
 	}
 	*r = Run{}
 	c.spares.run = r
+}
+
+// keepQueried is keepRun for a query. Observed rows do not refer to it.
+func (c *Conn) keepQueried(r *Run, rows driver.Rows) {
+	if _, ok := rows.(*observedRows); ok && len(c.changes) == 0 {
+		*r = Run{}
+		c.spares.run = r
+	}
 }

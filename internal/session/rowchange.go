@@ -77,13 +77,51 @@ const (
 // drains whole tables.
 const maxChanges = 256
 
+// lateChange is a change of base rows that has not been worked out: most transactions end before anything asks.
+type lateChange struct {
+	plan   *plan
+	call   call
+	rows   *rewrite.DrainTable
+	at     int
+	firm   bool // as in Run
+	locked bool // Run.rowLocked
+}
+
+// maxLate bounds them.
+const maxLate = 16
+
 // note remembers a change of rows. Where one connection writes at a time no other
 // changes any before the transaction ends.
-func (r *Run) note(rows rewrite.DrainTable, how manner) {
+func (r *Run) note(rows *rewrite.DrainTable, how manner) {
 	c := r.conn
 	if c.Shared.Traits.OneWriter || c.InAutocommit() {
 		return
 	}
+	if how != onBase || len(c.late) == maxLate {
+		c.changed() // in order
+	}
+	c.lastChange++
+	if how == onBase {
+		c.late = append(c.late, lateChange{r.Plan, r.call, rows, c.lastChange, r.firm, r.rowLocked})
+		return
+	}
+	r.remember(*rows, how, c.lastChange)
+}
+
+// changed returns the rows that the transaction has changed.
+func (c *Conn) changed() map[slots.RowKey]rowChange {
+	for _, l := range c.late {
+		r := c.newRun(l.plan, direct{c}, l.call)
+		r.firm, r.rowLocked = l.firm, l.locked
+		r.remember(*l.rows, onBase, l.at)
+	}
+	c.late = emptiedList(c.late)
+	return c.changes
+}
+
+// remember works out a change, which has the number at.
+func (r *Run) remember(rows rewrite.DrainTable, how manner, at int) {
+	c := r.conn
 	if rows = r.rowsToDrain(rows); rows.Versions == nil && how >= afterDrain {
 		return
 	}
@@ -105,8 +143,7 @@ func (r *Run) note(rows rewrite.DrainTable, how manner) {
 	if c.changes == nil {
 		c.changes = map[slots.RowKey]rowChange{}
 	}
-	c.lastChange++
-	ch.at = c.lastChange
+	ch.at = at
 	old, has := c.changes[k]
 	if has {
 		ch.at, ch.firm = old.at, ch.firm || old.firm
@@ -135,7 +172,7 @@ func (r *Run) changeKey(rows *rewrite.DrainTable, how manner) (k slots.RowKey, o
 }
 
 // noteIncrement remembers an increment in a slot.
-func (r *Run) noteIncrement() { r.note(r.Plan.Increment.Row, inSlot) }
+func (r *Run) noteIncrement() { r.note(&r.Plan.Increment.Row, inSlot) }
 
 // noteChanges remembers what a statement has changed on the base rows.
 func (r *Run) noteChanges(affected int64) {
@@ -144,13 +181,14 @@ func (r *Run) noteChanges(affected int64) {
 	switch {
 	case affected == 0 && r.Plan.Touched != nil && !base.LocksOthers: // of a call of several statements it is the last one's
 		if len(base.Changes) == 1 && !base.Fresh && (base.Counted || base.Changes[0].Certain()) {
-			r.noteUnchanged(base.Changes[0])
+			r.noteUnchanged(&base.Changes[0])
 		}
 		return
 	case base.Fresh:
 		how = inserted
 	}
-	for _, d := range base.Changes {
+	for i := range base.Changes {
+		d := &base.Changes[i]
 		if base.Counted && affected > 0 {
 			r.noteRowLocked(d.Table)
 		}
@@ -160,7 +198,7 @@ func (r *Run) noteChanges(affected int64) {
 
 // noteUnchanged remembers the rows of a statement that has affected none of them. InnoDB has locked them nevertheless, and
 // at READ COMMITTED gives up only those that WHERE does not meet.
-func (r *Run) noteUnchanged(rows rewrite.DrainTable) {
+func (r *Run) noteUnchanged(rows *rewrite.DrainTable) {
 	c := r.conn
 	if c.Shared.Traits.LocksUnchanged && (rows.Certain() || sql.IsolationLevel(c.begun) != sql.LevelReadCommitted) {
 		r.note(rows, unchanged)
@@ -169,8 +207,8 @@ func (r *Run) noteUnchanged(rows rewrite.DrainTable) {
 
 // noteDrained remembers the rows of a drain.
 func (r *Run) noteDrained() {
-	for _, d := range r.Plan.Drain.Tables {
-		r.note(d, afterDrain)
+	for i := range r.Plan.Drain.Tables {
+		r.note(&r.Plan.Drain.Tables[i], afterDrain)
 	}
 }
 
@@ -179,7 +217,7 @@ func (r *Run) noteDrained() {
 func (r *Run) drainChanges(ctx context.Context) error {
 	c := r.conn
 	r.noteRead()
-	if len(c.changes) == 0 {
+	if len(c.changed()) == 0 {
 		return nil
 	}
 	open, err := c.InTransaction(ctx)
@@ -197,7 +235,7 @@ func (r *Run) drainChanges(ctx context.Context) error {
 func (c *Conn) drainChangesOf(ctx context.Context, tables []*rewrite.Table) error {
 	defer c.Drain.End()
 	var keys []slots.RowKey
-	for k, ch := range c.changes {
+	for k, ch := range c.changed() {
 		if !ch.drained && slices.ContainsFunc(tables, func(t *rewrite.Table) bool {
 			return ch.of(t)
 		}) {
@@ -212,21 +250,21 @@ func (c *Conn) drainChangesOf(ctx context.Context, tables []*rewrite.Table) erro
 	// them is in it with everything else that it has done.
 	seen := make([]bool, len(keys))
 	for i, k := range keys {
-		ch := c.changes[k]
+		ch := c.changed()[k]
 		var err error
 		if seen[i], err = c.keepRows(ctx, &ch); err != nil {
 			return c.Lost(err)
 		}
 	}
 	for i, k := range keys {
-		ch := c.changes[k]
+		ch := c.changed()[k]
 		if v := ch.rows.Versions; v != nil && !c.sameBefore(keys[:i], seen, &ch) && !(seen[i] && c.unread()) {
 			if err := c.newRun(ch.plan, direct{c}, ch.call).oneVersion(ctx, v, seen[i]); err != nil {
 				return c.Lost(err)
 			}
 		}
 		ch.drained = true
-		c.changes[k] = ch
+		c.changed()[k] = ch
 	}
 	return nil
 }
@@ -243,7 +281,7 @@ func (c *Conn) unread() bool {
 // transaction sees its own version.
 func (c *Conn) sameBefore(keys []slots.RowKey, seen []bool, ch *rowChange) bool {
 	for i, k := range keys {
-		before := c.changes[k]
+		before := c.changed()[k]
 		if seen[i] && before.sameRow(ch) {
 			return true
 		}
@@ -297,7 +335,7 @@ func (ch *rowChange) readAlone() {
 // drained reports whether the transaction has drained the one row of a change, so that no other session
 // has added to it since.
 func (c *Conn) drained(ch *rowChange) bool {
-	for _, other := range c.changes {
+	for _, other := range c.changed() {
 		if (other.how == afterDrain || other.drained) && other.sameRow(ch) {
 			return true
 		}
@@ -372,7 +410,7 @@ func (r *Run) lockFirst(ctx context.Context) (answer, error) {
 	cp.Plan = r.Plan.variant(&first)
 	a, err := cp.runDrained(ctx)
 	if err == nil {
-		r.note(r.Plan.Increment.Row, onBase)
+		r.note(&r.Plan.Increment.Row, onBase)
 	}
 	return a, err
 }

@@ -1,6 +1,8 @@
 package session
 
 import (
+	"slices"
+
 	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
@@ -42,6 +44,7 @@ func (h *history) mark(e lex.TxEvent) {
 				delete(h.changes, k)
 			}
 		}
+		h.late = slices.DeleteFunc(h.late, func(l lateChange) bool { return l.at > h.marks[i].lastChange })
 		h.marks = h.marks[:i+1]
 	}
 }

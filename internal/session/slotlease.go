@@ -21,7 +21,7 @@ const slotLeasePatience = 10 * time.Second
 // renewLease has the lease of the process's part of the slots taken or renewed, if that is due: on
 // the side connection, because it is for no statement, and a refused write may end a connection
 // (rejectReadOnly). Nothing waits for it but the first connection. If it fails, the process goes on with the slots that
-// it has, and tries again later.
+// it has, and tries again later. A statement that is planned anew, or finds a look due, sees to it.
 func (c *Conn) renewLease(ctx context.Context) {
 	p, s := c.node.Range, c.Shared
 	due := p.Due.Load()

@@ -131,7 +131,7 @@ func (r *Run) leaseHere(ctx context.Context, l *slots.Lease) (answer, bool, erro
 	}
 	e := &r.conn.Engine
 	if ctx.Err() != nil || err != nil && (e.LockTimeout(err) || !e.NotApplied(err) && !e.SlotFull(err)) {
-		r.conn.noteRan(r.Plan.Plan, err)
+		r.conn.noteRan(r.Plan, err)
 		return answer{}, true, err
 	}
 	return answer{}, false, nil // as it is written it meets its own error, or affects no row

@@ -29,8 +29,11 @@ type Habit struct {
 	locksFirst atomic.Bool
 	// harmless: one has committed without a drain, or has taken longer than others wait for it.
 	harmless atomic.Bool
-	mu       sync.Mutex
-	trials   map[RowKey]*trial
+	// calm: one that counted on the base row has committed, and would not have drained it. Further ones need no trial: that
+	// transactions count in slots of the row as well is what the first of those is on trial for.
+	calm   atomic.Bool
+	mu     sync.Mutex
+	trials map[RowKey]*trial
 }
 
 type trial struct {
@@ -108,7 +111,7 @@ func (h *Habit) LocksFirst() bool { return h != nil && h.locksFirst.Load() }
 // waits as well: the one on trial shares the base row, and could not lock it exclusively while
 // this one waits for it.
 func (h *Habit) Await(ctx context.Context, ts *Trials, row RowKey, slotted bool) error {
-	if h == nil {
+	if h == nil || !slotted && h.calm.Load() && !h.locksFirst.Load() {
 		return nil
 	}
 	var patience <-chan time.Time
@@ -169,6 +172,8 @@ func (ts *Trials) Committed() {
 	for _, t := range ts.tried {
 		if t.slotted {
 			t.habit.harmless.Store(true)
+		} else {
+			t.habit.calm.Store(true)
 		}
 	}
 }
@@ -178,6 +183,9 @@ func Commits(lx *lex.Rules, sql string) bool {
 	t := lex.NewScanner(lx, sql).Next()
 	return strings.EqualFold(sql[t.Start:t.End], "COMMIT") || strings.EqualFold(sql[t.Start:t.End], "END")
 }
+
+// None reports whether the transaction has no trial.
+func (ts *Trials) None() bool { return len(ts.tried) == 0 }
 
 // End ends the transaction's trials, whichever way the transaction ended.
 func (ts *Trials) End() {

@@ -78,3 +78,23 @@ func TestHabitFromSlots(t *testing.T) {
 		}
 	})
 }
+
+// Once a transaction has counted on the base row and committed, others do so without a trial. The first one that counts in a
+// slot is on trial all the same.
+func TestHabitOnBaseRow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var h Habit
+		var first, second, third, fourth Trials
+		<-await(t, &h, &first, false)
+		first.Committed()
+		first.End()
+		<-await(t, &h, &second, false)
+		if !second.None() || !isClosed(await(t, &h, &third, true)) {
+			t.Error("a further transaction on the base row is on trial")
+		}
+		if isClosed(await(t, &h, &fourth, true)) {
+			t.Error("the first transaction in a slot is not on trial")
+		}
+		third.End()
+	})
+}

@@ -52,17 +52,26 @@ func (h *Heat) shard(row RowKey) *heatShard {
 	return &h.shards[maphash.String(h.seed, row.Values)%heatShards]
 }
 
-// Hold notes that a transaction counts a row, until Release. It reports whether the row is hot, so
-// that the increment belongs in a slot, whether it has just become hot, and whether no other transaction counts it.
-func (h *Heat) Hold(row RowKey) (hot, became, alone bool) {
+// Standing is how hot a row is for an increment.
+type Standing struct {
+	Hot    bool // it belongs in a slot
+	Became bool // the row has just become hot
+	Alone  bool // no other transaction of the process counts the row
+	Left   bool // the row is not hot, but has been: it may have slots, see Cooled
+}
+
+// Hold notes that a transaction counts a row, until Release.
+func (h *Heat) Hold(row RowKey) Standing {
 	s, now := h.shard(row), time.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w := h.of(s, row, now)
 	w.payoff.note(now)
-	became, alone = w.come(now), w.holders == 0
+	st := Standing{Became: w.come(now), Alone: w.holders == 0}
 	w.hold(now)
-	return w.hot(now), became, alone
+	st.Hot = w.hot(now)
+	st.Left = w.slotted && !st.Hot
+	return st
 }
 
 // Release ends a Hold.
@@ -76,19 +85,10 @@ func (h *Heat) Release(row RowKey) {
 	}
 }
 
-// Hot reports whether an increment outside transactions belongs in a slot, and whether the row has
-// just become hot.
-func (h *Heat) Hot(row RowKey) (hot, became bool) {
-	if h.Crowded(row.Table) {
-		return true, false
-	}
-	return h.HotRow(row)
-}
-
-// HotRow is Hot for the row itself, even if its table is crowded.
-func (h *Heat) HotRow(row RowKey) (hot, became bool) {
+// Look returns the standing of a row outside transactions.
+func (h *Heat) Look(row RowKey) (st Standing) {
 	if h.known.Load() == 0 {
-		return false, false
+		return Standing{}
 	}
 	s := h.shard(row)
 	s.mu.Lock()
@@ -98,19 +98,17 @@ func (h *Heat) HotRow(row RowKey) (hot, became bool) {
 		if h.counting.Load() > 0 {
 			h.payoffOf(row.Table).note(now)
 		}
-		return false, false
+		return Standing{}
 	}
 	w.payoff.note(now)
-	became = w.come(now)
-	return w.hot(now), became
+	st.Became, st.Hot = w.come(now), w.hot(now)
+	st.Left = w.slotted && !st.Hot
+	return st
 }
 
 // Cooled reports, once, whether the row is no longer hot. The caller then folds its slots: the worker skips a row that
 // transactions hold all the time.
 func (h *Heat) Cooled(row RowKey) bool {
-	if h.known.Load() == 0 {
-		return false
-	}
 	s := h.shard(row)
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -16,22 +16,22 @@ func TestHeat(t *testing.T) {
 		h.payoffOf(row.Table).keep(time.Now().Add(time.Hour))
 		want := func(hot bool) {
 			t.Helper()
-			if got, _ := h.Hot(row); got != hot {
+			if got := h.Look(row).Hot; got != hot {
 				t.Fatalf("hot: %v, want %v", got, hot)
 			}
 		}
 		want(false)
-		if hot, _, _ := h.Hold(row); hot {
+		if h.Hold(row).Hot {
 			t.Fatal("hot for the first who holds it")
 		}
 		h.Release(row)
 		want(false)
 		h.Hold(row)
-		if hot, _, _ := h.Hold(row); hot {
+		if h.Hold(row).Hot {
 			t.Fatal("hot though nothing has waited")
 		}
 		time.Sleep(enoughWait)
-		if hot, became, _ := h.Hold(row); !hot || !became {
+		if st := h.Hold(row); !st.Hot || !st.Became {
 			t.Fatal("one has held it for long, others wait, and it is not hot")
 		}
 		for range 3 {
@@ -65,7 +65,7 @@ func TestHeatByChance(t *testing.T) {
 			row := RowKey{Table: "posts", Values: fmt.Sprint(i % 10)}
 			h.Hold(row)
 			time.Sleep(2 * time.Millisecond)
-			if hot, _, _ := h.Hold(row); hot {
+			if h.Hold(row).Hot {
 				t.Fatal("hot")
 			}
 			time.Sleep(8 * time.Millisecond)
@@ -106,8 +106,8 @@ func TestPayoff(t *testing.T) {
 							pace = c.with
 						}
 						time.Sleep(pace)
-						h.HotRow(other) // an uncontended row of the same table
-						hot, _, _ = h.Hold(row)
+						h.Look(other) // an uncontended row of the same table
+						hot = h.Hold(row).Hot
 						if h.Release(row); time.Since(start) > patience {
 							return patience
 						}
@@ -140,7 +140,7 @@ func TestPayoff(t *testing.T) {
 					t.Errorf("tried again after %v, and then %v", first, second)
 				}
 				h.NoteWait(row)
-				if hot, _ := h.HotRow(row); !hot {
+				if !h.Look(row).Hot {
 					t.Error("an increment that has failed does not make the row hot")
 				}
 			})
@@ -178,7 +178,7 @@ func TestHeatBySlotsOfOthers(t *testing.T) {
 	if hot, became := h.NoteSlots(row); !hot || !became {
 		t.Errorf("hot %v, became %v", hot, became)
 	}
-	if hot, _ := h.HotRow(row); !hot {
+	if !h.Look(row).Hot {
 		t.Error("the row is cold")
 	}
 }
@@ -269,20 +269,20 @@ func TestHeatCrowd(t *testing.T) {
 		}
 		group("posts", crowdRows-1, 0)
 		group("pages", crowdRows, 0)
-		if hot, _ := h.Hot(other); hot {
+		if h.Crowded(other.Table) {
 			t.Error("hot for fewer rows than are a crowd")
 		}
 		time.Sleep(2 * crowdWindow)
 		group("posts", 2*crowdRows, crowdWindow)
-		if hot, _ := h.Hot(other); hot {
+		if h.Crowded(other.Table) {
 			t.Error("hot for rows that are grouped one after another")
 		}
 		group("posts", crowdRows, 0)
-		if hot, _ := h.Hot(other); !hot {
+		if !h.Crowded(other.Table) {
 			t.Error("not hot for a crowd")
 		}
 		time.Sleep(shortestPeriod + time.Millisecond)
-		if hot, _ := h.Hot(other); hot {
+		if h.Crowded(other.Table) {
 			t.Error("still hot")
 		}
 	})
