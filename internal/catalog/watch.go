@@ -33,6 +33,7 @@ const (
 type watch struct {
 	targets  atomic.Int64 // when foreign keys to counters were last looked for, by clock
 	targeted atomic.Bool  // there are tables to look for them
+	distance atomic.Int64 // nanoseconds of a round trip to the server, as far as looks show
 	looked   atomic.Int64 // when the look began with which the facts were last found to hold, by clock; 0: never
 
 	mu      sync.Mutex
@@ -57,6 +58,18 @@ func (w *watch) age() time.Duration {
 	}
 	return clock() - time.Duration(at)
 }
+
+// answered notes how long the server has taken to answer a query that writes nothing and does little.
+func (w *watch) answered(took time.Duration) {
+	d := int64(took)
+	if was := w.distance.Load(); was > 0 && d > was {
+		d = was + (d-was)/8 // it may have been busy
+	}
+	w.distance.Store(d)
+}
+
+// RoundTrip returns about how long a round trip to the server takes; 0 while that is not known.
+func (w *watch) RoundTrip() time.Duration { return time.Duration(w.distance.Load()) }
 
 // Recent reports whether no look is due.
 func (w *watch) Recent() bool { return w.age() < lookAgain }
@@ -213,10 +226,12 @@ func (c *Catalog) compare(ctx context.Context, v *View, differs func()) error {
 		c.Watch.lookedAt(began) // the next reading takes marks
 		return nil
 	}
+	asked := time.Now()
 	glance, err := d.Glance(ctx, v.Session(), names, want) // kept prepared by the parent
 	if err != nil {
 		return err
 	}
+	c.Watch.answered(time.Since(asked))
 	same := c.Watch.still(glance, c.awaiting())
 	if !same {
 		got, err := d.Marks(ctx, v.Own(), names)

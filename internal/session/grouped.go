@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"time"
 
 	"github.com/slotsql/slotsql/internal/slots"
 	"github.com/slotsql/slotsql/rewrite"
@@ -36,6 +37,9 @@ func (r *Run) runGrouped(ctx context.Context, alone func(context.Context) (answe
 	defer r.passOn(turn)
 	switch {
 	case v.Outcome == slots.OutcomeAlone:
+		if turn.Led() {
+			defer r.conn.Shared.coalescer.NoteOnBase(time.Now())
+		}
 		return alone(ctx)
 	case v.Err != nil:
 		return answer{}, v.Err

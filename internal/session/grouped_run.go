@@ -161,6 +161,7 @@ func (g *group) runStatement(ctx context.Context, members []*slots.Member) (slot
 		}
 	}
 	r.noteDuration(start, err)
+	r.conn.Shared.coalescer.NoteOnBase(start)
 	outcome, failure := r.judge(a.affected, err)
 	switch outcome {
 	case slots.OutcomeCounted:

@@ -78,6 +78,7 @@ func NewFor(d dialect.Dialect, cfg *config.Config, tables []config.TableConfig) 
 		repeats:   repeats{seed: maphash.MakeSeed()},
 		Made:      slots.Made{Wake: make(chan struct{}, 1), Journal: make(chan struct{}, 1)},
 	}
+	s.coalescer.RoundTrip = s.Watch.RoundTrip
 	s.Hooks.NewNames = s.Untouched.Clear
 	s.Hooks.FirstRead = func(context.Context, *catalog.View) { s.placement.StartLeasing() }
 	return s

@@ -25,9 +25,12 @@ import (
 // not at all. If it is known not to have been applied, each member runs again by itself, and meets
 // the error that is its own. If that is not known, it is not run again.
 type Coalescer struct {
-	seed   maphash.Seed
-	Pace   pace
-	shards [coalescerShards]coalescerShard
+	// RoundTrip is how long a round trip to the server takes; 0 if that is not known.
+	RoundTrip func() time.Duration
+	Pace      pace // of statements on slots
+	onBase    pace // on base rows, if the server is far away
+	seed      maphash.Seed
+	shards    [coalescerShards]coalescerShard
 }
 
 const (
@@ -149,7 +152,7 @@ func (p *pace) Note(d time.Duration) {
 
 // NewCoalescer returns a coalescer without groups.
 func NewCoalescer() *Coalescer {
-	return &Coalescer{seed: maphash.MakeSeed(), Pace: pace{Most: maxLeaders}}
+	return &Coalescer{seed: maphash.MakeSeed(), Pace: pace{Most: maxLeaders}, RoundTrip: func() time.Duration { return 0 }}
 }
 
 // Join adds a member to the group of its form and of these common arguments. If it returns a batch
@@ -200,15 +203,35 @@ func (co *Coalescer) Join(f Form, args []byte, m *Member) *Batch {
 
 // most returns how many statements of a group may be in flight. Those on a base row wait there for one another, so a second one
 // is sent only while there are hardly any members: it is at the server when the first one's lock is released, as a plain statement
-// would be, and does not begin its round trip then.
+// would be, and does not begin its round trip then. To a distant server there are as many as the row takes one after another in
+// a round trip.
 func (co *Coalescer) most(g *Group) int {
-	switch {
-	case g.form.Hash == 0:
+	if g.form.Hash == 0 {
 		return co.Pace.leaders(g.last)
-	case g.last <= smallBatch:
-		return 2
 	}
-	return 1
+	most := 1
+	if g.last <= smallBatch {
+		most = 2
+	}
+	if took := time.Duration(co.onBase.took.Load()); took > 0 {
+		far := co.RoundTrip()
+		most = max(most, min(maxLeaders, int(far/max(took-far, shortestHold))))
+	}
+	return most
+}
+
+// A distant server's round trip takes much longer than a statement and its commit usually do. shortestHold is how long a statement
+// holds its row's lock at least.
+const (
+	distant      = 3 * time.Millisecond
+	shortestHold = time.Millisecond
+)
+
+// NoteOnBase notes that a statement of a group on a base row has ended.
+func (co *Coalescer) NoteOnBase(began time.Time) {
+	if co.RoundTrip() >= distant {
+		co.onBase.Note(time.Since(began))
+	}
 }
 
 // group returns the group of a form and its common arguments; nil for none. With a turn it is

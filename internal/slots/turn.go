@@ -50,6 +50,9 @@ func (co *Coalescer) Enter(hash uint64) (Turn, bool) {
 	return Turn{shard: s, entry: e, hash: hash}, true
 }
 
+// Led reports whether a group has given the turn.
+func (t Turn) Led() bool { return t.group != nil }
+
 // End gives the turn to those that have come in meanwhile.
 func (t Turn) End() { t.pass((*Group).next) }
 

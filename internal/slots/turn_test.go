@@ -4,6 +4,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/slotsql/slotsql/rewrite"
 )
@@ -136,4 +137,38 @@ func TestGroupWithoutTurn(t *testing.T) {
 		})
 	}
 	wg.Wait()
+}
+
+// To a distant server there are as many statements of a key in flight as its row takes one after another in a round trip.
+func TestInFlightOverDistance(t *testing.T) {
+	for _, c := range []struct {
+		roundTrip, took time.Duration
+		want            int
+	}{
+		{0, 400 * time.Microsecond, 2},
+		{time.Millisecond, 1400 * time.Microsecond, 2},
+		{10 * time.Millisecond, 0, 2}, // it is not known
+		{10 * time.Millisecond, 10400 * time.Microsecond, 10},
+		{10 * time.Millisecond, 15 * time.Millisecond, 2}, // commits are slow
+		{time.Second, time.Second, maxLeaders},
+	} {
+		co := NewCoalescer()
+		co.RoundTrip = func() time.Duration { return c.roundTrip }
+		if c.took > 0 {
+			co.NoteOnBase(time.Now().Add(-c.took))
+		}
+		n := 0
+		for range 2 * maxLeaders {
+			form := Form{SQL: "UPDATE pages", Shares: []rewrite.Share{{Max: 1 << 40}}, Hash: co.Hash("UPDATE pages", nil, 0)}
+			m := NewMember()
+			m.Begin(1, 0)
+			m.Adds[0] = 1
+			if co.Join(form, nil, m) != nil {
+				n++
+			}
+		}
+		if n != c.want {
+			t.Errorf("round trip %v, statement %v: %d in flight, want %d", c.roundTrip, c.took, n, c.want)
+		}
+	}
 }
