@@ -161,8 +161,8 @@ func (t *Tx) Confirm() {
 // anything yet, or has set a savepoint in one.
 func (t *Tx) Ran(begins bool) { t.unused = begins && (t.unused || !t.KeepsLocks()) }
 
-// Used notes that a statement has succeeded that has no other effect on the transaction than that it may have taken the snapshot. If
-// mayLockOnly, it has not if LocksOnly was noted since it began.
+// Used notes that a statement has succeeded. All that it may have done to the transaction is that it has taken the snapshot: not if
+// it only locks, which is so if mayLockOnly, and LocksOnly has been noted.
 func (t *Tx) Used(mayLockOnly bool) {
 	t.unused, t.unread, t.locking = false, t.unread && t.locking && mayLockOnly, false
 }

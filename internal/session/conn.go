@@ -79,7 +79,7 @@ func NewConn(ctx context.Context, s *Shared, parent driver.Conn) (*Conn, error) 
 		c.Hooked()
 	}
 	c.slot = s.numbers.Take()
-	c.renewLease(ctx)
+	c.awaitLease(ctx)
 	return c, nil
 }
 

@@ -33,7 +33,7 @@ func (c *Conn) planDynamic(ctx context.Context, p *plan) (*plan, error) {
 		out := *p.Plan
 		out.SQL = query // the expression has been evaluated, once
 		out.Class = rewrite.AdditiveBase
-		return &plan{Plan: &out, learned: &learned{}}, nil
+		return planOf(&out), nil
 	}
 	return c.Plan(ctx, query)
 }

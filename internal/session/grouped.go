@@ -12,8 +12,8 @@ import (
 
 // This file takes an execution through a group on the base row: see rewrite.Group for why that is
 // exact. An execution that meets no other runs as it is, while those that come meanwhile queue
-// behind it; then one of them leads, and runs the group's statement for all. A group has only one
-// statement under way at a time: a second one would wait for the row's lock.
+// behind it; then one of them leads, and runs the group's statement for all. A group has few
+// statements under way at a time, see slots.Coalescer: they wait for one another's row lock.
 
 // grouped reports whether the execution may share a statement on the base row. An increment of a
 // table with slots decides that in execIncrement, and an execution whose arguments require a drain
@@ -37,10 +37,12 @@ func (r *Run) runGrouped(ctx context.Context, alone func(context.Context) (answe
 	defer r.passOn(turn)
 	switch {
 	case v.Outcome == slots.OutcomeAlone:
-		if turn.Led() {
-			defer r.conn.Shared.coalescer.NoteOnBase(time.Now())
+		began := time.Now()
+		a, err := alone(ctx)
+		if turn.Led() && err == nil {
+			r.conn.Shared.coalescer.NoteOnBase(began)
 		}
-		return alone(ctx)
+		return a, err
 	case v.Err != nil:
 		return answer{}, v.Err
 	case r.call.wantsRows:

@@ -161,7 +161,9 @@ func (g *group) runStatement(ctx context.Context, members []*slots.Member) (slot
 		}
 	}
 	r.noteDuration(start, err)
-	r.conn.Shared.coalescer.NoteOnBase(start)
+	if err == nil {
+		r.conn.Shared.coalescer.NoteOnBase(start)
+	}
 	outcome, failure := r.judge(a.affected, err)
 	switch outcome {
 	case slots.OutcomeCounted:

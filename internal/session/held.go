@@ -21,7 +21,7 @@ func (r *Run) queryHeld(ctx context.Context) (driver.Rows, error) {
 	if keys == nil || !r.conn.readsHeld() || !r.Plan.proofs.due() {
 		return nil, nil
 	}
-	row, newer := r.conn.changed()[keys[0]], r.conn.readsNewer()
+	row, newer := r.conn.changes[keys[0]], r.conn.readsNewer()
 	if !newer && (!r.conn.Shared.OpensAside || r.conn.isBareRow(row.rows.Table, row.key)) {
 		return nil, nil
 	}
@@ -58,11 +58,11 @@ func (r *Run) queryHeld(ctx context.Context) (driver.Rows, error) {
 	r.Plan.tally.readObserved()
 	r.noteRead()
 	for _, k := range keys {
-		ch := r.conn.changed()[k]
+		ch := r.conn.changes[k]
 		ch.readAlone()
 		ch.plan.proofs.note(true)
 		ch.drained = true
-		r.conn.changed()[k] = ch
+		r.conn.changes[k] = ch
 		r.keepBareRow(ch.rows.Table, ch.key)
 	}
 	return o, nil

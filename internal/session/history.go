@@ -120,7 +120,8 @@ func (h *history) forget() {
 		clear(h.untied)
 		clear(h.folded)
 	}
-	h.late = emptiedList(h.late)
+	clear(h.late)
+	h.late = h.late[:0]
 	h.trials.End()
 	h.marks, h.lastChange, h.level = h.marks[:0], 0, levelUnknown
 	h.tickets = ticketsUntouched
@@ -144,12 +145,6 @@ func (h *history) end(give func(slots.RowKey, int), release func(slots.RowKey)) 
 	h.begun, h.readOnly, h.made = 0, false, noJournalRows
 	h.forget()
 	return journaled
-}
-
-// emptiedList returns the list without its entries.
-func emptiedList(l []lateChange) []lateChange {
-	clear(l)
-	return l[:0]
 }
 
 // emptied returns the map without its entries, for the next transaction, or none if it has grown large: emptying takes time

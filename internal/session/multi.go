@@ -126,13 +126,8 @@ func (r *Run) runPart(ctx context.Context, part rewrite.Part, planned *catalog.S
 	if !c.Shared.Traits.ArgsRestart {
 		args = argsOf(part, args)
 	}
-	p := &plan{
-		Plan:  part.Plan,
-		tally: c.Shared.countsOf(part.Plan, part.SQL),
-		habit: c.Shared.habits.Of(c.Shared.Dialect, part.Plan, part.SQL),
-
-		learned: &learned{},
-	}
+	p := planOf(part.Plan)
+	p.tally, p.habit = c.Shared.countsOf(part.Plan, part.SQL), c.Shared.habits.Of(c.Shared.Dialect, part.Plan, part.SQL)
 	if part.Dynamic || c.Schema != planned || c.Facts.Old() || c.Schema.Stale() {
 		lexRules := c.Dialect().LexRules()
 		var err error

@@ -28,7 +28,9 @@ func (r *Run) queryReads(ctx context.Context) (driver.Rows, error) {
 		if !onlyReads(&p) {
 			return nil, nil
 		}
-		part := c.newRun(&plan{Plan: p.Plan, source: p.SQL, tally: c.Shared.countsOf(p.Plan, p.SQL), learned: &learned{}}, r.sender, r.call)
+		alone := planOf(p.Plan)
+		alone.source, alone.tally = p.SQL, c.Shared.countsOf(p.Plan, p.SQL)
+		part := c.newRun(alone, r.sender, r.call)
 		if err := part.CheckStars(ctx); err != nil {
 			return nil, err
 		}

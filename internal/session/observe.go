@@ -98,7 +98,7 @@ func (r *Run) observeDrained(ctx context.Context) (driver.Rows, error) {
 // observeUndoable is observe for a query whose error would end the application's transaction, though it may be one of base values that
 // are no totals. Its rows are read under a savepoint.
 func (r *Run) observeUndoable(ctx context.Context) (rows driver.Rows, err error) {
-	if r.conn.ReadsDirty() || r.conn.serializable() || !r.asks() {
+	if r.conn.ReadsDirty() || r.conn.readsCount() || !r.asks() {
 		return nil, nil
 	}
 	if open, err := r.conn.InTransaction(ctx); err != nil {
@@ -165,7 +165,7 @@ func isFalse(v driver.Value) bool {
 // mayObserve reports whether the query may run in that form.
 func (r *Run) mayObserve() bool {
 	c, o := r.conn, r.Plan.Read.Observed
-	return o != nil && !c.ReadsDirty() && !c.serializable() &&
+	return o != nil && !c.ReadsDirty() && !c.readsCount() &&
 		!(o.MayFail && c.Shared.Traits.ErrorAborts && !c.InAutocommit()) // the error would end the transaction
 }
 
@@ -197,9 +197,9 @@ func byColumn(option driver.NamedValue) bool {
 	return v.Kind() == reflect.Slice && v.Len() > 1
 }
 
-// serializable reports whether what a transaction reads counts against others: the question would then be a lock on, or conflict with,
+// readsCount reports whether what a transaction reads counts against others: the question would then be a lock on, or conflict with,
 // the first slot of any row.
-func (c *Conn) serializable() bool {
+func (c *Conn) readsCount() bool {
 	if sql.IsolationLevel(c.begun) == sql.LevelSerializable {
 		return !c.Shared.Traits.OneWriter
 	}

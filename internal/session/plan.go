@@ -24,15 +24,20 @@ type plan struct {
 	// split the call elsewhere; see withEffects.
 	otherwise *plan
 	untouched bool  // it names no counter table
-	clears    int64 // of Shared.Untouched before it was made
+	clears    int64 // Shared.Untouched.Clears before it was made
 	usual
+}
+
+// planOf returns a plan with which nothing is counted, and of which nothing has been learned.
+func planOf(made *rewrite.Plan) *plan {
+	return &plan{Plan: made, learned: &learned{}, usual: usualOf(made)}
 }
 
 // usual is what is usual about a statement, whose executions then skip what only others need.
 type usual struct {
 	ordinary bool // it is not refused, has nothing to do with tickets, draws no number, and has no * written out
 	quiet    bool // once it has succeeded, there is nothing to note but that one has run
-	locks    bool // it may read nothing but what it locks
+	locks    bool // perhaps it reads only what it locks
 	fits     bool // it is an increment that may go to a slot, and to the base row, with any arguments of the right number
 }
 
@@ -56,7 +61,9 @@ type learned struct {
 
 // variant returns another plan for the same statement. Its executions are counted with those of p.
 func (p *plan) variant(made *rewrite.Plan) *plan {
-	return &plan{Plan: made, tally: p.tally, learned: &learned{}, usual: usualOf(made)}
+	v := planOf(made)
+	v.tally = p.tally
+	return v
 }
 
 // passes reports whether the statement goes to the parent as it is, and nothing about it has to be
@@ -86,6 +93,14 @@ func (p *plan) same(q *plan) bool {
 func cached(c *catalog.PlanCache, query string) *plan {
 	p, _ := c.Get(query).(*plan)
 	return p
+}
+
+// concerned is cached, without the plans of statements that concern no configured table: such a plan may be out of date.
+func concerned(c *catalog.PlanCache, query string) *plan {
+	if p := cached(c, query); p != nil && !p.untouched {
+		return p
+	}
+	return nil
 }
 
 // TouchedTables returns the counter tables that the plan's SQL names.

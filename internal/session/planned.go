@@ -45,7 +45,7 @@ func (c *Conn) Plan(ctx context.Context, query string) (*plan, error) {
 	sc := c.Schema
 	var known *plan // of a statement that concerns a configured table, so it need not be asked for one
 	if p == nil && sc != nil {
-		known = cached(&sc.Plans, query)
+		known = concerned(&sc.Plans, query)
 	}
 	if p == nil && known == nil && !c.Shared.Mentions(query) && c.mayBeElsewhere() {
 		// Its schema may have views over counter tables whose names are not known yet.
@@ -71,7 +71,7 @@ func (c *Conn) Plan(ctx context.Context, query string) (*plan, error) {
 		return nil, err
 	}
 	if known == nil || c.Schema != sc {
-		known = cached(&c.Schema.Plans, query)
+		known = concerned(&c.Schema.Plans, query)
 	}
 	if known != nil {
 		return known, nil
@@ -107,16 +107,9 @@ func (c *Conn) planNow(ctx context.Context, query string) (*plan, error) {
 			if err := c.Nameable(made); err != nil {
 				return nil, err
 			}
-			p := &plan{
-				Plan:   made,
-				source: query,
-				tally:  c.Shared.countsOf(made, query),
-				shadow: c.Shared.shadowOf(query),
-				habit:  c.Shared.habits.Of(c.Shared.Dialect, made, query),
-
-				learned: &learned{},
-				usual:   usualOf(made),
-			}
+			p := planOf(made)
+			p.source, p.shadow, p.tally = query, c.Shared.shadowOf(query), c.Shared.countsOf(made, query)
+			p.habit = c.Shared.habits.Of(c.Shared.Dialect, made, query)
 			sc.Plans.Put(query, p)
 			return p, nil
 		}

@@ -54,7 +54,7 @@ func (c *Conn) keepRun(r *Run) {
 
 // keepQueried is keepRun for a query. Observed rows do not refer to it.
 func (c *Conn) keepQueried(r *Run, rows driver.Rows) {
-	if _, ok := rows.(*observedRows); ok && len(c.changes) == 0 {
+	if _, ok := rows.(*observedRows); ok {
 		*r = Run{}
 		c.spares.run = r
 	}

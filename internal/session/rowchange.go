@@ -87,7 +87,7 @@ type lateChange struct {
 	locked bool // Run.rowLocked
 }
 
-// maxLate bounds them.
+// maxLate bounds the changes of a transaction that have not been worked out.
 const maxLate = 16
 
 // note remembers a change of rows. Where one connection writes at a time no other
@@ -115,7 +115,8 @@ func (c *Conn) changed() map[slots.RowKey]rowChange {
 		r.firm, r.rowLocked = l.firm, l.locked
 		r.remember(*l.rows, onBase, l.at)
 	}
-	c.late = emptiedList(c.late)
+	clear(c.late)
+	c.late = c.late[:0]
 	return c.changes
 }
 
@@ -250,21 +251,21 @@ func (c *Conn) drainChangesOf(ctx context.Context, tables []*rewrite.Table) erro
 	// them is in it with everything else that it has done.
 	seen := make([]bool, len(keys))
 	for i, k := range keys {
-		ch := c.changed()[k]
+		ch := c.changes[k]
 		var err error
 		if seen[i], err = c.keepRows(ctx, &ch); err != nil {
 			return c.Lost(err)
 		}
 	}
 	for i, k := range keys {
-		ch := c.changed()[k]
+		ch := c.changes[k]
 		if v := ch.rows.Versions; v != nil && !c.sameBefore(keys[:i], seen, &ch) && !(seen[i] && c.unread()) {
 			if err := c.newRun(ch.plan, direct{c}, ch.call).oneVersion(ctx, v, seen[i]); err != nil {
 				return c.Lost(err)
 			}
 		}
 		ch.drained = true
-		c.changed()[k] = ch
+		c.changes[k] = ch
 	}
 	return nil
 }
@@ -281,7 +282,7 @@ func (c *Conn) unread() bool {
 // transaction sees its own version.
 func (c *Conn) sameBefore(keys []slots.RowKey, seen []bool, ch *rowChange) bool {
 	for i, k := range keys {
-		before := c.changed()[k]
+		before := c.changes[k]
 		if seen[i] && before.sameRow(ch) {
 			return true
 		}

@@ -66,7 +66,7 @@ func (c *Conn) planShaped(ctx context.Context, query string) (*plan, error) {
 		}{plan: plan{source: query, tally: shared.tally, shadow: c.Shared.shadowOf(query), habit: shared.habit, learned: shared.learned}}
 		shared.Fill(o, &made.of, &made.values)
 		p := &made.plan
-		p.Plan = &made.of
+		p.Plan, p.usual = &made.of, usualOf(&made.of)
 		if c.Shared.repeats.seenBefore(query) {
 			sc.Plans.Put(query, p)
 		}

@@ -20,18 +20,19 @@ const slotLeasePatience = 10 * time.Second
 
 // renewLease has the lease of the process's part of the slots taken or renewed, if that is due: on
 // the side connection, because it is for no statement, and a refused write may end a connection
-// (rejectReadOnly). Nothing waits for it but the first connection. If it fails, the process goes on with the slots that
-// it has, and tries again later. A statement that is planned anew, or finds a look due, sees to it.
-func (c *Conn) renewLease(ctx context.Context) {
+// (rejectReadOnly). If it fails, the process goes on with the slots that it has, and tries again later. A statement that is planned
+// anew, or finds a look due, sees to it. The channel is closed at the end; it is nil if nothing is due.
+func (c *Conn) renewLease(ctx context.Context) <-chan struct{} {
 	p, s := c.node.Range, c.Shared
 	due := p.Due.Load()
 	if due == 0 || time.Now().UnixNano() < due || !s.OpensAside {
-		return
+		return nil
 	}
 	l, ok := s.Dialect.(dialect.Leaser)
 	if !ok || !p.Due.CompareAndSwap(due, time.Now().Add(slots.LeaseRenewal).UnixNano()) {
-		return // or another connection does it
+		return nil // or another connection does it
 	}
+	ctx = context.WithoutCancel(ctx) // the statement's caller goes on
 	n, done := c.node, make(chan struct{})
 	go func() {
 		defer close(done)
@@ -40,10 +41,16 @@ func (c *Conn) renewLease(ctx context.Context) {
 			s.warnAside(ctx, "a range of slots could not be leased, so other processes may use the same ones", err)
 		}
 	}()
-	if p.Part.Load() >= 0 {
+	return done
+}
+
+// awaitLease renews the lease for a new connection. The first one waits a moment, so that the process does not begin with slots that
+// it then leaves.
+func (c *Conn) awaitLease(ctx context.Context) {
+	done := c.renewLease(ctx)
+	if done == nil || c.node.Range.Part.Load() >= 0 {
 		return
 	}
-	// The first connection waits a moment, so that the process does not begin with slots that it then leaves.
 	patience := time.NewTimer(firstLeasePatience)
 	defer patience.Stop()
 	select {

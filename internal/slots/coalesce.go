@@ -213,21 +213,21 @@ func (co *Coalescer) most(g *Group) int {
 	if g.last <= smallBatch {
 		most = 2
 	}
-	if took := time.Duration(co.onBase.took.Load()); took > 0 {
-		far := co.RoundTrip()
+	if took := time.Duration(co.onBase.took.Load()); took > 0 && !g.form.Many { // those of many rows would skip each other's
+		far := min(co.RoundTrip(), took) // a look may have met a busy server
 		most = max(most, min(maxLeaders, int(far/max(took-far, shortestHold))))
 	}
 	return most
 }
 
-// A distant server's round trip takes much longer than a statement and its commit usually do. shortestHold is how long a statement
-// holds its row's lock at least.
+// distant is a round trip much longer than a row's lock is usually held for a statement and its commit, and shortestHold is how long
+// that is at least.
 const (
 	distant      = 3 * time.Millisecond
 	shortestHold = time.Millisecond
 )
 
-// NoteOnBase notes that a statement of a group on a base row has ended.
+// NoteOnBase notes that a statement of a group on a base row, begun at the given time, has succeeded.
 func (co *Coalescer) NoteOnBase(began time.Time) {
 	if co.RoundTrip() >= distant {
 		co.onBase.Note(time.Since(began))

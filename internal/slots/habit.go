@@ -29,9 +29,9 @@ type Habit struct {
 	locksFirst atomic.Bool
 	// harmless: one has committed without a drain, or has taken longer than others wait for it.
 	harmless atomic.Bool
-	// calm: one that counted on the base row has committed, and would not have drained it. Further ones need no trial: that
-	// transactions count in slots of the row as well is what the first of those is on trial for.
+	// calm: one that counted on the base row has committed. Further ones on base rows are not on trial, but wait for those that are.
 	calm   atomic.Bool
+	open   atomic.Int32 // trials
 	mu     sync.Mutex
 	trials map[RowKey]*trial
 }
@@ -109,9 +109,9 @@ func (h *Habit) LocksFirst() bool { return h != nil && h.locksFirst.Load() }
 // Await waits for another transaction that is on trial for the row, or puts the connection's own
 // on trial. Slotted reports that it is about to count in a slot. A transaction that locks first
 // waits as well: the one on trial shares the base row, and could not lock it exclusively while
-// this one waits for it.
+// this one waits for it. One on the base row begins no trial once h is calm.
 func (h *Habit) Await(ctx context.Context, ts *Trials, row RowKey, slotted bool) error {
-	if h == nil || !slotted && h.calm.Load() && !h.locksFirst.Load() {
+	if h == nil || !slotted && h.calm.Load() && h.open.Load() == 0 {
 		return nil
 	}
 	var patience <-chan time.Time
@@ -146,12 +146,13 @@ func (h *Habit) try(ts *Trials, row RowKey, slotted bool) *trial {
 		}
 		return t
 	}
-	if h.locksFirst.Load() {
+	if h.locksFirst.Load() || !slotted && h.calm.Load() {
 		return nil
 	}
 	if h.trials == nil {
 		h.trials = map[RowKey]*trial{}
 	}
+	h.open.Add(1)
 	h.trials[row] = &trial{of: ts, over: make(chan struct{})}
 	ts.tried = append(ts.tried, tried{h, row, slotted})
 	return nil
@@ -194,6 +195,7 @@ func (ts *Trials) End() {
 		if own := t.habit.trials[t.row]; own != nil && own.of == ts {
 			close(own.over)
 			delete(t.habit.trials, t.row)
+			t.habit.open.Add(-1)
 		}
 		t.habit.mu.Unlock()
 	}

@@ -80,7 +80,7 @@ func TestHabitFromSlots(t *testing.T) {
 }
 
 // Once a transaction has counted on the base row and committed, others do so without a trial. The first one that counts in a
-// slot is on trial all the same.
+// slot is on trial all the same, and they wait for it.
 func TestHabitOnBaseRow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var h Habit
@@ -92,9 +92,15 @@ func TestHabitOnBaseRow(t *testing.T) {
 		if !second.None() || !isClosed(await(t, &h, &third, true)) {
 			t.Error("a further transaction on the base row is on trial")
 		}
-		if isClosed(await(t, &h, &fourth, true)) {
+		onBase, inSlot := await(t, &h, &second, false), await(t, &h, &fourth, true)
+		if isClosed(onBase) || isClosed(inSlot) {
 			t.Error("the first transaction in a slot is not on trial")
 		}
+		third.Committed()
 		third.End()
+		synctest.Wait()
+		if !isClosed(onBase) || !isClosed(inSlot) {
+			t.Error("others still wait when it has ended")
+		}
 	})
 }
