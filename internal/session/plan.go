@@ -35,7 +35,7 @@ func planOf(made *rewrite.Plan) *plan {
 
 // usual is what is usual about a statement, whose executions then skip what only others need.
 type usual struct {
-	ordinary bool // it is not refused, has nothing to do with tickets, draws no number, and has no * written out
+	ordinary bool // it is not refused, has nothing to do with tickets, draws no number, and no * has to be written out first
 	quiet    bool // once it has succeeded, there is nothing to note but that one has run
 	locks    bool // perhaps it reads only what it locks
 	fits     bool // it is an increment that may go to a slot, and to the base row, with any arguments of the right number
@@ -44,7 +44,10 @@ type usual struct {
 // usualOf finds out what is usual about a statement.
 func usualOf(p *rewrite.Plan) (u usual) {
 	u.ordinary = refusal(p) == nil && p.Effects&(rewrite.TicketLock|rewrite.TicketRecall) == 0 &&
-		len(p.Read.Stars) == 0 && (p.Group == nil || p.Group.Block == 0 && p.Group.InsertID == 0 && len(p.Group.Stars) == 0)
+		(len(p.Read.Stars) == 0 || p.Class == rewrite.Read)
+	if g := p.Group; g != nil {
+		u.ordinary = u.ordinary && g.Block == 0 && g.InsertID == 0 && len(g.Stars) == 0
+	}
 	u.quiet = p.Effects == 0 && len(p.Base.DeletesFrom) == 0
 	u.locks = p.Base.LocksOnly || p.Class == rewrite.Drain
 	u.fits = p.Increment != nil && p.Increment.FitsAny(p.Inputs)

@@ -56,7 +56,6 @@ func (h *Heat) shard(row RowKey) *heatShard {
 type Standing struct {
 	Hot    bool // it belongs in a slot
 	Became bool // the row has just become hot
-	Alone  bool // no other transaction of the process counts the row
 	Left   bool // the row is not hot, but has been: it may have slots, see Cooled
 }
 
@@ -67,7 +66,7 @@ func (h *Heat) Hold(row RowKey) Standing {
 	defer s.mu.Unlock()
 	w := h.of(s, row, now)
 	w.payoff.note(now)
-	st := Standing{Became: w.come(now), Alone: w.holders == 0}
+	st := Standing{Became: w.come(now)}
 	w.hold(now)
 	st.Hot = w.hot(now)
 	st.Left = w.slotted && !st.Hot
