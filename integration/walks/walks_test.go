@@ -12,6 +12,9 @@ import (
 	"github.com/slotsql/slotsql/integration/server"
 )
 
+// tries is how often what runs is looked at: on a busy machine a row may be taken to be hot, and a look at the tables may be due.
+const tries = 5
+
 var update = flag.Bool("update", false, "write testdata/postgres.txt")
 
 // Every function that an execution of a common statement runs on PostgreSQL, from taking the connection out of the pool to the last
@@ -23,23 +26,33 @@ func TestWalks(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	run := exec.Command(bin, "-dsn", server.Postgres(t))
-	run.Stderr = os.Stderr
-	run.Env = append(os.Environ(), "GOCOVERDIR="+t.TempDir())
-	got, err := run.Output()
+	const golden = "testdata/postgres.txt"
+	want, err := os.ReadFile(golden)
 	if err != nil {
 		t.Fatal(err)
 	}
-	const golden = "testdata/postgres.txt"
+	var got []byte
+	left := strings.SplitAfter(string(want), "\n\n") // of the golden walks, those that have not been seen
+	for try := 0; try < tries && len(left) > 0; try++ {
+		run := exec.Command(bin, "-dsn", server.Postgres(t))
+		run.Stderr = os.Stderr
+		run.Env = append(os.Environ(), "GOCOVERDIR="+t.TempDir())
+		if got, err = run.Output(); err != nil {
+			t.Fatal(err)
+		}
+		left = slices.DeleteFunc(left, func(walk string) bool { return strings.Contains(string(got), walk) })
+		if *update {
+			break
+		}
+	}
 	if *update {
 		if err := os.WriteFile(golden, got, 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return
 	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
+	if len(left) == 0 && strings.Count(string(got), "\n\n") == strings.Count(string(want), "\n\n") {
+		return
 	}
 	for _, line := range without(got, want) {
 		t.Errorf("%s does not have: %s", golden, line)
@@ -47,9 +60,7 @@ func TestWalks(t *testing.T) {
 	for _, line := range without(want, got) {
 		t.Errorf("only %s has: %s", golden, line)
 	}
-	if t.Failed() {
-		t.Log("run the test with -update, and look at what the change costs")
-	}
+	t.Error("run the test with -update, and look at what the change costs")
 }
 
 // without returns the lines of a text that another one does not have.

@@ -24,7 +24,6 @@ type Schema struct {
 	Shapes    PlanCache // what statements of one shape share, by lex.Shape's Key
 	views     []rewrite.View
 	Unslotted unslottedTables
-	Lacking   bool // tables were left out which nothing is demanded for: see withSlots
 	fresh     freshness
 	awaited   awaited
 	settings  settings
@@ -42,6 +41,7 @@ type unslottedTables struct {
 	grouped   []*rewrite.Table      // whose increments share statements on the base row
 	BySetting []*rewrite.Table      // that have no slots, by slots: 0
 	Missing   []*config.TableConfig // that do not exist
+	Lacking   bool                  // tables were left out which nothing is demanded for: see withSlots
 }
 
 // freshness is how long the facts may be used.

@@ -134,7 +134,7 @@ func (l *schemaLoader) addForPlanning(ctx context.Context, checked []CheckedTabl
 // Configured is the number of tables that are to have slots.
 func (l *schemaLoader) addWithSlots(ctx context.Context, checked []CheckedTable, configured int) (err error) {
 	sc, v := l.sc, l.view
-	if checked, sc.Lacking, err = v.withSlots(ctx, checked, configured); err != nil {
+	if checked, sc.Unslotted.Lacking, err = v.withSlots(ctx, checked, configured); err != nil {
 		return err
 	}
 	fitting, err := l.checkSlotTables(ctx, checked)

@@ -240,7 +240,7 @@ func (w *Worker) over(ctx context.Context, these func(*rewrite.Table) bool, swee
 	if sweep {
 		w.swept = start
 	}
-	if sc.Lacking && w.catalog.Role.Beside {
+	if sc.Unslotted.Lacking && w.catalog.Role.Beside {
 		w.catalog.Expire() // slot tables may be made at any time
 	}
 	return report, nil
