@@ -98,7 +98,7 @@ func (c *Conn) Unwrap() driver.Conn {
 	return c.Parent
 }
 
-// busy is Busy while no other goroutine uses the connection. Only rows make it so, or whoever has been given the parent's connection.
+// busy is Busy while no other goroutine uses the connection. Open rows make a connection busy, and so may a caller of Conn.Raw.
 func (c *Conn) busy() bool {
 	return (c.Origin.RowsOpen() || c.Origin.Lent()) && !c.detached.running() && c.Busy()
 }

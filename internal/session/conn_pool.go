@@ -48,7 +48,7 @@ func (c *Conn) ResetSession(ctx context.Context) error {
 	return nil
 }
 
-// reset forgets what concerned whoever has used the session. Hooked: it may be another one now.
+// reset forgets the state of the previous user of the session. If hooked, a hook or that user may have changed its settings.
 func (c *Conn) reset(hooked bool) {
 	if hooked {
 		c.Hooked()

@@ -1,10 +1,10 @@
 package session
 
-// Whether something is rare about a session is asked here, once when a statement is planned and once when the session goes back to the
-// pool. Only if so is it asked what.
+// ordinary is the single test for rare states of a session. Planning a statement and taking the session out of the pool call it once,
+// and examine the states one by one only if it is false.
 
-// ordinary reports whether the session is as nearly every session nearly always is: its connection works and is nobody else's, its
-// facts hold, no statement has outlived its caller, and no number has to be set in it.
+// ordinary reports whether nothing about the session is rare: its connection works, nobody has been given the parent's connection, its
+// facts are current, no statement has outlived its caller, and it owes no LAST_INSERT_ID.
 func (c *Conn) ordinary() bool {
 	return !c.Broken && !c.Origin.Lent() && !c.Facts.Old() && c.detached.done == nil && c.insertID.state == insertIDKnown
 }

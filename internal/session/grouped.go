@@ -37,9 +37,12 @@ func (r *Run) runGrouped(ctx context.Context, alone func(context.Context) (answe
 	defer r.passOn(turn)
 	switch {
 	case v.Outcome == slots.OutcomeAlone:
+		if !turn.Led() {
+			return alone(ctx)
+		}
 		began := time.Now()
 		a, err := alone(ctx)
-		if turn.Led() && err == nil {
+		if err == nil {
 			r.conn.Shared.coalescer.NoteOnBase(began)
 		}
 		return a, err

@@ -82,7 +82,7 @@ func (r *Run) othersFindNone(ctx context.Context, ch *rowChange, server string) 
 // all that it has not drained of the table, and keep others from making slots of the row.
 func (r *Run) heldRow() (keys []slots.RowKey) {
 	c, read := r.conn, &r.Plan.Read
-	if read.Observed == nil || read.Observed.Row == nil || len(c.changed()) == 0 || c.Cluster || r.partsStay || len(r.call.options) > 0 ||
+	if read.Observed == nil || read.Observed.Row == nil || c.Cluster || r.partsStay || len(r.call.options) > 0 ||
 		c.Tx.Phase() != link.TxBegun {
 		return nil
 	}

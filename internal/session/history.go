@@ -16,7 +16,7 @@ type history struct {
 	readOnly bool                  // it was begun READ ONLY, or became so
 	level    level                 // whether its changes are checked against its snapshot, see conflicts.go
 
-	changes    map[slots.RowKey]rowChange // the rows that it has changed; Conn.changed has those of late as well
+	changes    map[slots.RowKey]rowChange // rows that it has changed; call Conn.changed, which adds those of late
 	late       []lateChange               // in their order; none is in a slot
 	lastChange int                        // the number of the last change
 	marks      []mark                     // its savepoints, see savepoint.go
@@ -113,13 +113,11 @@ func (h *history) doubt() {
 
 // forget notes that no transaction is open that has read or changed anything.
 func (h *history) forget() {
-	if len(h.changes)+len(h.bareRows)+len(h.readTables)+len(h.untied)+len(h.folded) > 0 {
-		clear(h.changes)
-		clear(h.bareRows)
-		clear(h.readTables)
-		clear(h.untied)
-		clear(h.folded)
-	}
+	clear(h.changes)
+	clear(h.bareRows)
+	clear(h.readTables)
+	clear(h.untied)
+	clear(h.folded)
 	clear(h.late)
 	h.late = h.late[:0]
 	h.trials.End()
@@ -131,16 +129,14 @@ func (h *history) forget() {
 // and release for each row that it counted. Journaled reports whether it has inserted rows of a
 // journal.
 func (h *history) end(give func(slots.RowKey, int), release func(slots.RowKey)) (journaled bool) {
-	if len(h.counting)+len(h.held) > 0 {
-		for k := range h.counting {
-			release(k)
-		}
-		h.counting = emptied(h.counting)
-		for k, i := range h.held {
-			give(k, i)
-		}
-		h.held = emptied(h.held)
+	for k := range h.counting {
+		release(k)
 	}
+	h.counting = emptied(h.counting)
+	for k, i := range h.held {
+		give(k, i)
+	}
+	h.held = emptied(h.held)
 	journaled = h.made == madeJournalRows
 	h.begun, h.readOnly, h.made = 0, false, noJournalRows
 	h.forget()

@@ -305,10 +305,6 @@ func (r *Run) wholeNumbers(t *rewrite.Table, key []rewrite.KeyValue) []string {
 			s = strings.TrimSpace(k.Parts[0].Of(r.Plan.Values))
 		case len(k.Args) == 1 && r.nothingBeside(&k):
 			v, _ := r.value(k.Args[0])
-			if n, ok := v.Value.(int64); ok {
-				out = append(out, strconv.FormatInt(n, 10))
-				continue
-			}
 			s = fmt.Sprint(v.Value)
 		}
 		if n, err := strconv.ParseInt(s, 10, 64); err != nil || strconv.FormatInt(n, 10) != s {

@@ -28,7 +28,7 @@ type plan struct {
 	usual
 }
 
-// planOf returns a plan with which nothing is counted, and of which nothing has been learned.
+// planOf returns a new plan without statistics.
 func planOf(made *rewrite.Plan) *plan {
 	return &plan{Plan: made, learned: &learned{}, usual: usualOf(made)}
 }

@@ -35,7 +35,8 @@ func (r *Run) runRead(ctx context.Context) (a answer, err error) {
 	return r.readExact(ctx)
 }
 
-// readChanges prepares a read of tables of which the transaction has changed rows. It returns rows if it has read them.
+// readChanges is called before a read in a transaction that has changed rows. It either reads the rows itself, or drains the changed
+// rows of the tables and returns no rows.
 func (r *Run) readChanges(ctx context.Context) (driver.Rows, error) {
 	if r.call.wantsRows {
 		if rows, err := r.queryHeld(ctx); rows != nil || err != nil {

@@ -65,11 +65,8 @@ func (h *Heat) Hold(row RowKey) Standing {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w := h.of(s, row, now)
-	w.payoff.note(now)
-	st := Standing{Became: w.come(now)}
+	st := w.come(now)
 	w.hold(now)
-	st.Hot = w.hot(now)
-	st.Left = w.slotted && !st.Hot
 	return st
 }
 
@@ -85,7 +82,7 @@ func (h *Heat) Release(row RowKey) {
 }
 
 // Look returns the standing of a row outside transactions.
-func (h *Heat) Look(row RowKey) (st Standing) {
+func (h *Heat) Look(row RowKey) Standing {
 	if h.known.Load() == 0 {
 		return Standing{}
 	}
@@ -99,10 +96,7 @@ func (h *Heat) Look(row RowKey) (st Standing) {
 		}
 		return Standing{}
 	}
-	w.payoff.note(now)
-	st.Became, st.Hot = w.come(now), w.hot(now)
-	st.Left = w.slotted && !st.Hot
-	return st
+	return w.come(now)
 }
 
 // Cooled reports, once, whether the row is no longer hot. The caller then folds its slots: the worker skips a row that

@@ -36,15 +36,19 @@ func (w *warmth) hot(now time.Time) bool {
 	return now.Before(w.until) && w.refused == w.payoff.refusals.Load()
 }
 
-// come notes that an increment has come to the row, and reports whether the row became hot by that. If transactions hold it, the
-// increment waits for each of them, or would without slots: about as long as the one whose turn it is has had the row by now.
-func (w *warmth) come(now time.Time) (became bool) {
+// come notes that an increment has come to the row, and returns the row's standing. If transactions hold the row, the increment waits
+// for each of them, or would without slots: about as long as the one whose turn it is has had the row by now.
+func (w *warmth) come(now time.Time) (st Standing) {
+	w.payoff.note(now)
 	w.waited = max(0, w.waited-now.Sub(w.forgave)/forgiven)
-	if w.forgave = now; w.holders == 0 {
-		return false
+	w.forgave = now
+	if w.holders > 0 {
+		w.waited = min(w.waited+time.Duration(w.holders)*now.Sub(w.held), 2*enoughWait)
+		st.Became = w.waited >= enoughWait && (w.hot(now) || w.payoff.allows(now)) && w.heat(now)
 	}
-	w.waited = min(w.waited+time.Duration(w.holders)*now.Sub(w.held), 2*enoughWait)
-	return w.waited >= enoughWait && (w.hot(now) || w.payoff.allows(now)) && w.heat(now)
+	st.Hot = w.hot(now)
+	st.Left = w.slotted && !st.Hot
+	return st
 }
 
 func (w *warmth) hold(now time.Time) {
