@@ -13,131 +13,152 @@ import (
 
 // Placement adaptive: an increment of a cold row is the application's own statement on the base
 // row, alone or in a group; one of a hot row goes to a slot. slots.Heat says which rows are hot,
-// and onColdRow makes the choice. Both are exact at any time, whatever other increments do.
+// and isCold makes the choice. Both are exact at any time, whatever other increments do.
 
-// execColdRow runs an increment of a cold row, together with others that overlap with it.
-func (r *Run) execColdRow(ctx context.Context) (answer, error) {
-	if !r.conn.Tx.KeepsLocks() {
-		return r.runGrouped(ctx, r.execCold)
+// onColdRow runs an increment of a cold row on its base row.
+func onColdRow(ctx context.Context, r *Run) (a answer, done bool, err error) {
+	in := incrementOf(r)
+	switch {
+	case !in.isCold():
+		return answer{}, false, nil
+	case in.foldsCooled():
+		return in.onCooledRow(ctx)
 	}
-	if r.Plan.Increment.Latest {
-		return r.execCold(ctx)
+	return in.onBaseRow(ctx)
+}
+
+// onBaseRow runs an increment on its base row, outside transactions together with others that overlap with it.
+func (in increment) onBaseRow(ctx context.Context) (a answer, done bool, err error) {
+	if !in.conn.Tx.KeepsLocks() {
+		a, err = sharingOf(in.run).runGrouped(ctx, in.execCold)
+		return a, in.run.cause == byPlan, err
 	}
-	// The next increment of the row goes to a slot, perhaps before this one has the base row.
-	if err := r.awaitTrial(ctx, onBase); err != nil {
-		return answer{}, err
+	if !in.of.Latest {
+		// The next increment of the row goes to a slot, perhaps before this one has the base row.
+		if err := in.awaitTrial(ctx, changedOnBase); err != nil {
+			return answer{}, false, err
+		}
+		if first, err := rowChangesOf(in.run).locksFirst(ctx, &in.of.Row); err != nil {
+			return answer{}, false, err
+		} else if first == heldToSnapshot {
+			return in.lockFirst(ctx, first)
+		}
 	}
-	if first, err := r.locksFirst(ctx, &r.Plan.Increment.Row); err != nil {
-		return answer{}, err
-	} else if first && r.cause == heldToSnapshot {
-		return r.lockFirst(ctx)
-	}
-	return r.execCold(ctx)
+	a, err = in.execCold(ctx)
+	return a, in.run.cause == byPlan, err
 }
 
 // foldsCooled reports whether the increment is to fold the slots of its row, which is no longer hot in this process. So the
 // table sleeps soon, even if the row is held by one transaction after another.
-func (r *Run) foldsCooled() bool {
-	c := r.conn
-	return r.standing.Left && r.Plan.Increment.Table.Counter.Options.OnDrain == rewrite.OnDrainRun && !c.snapshotHeld() && !c.Cluster &&
-		c.Shared.heat.Cooled(r.row)
+func (in increment) foldsCooled() bool {
+	c := in.conn
+	return in.run.standing.Left && in.of.Table.Counter.Options.OnDrain == rewrite.OnDrainRun && !c.snapshotHeld() && !c.Cluster &&
+		c.Shared.heat.Cooled(in.run.row)
 }
 
-// execCooledRow runs an increment of a row whose slots are to go. In a transaction it runs before the fold, so that its row is
+// onCooledRow runs an increment of a row whose slots are to go. In a transaction it runs before the fold, so that its row is
 // locked in the way that plain locks it. MySQL may find the row by another index than its key, and lock the entry there first: a
 // drain that locked it by the key would deadlock with increments of others.
-func (r *Run) execCooledRow(ctx context.Context) (answer, error) {
-	c := r.conn
-	if !c.Tx.KeepsLocks() || c.Shared.Traits.OneWriter || !r.incrementFitsBase() {
-		return r.because(rowCooled).runDrained(ctx)
+func (in increment) onCooledRow(ctx context.Context) (a answer, done bool, err error) {
+	c := in.conn
+	if !c.Tx.KeepsLocks() || c.Shared.Traits.OneWriter || !in.fitsBase() {
+		in.run.cause = rowCooled
+		return answer{}, false, nil
 	}
-	a, err := r.execColdRow(ctx)
-	if err != nil {
-		return a, err
+	if a, done, err = in.onBaseRow(ctx); err != nil || !done {
+		return a, done, err
 	}
 	if n, err := a.result.RowsAffected(); n == 0 || err != nil {
-		return a, err
+		return a, true, err
 	}
-	drain := &rewrite.Plan{Class: rewrite.Drain, SQL: r.Plan.SQL, Values: r.Plan.Values}
-	drain.Drain.Tables = []rewrite.DrainTable{r.Plan.Increment.Row}
-	fold := c.newRun(r.Plan.variant(drain), direct{c}, r.call).because(rowCooled)
-	fold.ofChanges = true
+	dr := in.run.drainOf(&rewrite.DrainPlan{Tables: []rewrite.DrainTable{in.of.Row}})
+	dr.ofChanges = true
 	defer c.Drain.End()
-	_, err = fold.drain(ctx)
-	return a, c.Lost(err)
+	_, err = dr.drain(ctx)
+	return a, true, c.Lost(err)
 }
 
-// execCold runs the increment on the base row as the application wrote it.
-func (r *Run) execCold(ctx context.Context) (answer, error) {
-	if r.Plan.Increment.Latest {
-		return r.execColdLatest(ctx)
+// execCold runs the increment on the base row as the application wrote it. If the base value may not take it where the total does, it
+// has a cause to drain.
+func (in increment) execCold(ctx context.Context) (answer, error) {
+	if in.of.Latest {
+		return in.execColdLatest(ctx)
 	}
 	start := time.Now()
-	a, n, err := r.sendCounted(ctx)
-	r.noteDuration(start, err)
+	a, n, err := in.run.sendCounted(ctx)
+	in.run.noteDuration(start, err)
 	if err != nil {
-		if r.retriesInSlot(ctx, err) {
-			return r.execIncrement(ctx)
+		if in.retriesInSlot(ctx, err) {
+			return in.runHot(ctx)
 		}
-		if r.conn.InAutocommit() && r.conn.Engine.SlotFull(err) {
-			return r.because(outOfRange).fallback(ctx) // the base value has, and the total may not
+		if in.conn.InAutocommit() && in.conn.Engine.SlotFull(err) {
+			in.run.cause, err = outOfRange, nil // the base value is, and the total may not be
 		}
 		return answer{}, err
 	}
 	if n > 0 {
-		r.Plan.tally.ranCold()
+		in.run.Plan.tally.ranCold()
 	}
-	return a, r.addedToRow(ctx, n)
+	return a, in.addedToRow(ctx, n)
 }
 
 // execColdLatest runs an increment that sets a companion of which the latest value counts. What slots hold of it is taken to be
 // newer than the base row's. So the statement runs on the base row if that has no slots, in the form of a drain's statement that
 // proves it. If it has some, because another process counts it, the row is hot here as well.
-func (r *Run) execColdLatest(ctx context.Context) (answer, error) {
+func (in increment) execColdLatest(ctx context.Context) (answer, error) {
 	start := time.Now()
-	a, done, err := r.addThenAsk(ctx)
+	a, done, err := in.addThenAsk(ctx)
 	if !done && err == nil {
-		a, done, err = r.runProven(ctx)
+		a, done, err = whileSlotless(ctx, in.run)
 	}
 	switch {
 	case done, err != nil:
-	case r.conn.Tx.KeepsLocks():
-		if a, err = r.runDrained(ctx); r.addedToBase {
-			r.noteSlots()
+	case in.conn.Tx.KeepsLocks():
+		dr := in.run.drainOf(&in.run.Plan.Drain)
+		if a, err = dr.retried(ctx); dr.addedToBase {
+			in.noteSlots()
 		}
-	case r.noteSlots():
-		r.conn.Shared.woke(r.Plan.Increment.Table, slots.WokenByOther)
-		return r.execInSlot(ctx)
+	case in.noteSlots():
+		in.conn.Shared.woke(in.of.Table, slots.WokenByOther)
+		a, _, err = inSlot(ctx, in.run)
+		return a, err
 	default:
-		a, err = r.runDrained(ctx)
+		a, err = in.run.drained(ctx)
 	}
-	r.noteDuration(start, err)
-	if err != nil && r.retriesInSlot(ctx, err) {
-		return r.execIncrement(ctx)
+	in.run.noteDuration(start, err)
+	if err != nil && in.retriesInSlot(ctx, err) {
+		return in.runHot(ctx)
 	}
+	return a, err
+}
+
+// runHot runs an increment anew whose row has become hot.
+func (in increment) runHot(ctx context.Context) (answer, error) {
+	a, err := in.run.runAlone(ctx)
+	in.run.cause = byPlan // it has run, whatever for
 	return a, err
 }
 
 // addThenAsk runs such an increment in a transaction: on the base row first, and in the same round trip the question whether that has
 // slots. To the counters it makes no difference. If there are slots, their companions count as set before the statement, since its
 // row lock keeps others out: they are folded, and the statement's own are set again. It reports false if nothing has been done.
-func (r *Run) addThenAsk(ctx context.Context) (a answer, done bool, err error) {
-	c, inc := r.conn, r.Plan.Increment
+func (in increment) addThenAsk(ctx context.Context) (a answer, done bool, err error) {
+	c, inc := in.conn, in.of
 	require, ok := inc.AddsOnBase()
-	if !ok || c.InAutocommit() || !r.fits(require, true) || !r.provable() || !r.formsMatch(inc.Row.Forms) ||
+	if !ok || c.InAutocommit() || !in.run.args().Fit(require, true) || !slotlessOf(in.run).provable() || !in.run.args().FormsMatch(inc.Row.Forms) ||
 		c.Tx.Own() || c.snapshotBegun() || c.addedToSlots(inc.Table) {
 		return answer{}, false, nil
 	}
-	call, err := r.sqlCall()
+	call, err := in.run.sqlCall()
 	if err != nil {
 		return answer{}, false, err
 	}
-	args, err := r.bind(inc.Asked.Args)
+	args, err := in.run.bind(inc.Asked.Args, nil)
 	if err != nil {
 		return answer{}, false, err
 	}
 	out, err := c.Engine.Pipeliner.Pipeline(ctx, c.Parent, []dialect.Statement{
-		{SQL: r.Plan.SQL, Args: call.args}, {SQL: r.sql(inc.Asked), Args: args},
+		{SQL: in.run.Plan.SQL, Args: call.args}, {SQL: in.run.sql(inc.Asked), Args: args},
 	})
 	if err == driver.ErrSkip {
 		return answer{}, false, nil
@@ -145,38 +166,38 @@ func (r *Run) addThenAsk(ctx context.Context) (a answer, done bool, err error) {
 	if err != nil {
 		return answer{}, true, err
 	}
-	a = r.answerOf(&out[0], nil)
+	a = in.run.answerOf(&out[0], nil)
 	switch {
 	case out[0].Affected == 0:
 	case len(out[1].Rows) == 0:
-		r.Plan.tally.ranCold()
-		r.noteProvenInTx(true)
+		in.run.Plan.tally.ranCold()
+		slotlessOf(in.run).noteProvenInTx(true)
 	default:
-		if err = r.addedToRow(ctx, out[0].Affected); err == nil {
+		if err = in.addedToRow(ctx, out[0].Affected); err == nil {
 			err = c.drainChangesOf(ctx, []*rewrite.Table{inc.Table})
 		}
 		if err == nil {
-			err = r.steps(ctx, []rewrite.Bound{*inc.Stated})
+			err = in.run.steps(ctx, []rewrite.Bound{*inc.Stated})
 		}
 		if link.TextOf(out[1].Rows[0][0]) == "1" {
-			r.noteSlots()
+			in.noteSlots()
 		}
 	}
 	return a, true, err
 }
 
 // noteSlots notes that the row has slots, and reports whether it is hot now.
-func (r *Run) noteSlots() (hot bool) {
-	hot, became := r.conn.Shared.heat.NoteSlots(r.row)
-	r.Plan.tally.heatedRow(became)
+func (in increment) noteSlots() (hot bool) {
+	hot, became := in.conn.Shared.heat.NoteSlots(in.run.row)
+	in.run.Plan.tally.heatedRow(became)
 	return hot
 }
 
 // retriesInSlot reports whether an update of a base row that was chosen as deadlock victim, and has done nothing, is to run in a
 // slot: the row is hot now, and there it does not meet the others.
-func (r *Run) retriesInSlot(ctx context.Context, err error) bool {
-	retries := r.row != (slots.RowKey{}) && r.conn.InAutocommit() && ctx.Err() == nil
-	return retries && r.conn.Deadlocked(err) && r.conn.Engine.NotApplied(err)
+func (in increment) retriesInSlot(ctx context.Context, err error) bool {
+	retries := in.run.row != (slots.RowKey{}) && in.conn.InAutocommit() && ctx.Err() == nil
+	return retries && in.conn.Deadlocked(err) && in.conn.Engine.NotApplied(err)
 }
 
 // noteDuration notes the outcome of an update of a base row that began at the given time.

@@ -29,7 +29,7 @@ func TestLockTimeoutOfColdRow(t *testing.T) {
 			tries++
 			return &fake.Misfortune{Err: fake.ErrTimeout, Undone: true}
 		})
-		_, err := db.Exec(increment)
+		_, err := db.Exec(incrementSQL)
 		slotted := server.CountPrefix(upserted)
 		if name == "cluster" && (err != nil || tries != 1 || slotted != 1) ||
 			name == "one server" && (!errors.Is(err, fake.ErrTimeout) || tries != 1 || slotted != 0) {

@@ -74,7 +74,7 @@ func TestAgain(t *testing.T) {
 func TestAgainEnds(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ sql, at string }{
-		"increment":      {increment, upserted},
+		"increment":      {incrementSQL, upserted},
 		"change":         {changing, changing},
 		"drain":          {drained, drained},
 		"drain's fold":   {drained, `UPDATE "main"."posts"`},
@@ -181,7 +181,7 @@ func TestNotAgainInTransaction(t *testing.T) {
 			if how == "autocommit=0" && way != "probing" {
 				continue
 			}
-			for _, query := range []string{increment, changing, drained} {
+			for _, query := range []string{incrementSQL, changing, drained} {
 				server := &fake.Server{}
 				db := openFake(t, d, fake.Connector{Server: server})
 				c, err := db.Conn(t.Context())

@@ -15,18 +15,18 @@ import (
 
 // belongsOnBase reports whether an increment of an open transaction is to run on the
 // base row.
-func (r *Run) belongsOnBase() bool {
-	c := r.conn
-	if !c.Shared.Traits.MissLocks || !r.incrementFitsBase() {
+func (in increment) belongsOnBase() bool {
+	c := in.conn
+	if !c.Shared.Traits.MissLocks || !in.fitsBase() {
 		return false
 	}
-	t := r.Plan.Increment.Table
+	t := in.of.Table
 	if c.untied[t.Counter.Slotted()] {
 		// A DELETE has locked the place in the slot table where rows of the deleted key would be,
 		// and other transactions may have done the same: none must wait for another's.
 		return true
 	}
-	return c.hasRow(t, r.keyNumbers(&r.Plan.Increment.Row)) || r.Plan.Increment.Upsert && !r.knownToExist()
+	return c.hasRow(t, in.run.args().KeyNumbers(&in.of.Row)) || in.of.Upsert && !in.knownToExist()
 }
 
 // noteUntied notes that the transaction has deleted rows to which slot rows refer.
@@ -49,11 +49,11 @@ func (c *Conn) hasRow(t *rewrite.Table, key []string) bool {
 			continue
 		}
 		switch {
-		case ch.how == afterDrain || ch.drained:
+		case ch.how == changedAfterDrain || ch.drained:
 			if maybeSame(ch.key, key) {
 				return true
 			}
-		case ch.how == inserted || ch.how == onBase && c.Shared.Traits.ChangeExcludes:
+		case ch.how == changedNew || ch.how == changedOnBase && c.Shared.Traits.ChangeExcludes:
 			if key != nil && slices.Equal(ch.key, key) {
 				return true
 			}
@@ -68,7 +68,7 @@ func maybeSame(a, b []string) bool { return a == nil || b == nil || slices.Equal
 // drainsCounted notes that a transaction drains rows that it may have counted in slots.
 func (c *Conn) drainsCounted(t *rewrite.Table, key []string) {
 	for _, ch := range c.changes {
-		if ch.how == inSlot && !ch.drained && ch.of(t) && maybeSame(ch.key, key) {
+		if ch.how == changedInSlot && !ch.drained && ch.of(t) && maybeSame(ch.key, key) {
 			ch.plan.habit.NoteDrain()
 		}
 	}
@@ -78,19 +78,19 @@ func (c *Conn) drainsCounted(t *rewrite.Table, key []string) {
 // with others: the increments that keep the row from being changed, and all of them on an engine
 // where an increment and a change exclude each other. Two such transactions would wait for each
 // other, as with a drain. It is noted before the change, which may be chosen as deadlock victim.
-func (r *Run) changesCounted(changes []rewrite.DrainTable) {
-	c := r.conn
-	if r.Plan.Base.Fresh || len(c.changes) == 0 {
+func (rc rowChanges) changesCounted(changes []rewrite.DrainTable) {
+	c := rc.conn
+	if rc.run.Plan.Base.Fresh || len(c.changes) == 0 {
 		return
 	}
 	for i := range changes {
-		d := r.rowsToDrain(changes[i])
-		key := r.keyNumbers(&d)
+		d := rc.run.rowsToDrain(changes[i])
+		key := rc.run.args().KeyNumbers(&d)
 		for _, ch := range c.changes {
 			if inc := ch.plan.Increment; inc == nil || inc.Holding != nil && !ch.firm && !c.Shared.Traits.ChangeExcludes {
 				continue
 			}
-			if ch.how == inSlot && !ch.drained && ch.of(d.Table) &&
+			if ch.how == changedInSlot && !ch.drained && ch.of(d.Table) &&
 				maybeSame(ch.key, key) {
 				ch.plan.habit.NoteDrain()
 			}
@@ -99,39 +99,39 @@ func (r *Run) changesCounted(changes []rewrite.DrainTable) {
 }
 
 // execOnBase runs the increment on its base row.
-func (r *Run) execOnBase(ctx context.Context) (answer, error) {
-	a, n, err := r.sendCounted(ctx)
+func (in increment) execOnBase(ctx context.Context) (answer, error) {
+	a, n, err := in.run.sendCounted(ctx)
 	if err != nil {
 		return a, err
 	}
 	if n > 1 { // MySQL counts an upsert that has met its row twice
-		if row, keyed := r.rowKey(); keyed {
-			r.noteRowExists(row)
+		if row, keyed := in.rowKey(); keyed {
+			in.noteRowExists(row)
 		}
 	}
-	return a, r.addedToRow(ctx, n)
+	return a, in.addedToRow(ctx, n)
 }
 
 // addedToRow notes that the increment has run on its base row, and how many rows it has affected.
-func (r *Run) addedToRow(ctx context.Context, n int64) error {
-	inc := r.Plan.Increment
-	if r.conn.InAutocommit() {
+func (in increment) addedToRow(ctx context.Context, n int64) error {
+	inc := in.of
+	if in.conn.InAutocommit() {
 		return nil
 	}
 	if n == 0 {
-		r.noteUnchanged(&inc.Row)
+		rowChangesOf(in.run).noteUnchanged(&inc.Row)
 		return nil
 	}
-	r.noteRowLocked(inc.Table)
-	r.note(&inc.Row, onBase)
-	return r.holdIncrement(ctx)
+	rowChangesOf(in.run).noteRowLocked(inc.Table)
+	rowChangesOf(in.run).note(&inc.Row, changedOnBase)
+	return rowChangesOf(in.run).holdIncrement(ctx)
 }
 
 // noteRowLocked notes that a statement has changed a base row, which so stays locked until the
 // transaction ends.
-func (r *Run) noteRowLocked(t *rewrite.Table) {
-	r.rowLocked = r.conn.keepsBare(t)
-	r.conn.Tx.LocksOnly(r.conn.Shared.Traits.ChangeExcludes && r.Plan.Base.LocksOnly)
+func (rc rowChanges) noteRowLocked(t *rewrite.Table) {
+	rc.run.rowLocked = rc.conn.keepsBare(t)
+	rc.conn.Tx.LocksOnly(rc.conn.Shared.Traits.ChangeExcludes && rc.run.Plan.Base.LocksOnly)
 }
 
 // keepsBare reports whether a transaction that has changed a row of a table keeps others from
@@ -146,29 +146,29 @@ func (c *Conn) keepsBare(t *rewrite.Table) bool {
 const existence = -1
 
 // noteRowExists remembers that an upsert has found its row.
-func (r *Run) noteRowExists(row slots.RowKey) {
-	if r.Plan.Increment.Upsert && r.conn.Shared.Traits.MissLocks {
-		r.conn.Shared.placement.Learn(slots.SlotRow{Row: row, Slot: existence})
+func (in increment) noteRowExists(row slots.RowKey) {
+	if in.of.Upsert && in.conn.Shared.Traits.MissLocks {
+		in.conn.Shared.placement.Learn(slots.SlotRow{Row: row, Slot: existence})
 	}
 }
 
 // knownToExist reports whether an upsert has found its row before. If not, the statement that
 // looks for the row in order to create a slot row would lock the place of a row that does not
 // exist.
-func (r *Run) knownToExist() bool {
-	row, keyed := r.rowKey()
-	return keyed && r.conn.Shared.placement.Knows(slots.SlotRow{Row: row, Slot: existence})
+func (in increment) knownToExist() bool {
+	row, keyed := in.rowKey()
+	return keyed && in.conn.Shared.placement.Knows(slots.SlotRow{Row: row, Slot: existence})
 }
 
 // awaitTrial waits until it is known whether transactions with this increment go on to drain the
 // row: see slots.Habit. How is the manner in which it is about to run.
-func (r *Run) awaitTrial(ctx context.Context, how manner) error {
-	if r.conn.Shared.Traits.OneWriter {
+func (in increment) awaitTrial(ctx context.Context, how changeKind) error {
+	if in.conn.Shared.Traits.OneWriter {
 		return nil
 	}
-	row, keyed := r.rowKey()
+	row, keyed := in.rowKey()
 	if !keyed {
-		row, _ = r.changeKey(&r.Plan.Increment.Row, inSlot)
+		row, _ = rowChangesOf(in.run).changeKey(&in.of.Row, changedInSlot)
 	}
-	return r.Plan.habit.Await(ctx, &r.conn.trials, row, how == inSlot)
+	return in.run.Plan.habit.Await(ctx, &in.conn.trials, row, how == changedInSlot)
 }

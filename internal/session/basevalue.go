@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/internal/argument"
 	"github.com/slotsql/slotsql/rewrite"
 )
 
@@ -73,7 +74,7 @@ func (o *observers) send(ctx context.Context, s *Shared, n dialect.SlotNamer, a 
 // baseQuestion returns the question about the execution's base row: nil if the slot's own
 // statement proves the answer, and false if it cannot be asked. Whole numbers are written into its
 // SQL, so that it need not be prepared.
-func (r *Run) baseQuestion(p *rewrite.Portion) (*question, bool) {
+func baseQuestion(r *Run, p *rewrite.Portion, own binding) (*question, bool) {
 	if len(p.Base.Parts) == 0 {
 		return nil, true
 	}
@@ -83,12 +84,12 @@ func (r *Run) baseQuestion(p *rewrite.Portion) (*question, bool) {
 		if i == len(p.Base.Args) {
 			break
 		}
-		values, err := r.bind(p.Base.Args[i : i+1])
+		values, err := r.bind(p.Base.Args[i:i+1], own)
 		if err != nil {
 			return nil, false
 		}
 		v := values[0].Value
-		if n, ok := integerOf(v); ok && driver.IsValue(v) {
+		if n, ok := argument.Integer(v); ok && driver.IsValue(v) {
 			b.WriteString(strconv.FormatInt(n, 10))
 			continue
 		}
@@ -96,7 +97,7 @@ func (r *Run) baseQuestion(p *rewrite.Portion) (*question, bool) {
 			return nil, false
 		}
 		b.WriteString(r.conn.Dialect().Placeholder(len(q.args) + 1))
-		v, _ = kept(v)
+		v, _ = argument.Kept(v)
 		q.args = append(q.args, v)
 	}
 	q.sql = b.String()

@@ -9,43 +9,51 @@ import (
 // itself. If it cannot, the row is drained, and the total decides.
 
 // bounded reports whether the statement may be tried on the base row first.
-func (r *Run) bounded() bool {
+func bounded(r *Run) bool {
 	b := r.Plan.Bounded
-	return b != nil && len(r.call.args) == r.Plan.Inputs && r.hasAllArgs() && r.formsMatch(b.Forms) && r.noNumbers(b.NotNumber)
+	return !r.call.wantsRows && len(r.call.args) == r.Plan.Inputs && r.args().Has(r.Plan.Drain.Tables) &&
+		r.args().FormsMatch(b.Forms) && r.args().NoNumbers(b.NotNumber) && !r.recalls()
 }
 
-// execBounded runs the statement on the base row, and if that affects no row, after a drain.
-func (r *Run) execBounded(ctx context.Context) (answer, error) {
-	row := &r.Plan.Bounded.Row
-	if r.conn.Tx.KeepsLocks() {
-		// Increments of other sessions since the transaction's snapshot may be in slots.
-		if held, err := r.conn.conflicts(ctx, row.Table); err != nil {
-			return answer{}, err
-		} else if held {
-			return r.because(heldToSnapshot).runDrained(ctx)
-		}
-		if res, err := r.execPortion(ctx); res != nil || err != nil {
-			return answer{result: res}, err
-		}
+// fromPortion runs the statement, in a transaction, on a slot that holds a portion.
+func fromPortion(ctx context.Context, r *Run) (a answer, done bool, err error) {
+	if !r.conn.Tx.KeepsLocks() || !bounded(r) {
+		return answer{}, false, nil
+	}
+	// Increments of other sessions since the transaction's snapshot may be in slots.
+	if held, err := r.conn.conflicts(ctx, r.Plan.Bounded.Row.Table); err != nil {
+		return answer{}, false, err
+	} else if held {
+		r.cause = heldToSnapshot
+		return answer{}, false, nil
+	}
+	a.result, err = execPortion(ctx, r)
+	return a, a.result != nil, err
+}
+
+// onGuardedBase runs the statement on the base row, which it drains if that affects no row.
+func onGuardedBase(ctx context.Context, r *Run) (a answer, done bool, err error) {
+	if !bounded(r) {
+		return answer{}, false, nil
 	}
 	start := time.Now()
-	a, n, err := r.onGuardedBase(ctx)
+	a, n, err := sendGuarded(ctx, r)
 	r.noteDuration(start, err)
 	switch {
 	case err != nil && !r.refusedBase(err):
-		return answer{}, err
+		return answer{}, false, err
 	case err != nil || n == 0:
-		return r.runDrained(ctx)
+		return answer{}, false, nil
 	}
 	r.Plan.tally.ranCold()
-	r.note(row, onBase)
-	return a, nil
+	rowChangesOf(r).note(&r.Plan.Bounded.Row, changedOnBase)
+	return a, true, nil
 }
 
-// onGuardedBase runs the statement on the base row, with a guard in place of each clamp.
-func (r *Run) onGuardedBase(ctx context.Context) (answer, int64, error) {
+// sendGuarded runs the statement on the base row, with a guard in place of each clamp.
+func sendGuarded(ctx context.Context, r *Run) (answer, int64, error) {
 	if own := r.Plan.Bounded.Own; own != nil {
-		res, n, err := r.execBound(ctx, own)
+		res, n, err := r.execBound(ctx, own, nil)
 		return answer{result: res}, n, err
 	}
 	return r.sendCounted(ctx)

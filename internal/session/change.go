@@ -9,26 +9,46 @@ import (
 // A statement that changes rows of a counter table, and runs on the base rows as they are: what it
 // has changed is remembered, see rowchange.go.
 
+// onBase runs the plan's SQL on the base rows, and remembers the rows that it changes.
+func onBase(ctx context.Context, r *Run) (a answer, done bool, err error) {
+	if r.Plan.Class == rewrite.AdditiveBase && !r.args().FitBase(&r.Plan.Base) {
+		r.cause = argumentUnfit
+		return answer{}, false, nil
+	}
+	a, err = r.runOnBase(ctx)
+	return a, true, err
+}
+
+// runOnBase runs the plan's SQL on the base rows, and remembers the rows that it changes.
+func (r *Run) runOnBase(ctx context.Context) (answer, error) {
+	if len(r.Plan.Base.Changes) > 0 {
+		return rowChangesOf(r).runChanging(ctx, r.Plan.Base.Changes)
+	}
+	return r.send(ctx)
+}
+
 // runChanging runs such a statement.
-func (r *Run) runChanging(ctx context.Context, changes []rewrite.DrainTable) (answer, error) {
-	if r.conn.InAutocommit() {
-		return r.runWithRetries(ctx, r.send)
+func (rc rowChanges) runChanging(ctx context.Context, changes []rewrite.DrainTable) (answer, error) {
+	if rc.conn.InAutocommit() {
+		return rc.run.runWithRetries(ctx, rc.run.send)
 	}
-	if first, err := r.changesFirst(ctx); err != nil {
+	if first, err := rc.changesFirst(ctx); err != nil {
 		return answer{}, err
-	} else if first {
-		return r.drainingFirst().runDrained(ctx)
+	} else if own := rc.run.Plan.Base.Changes; first != byPlan && rc.run.args().Has(own) {
+		dr := rc.run.drainOf(&rewrite.DrainPlan{Tables: own})
+		dr.reason = first.String()
+		return dr.retried(ctx)
 	}
-	r.changesCounted(changes)
-	if r.call.wantsRows {
-		return r.queryChanging(ctx, changes)
+	rc.changesCounted(changes)
+	if rc.run.call.wantsRows {
+		return rc.queryChanging(ctx, changes)
 	}
-	a, n, err := r.sendCounted(ctx)
+	a, n, err := rc.run.sendCounted(ctx)
 	if err != nil {
 		return answer{}, err
 	}
-	r.noteChanges(n)
-	if err := r.hold(ctx, changes); err != nil {
+	rc.noteChanges(n)
+	if err := rc.hold(ctx, changes); err != nil {
 		return answer{}, err
 	}
 	return a, nil
@@ -36,67 +56,60 @@ func (r *Run) runChanging(ctx context.Context, changes []rewrite.DrainTable) (an
 
 // queryChanging runs one that may return rows. What it has changed is not known before they are
 // read: all that it may.
-func (r *Run) queryChanging(ctx context.Context, changes []rewrite.DrainTable) (a answer, err error) {
+func (rc rowChanges) queryChanging(ctx context.Context, changes []rewrite.DrainTable) (a answer, err error) {
 	held := false
 	for i := range changes {
-		h, err := r.conn.conflicts(ctx, changes[i].Table)
+		h, err := rc.conn.conflicts(ctx, changes[i].Table)
 		if err != nil {
 			return answer{}, err
 		}
 		held = held || h
 	}
 	if held {
-		a, _, err = r.sendCounted(ctx)
+		a, _, err = rc.run.sendCounted(ctx)
 	} else {
-		a, err = r.send(ctx)
+		a, err = rc.run.send(ctx)
 	}
 	if err != nil {
 		return answer{}, err
 	}
-	how := onBase
-	if r.Plan.Base.Fresh {
-		how = inserted
+	how := changedOnBase
+	if rc.run.Plan.Base.Fresh {
+		how = changedNew
 	}
 	for i := range changes {
-		r.note(&changes[i], how)
+		rc.note(&changes[i], how)
 	}
 	if held {
-		err = r.hold(ctx, changes)
+		err = rc.hold(ctx, changes)
 	}
 	return a, err
 }
 
-// changesFirst reports whether the rows have to be drained before the statement changes them.
-func (r *Run) changesFirst(ctx context.Context) (bool, error) {
-	if r.Plan.Base.Fresh || len(r.Plan.Base.Changes) != 1 {
-		return false, nil
+// changesFirst returns why the rows have to be drained before the statement changes them; byPlan if they need not be.
+func (rc rowChanges) changesFirst(ctx context.Context) (drainCause, error) {
+	if rc.run.Plan.Base.Fresh || len(rc.run.Plan.Base.Changes) != 1 {
+		return byPlan, nil
 	}
-	first, err := r.locksFirst(ctx, &r.Plan.Base.Changes[0])
-	if first && err == nil && r.cause == readAfterwards {
+	rows := &rc.run.Plan.Base.Changes[0]
+	first, err := rc.locksFirst(ctx, rows)
+	if err == nil && first == readAfterwards {
 		var asleep bool
-		asleep, err = r.asleepFor(ctx, &r.Plan.Base.Changes[0])
-		first = !asleep
+		if asleep, err = slotlessOf(rc.run).asleepFor(ctx, rows); asleep {
+			first = byPlan
+		}
 	}
 	return first, err
 }
 
-// drainingFirst returns the execution of the same statement with a drain of its rows.
-func (r *Run) drainingFirst() *Run {
-	cp, first := *r, *r.Plan.Plan
-	first.Class, first.Reason = rewrite.Drain, "a transaction reads counters of a table and changes it"
-	first.Drain.Tables = r.Plan.Base.Changes
-	cp.Plan = r.Plan.variant(&first)
-	return &cp
-}
-
 // hold drains rows that the transaction has just changed, if it may not change rows that are newer
 // than its snapshot.
-func (r *Run) hold(ctx context.Context, changes []rewrite.DrainTable) error {
+func (rc rowChanges) hold(ctx context.Context, changes []rewrite.DrainTable) error {
 	for i := range changes {
 		t := changes[i].Table
-		held, err := r.conn.conflicts(ctx, t)
+		held, err := rc.conn.conflicts(ctx, t)
 		if err == nil && held {
-			err = r.conn.drainChangesOf(ctx, []*rewrite.Table{t})
+			err = rc.conn.drainChangesOf(ctx, []*rewrite.Table{t})
 		}
 		if err != nil {
 			return err
@@ -106,9 +119,9 @@ func (r *Run) hold(ctx context.Context, changes []rewrite.DrainTable) error {
 }
 
 // holdIncrement is hold for the row of an increment.
-func (r *Run) holdIncrement(ctx context.Context) error {
-	if len(r.conn.readTables) == 0 {
+func (rc rowChanges) holdIncrement(ctx context.Context) error {
+	if len(rc.conn.readTables) == 0 {
 		return nil
 	}
-	return r.hold(ctx, []rewrite.DrainTable{r.Plan.Increment.Row})
+	return rc.hold(ctx, []rewrite.DrainTable{rc.run.Plan.Increment.Row})
 }

@@ -155,25 +155,25 @@ func (r *typedRows) NextResultSet() error { return link.RowsBase{Rows: r.Rows}.N
 // queryShape returns the column types of a query's own SQL, which it asks for once per plan by the
 // plan's Shape. If the engine refuses that query, the types of the rewritten SQL are used, unless
 // the statement itself would be refused.
-func (r *Run) queryShape(ctx context.Context) ([]ColumnType, error) {
-	ddl := r.conn.Shared.Noticed.DDL.Load()
-	if t := r.Plan.types.Load(); t != nil && t.ddl == ddl {
+func (rd reading) queryShape(ctx context.Context) ([]ColumnType, error) {
+	ddl := rd.conn.Shared.Noticed.DDL.Load()
+	if t := rd.run.Plan.types.Load(); t != nil && t.ddl == ddl {
 		return t.types, nil
 	}
-	args, err := r.bind(r.Plan.Read.Types.Args)
+	args, err := rd.run.bind(rd.run.Plan.Read.Types.Args, nil)
 	if err != nil {
 		return nil, nil // the statement itself will meet the error
 	}
-	rows, err := r.conn.ParentQuery(ctx, r.sql(&r.Plan.Read.Types.Bound), link.JoinArgs(r.call.options, args))
+	rows, err := rd.conn.ParentQuery(ctx, rd.run.sql(&rd.run.Plan.Read.Types.Bound), link.JoinArgs(rd.run.call.options, args))
 	switch {
-	case err != nil && r.Plan.Read.Types.Checks, r.conn.failsTx(err):
+	case err != nil && rd.run.Plan.Read.Types.Checks, rd.conn.failsTx(err):
 		return nil, err
 	case err != nil:
 		return nil, nil
 	}
 	types := TypesOf(rows)
-	if rows.Close() == nil && !(r.Plan.Read.Types.Named && namesHold(args, types)) {
-		r.Plan.types.Store(&shapeTypes{types, ddl})
+	if rows.Close() == nil && !(rd.run.Plan.Read.Types.Named && namesHold(args, types)) {
+		rd.run.Plan.types.Store(&shapeTypes{types, ddl})
 	}
 	return types, nil
 }
@@ -199,23 +199,23 @@ type shapeTypes struct {
 	ddl   int64
 }
 
-func (r *Run) withTypes(rows driver.Rows, types []ColumnType) driver.Rows {
+func (rd reading) withTypes(rows driver.Rows, types []ColumnType) driver.Rows {
 	if len(types) != len(rows.Columns()) {
-		r.Plan.types.Store(nil) // another client has changed a table
+		rd.run.Plan.types.Store(nil) // another client has changed a table
 		return rows
 	}
-	if r.Plan.Read.Types.InPlace {
+	if rd.run.Plan.Read.Types.InPlace {
 		types = foundRows(types, rows)
 	}
-	_, called := r.sender.(direct)
-	text := called && (len(r.call.args) == 0 || r.conn.Unprepared)
+	_, called := rd.run.sender.(direct)
+	text := called && (len(rd.run.call.args) == 0 || rd.conn.Unprepared)
 	flags := func() []bool { return make([]bool, len(types)) }
 	out := &typedRows{types, rows, make([]string, len(types)), flags(), flags(), flags(), text}
 	for i, t := range types {
 		out.big[i] = t.Name == "UNSIGNED BIGINT" && typeOf(rows, i).Name == "DECIMAL"
 		out.columns[i], out.narrow[i], out.whole[i] = t.Column, narrowTypes[t.Name], narrowTypes[t.Name] || wholeTypes[t.Name]
 	}
-	if r.Plan.Read.Types.Named && !called { // a prepared statement's names have placeholders, whatever the parent writes elsewhere
+	if rd.run.Plan.Read.Types.Named && !called { // a prepared statement's names have placeholders, whatever the parent writes elsewhere
 		for i, name := range rows.Columns() {
 			if strings.Contains(name, "?") {
 				out.columns[i] = name

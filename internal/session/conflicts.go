@@ -37,12 +37,11 @@ const (
 )
 
 // noteRead notes that the transaction reads counters of the tables.
-func (r *Run) noteRead() {
-	c := r.conn
+func (c *Conn) noteRead(tables []*rewrite.Table) {
 	if c.Engine.Snapshots == nil || c.InAutocommit() {
 		return
 	}
-	for _, t := range r.Plan.Touched {
+	for _, t := range tables {
 		if c.readTables == nil {
 			c.readTables = map[string]bool{}
 		}

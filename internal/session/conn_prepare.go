@@ -35,7 +35,7 @@ func (c *Conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, e
 			c.LearnFrom(err)
 		}
 		again := c.newRun(p, direct{c}, call{})
-		if !again.replan(ctx, err) {
+		if !replan(ctx, again, err) {
 			return nil, err
 		}
 		p = again.Plan
@@ -49,7 +49,7 @@ func (c *Conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, e
 
 // firstSQL returns the SQL of a plan that is likely to run first.
 func (c *Conn) firstSQL(p *plan) string {
-	if r := c.newRun(p, direct{c}, call{wantsRows: true}); r.expectsNone() {
+	if r := readingOf(c.newRun(p, direct{c}, call{wantsRows: true})); r.expectsNone() {
 		return p.Read.Observed.SQL.Of(p.Values)
 	}
 	return p.SQL

@@ -25,8 +25,8 @@ func (c *Conn) levelFor(opts driver.TxOptions) driver.TxOptions {
 }
 
 // readCommitted makes the next query read committed data only.
-func (r *Run) readCommitted(ctx context.Context) error {
-	c := r.conn
+func (rd reading) readCommitted(ctx context.Context) error {
+	c := rd.conn
 	if !c.ReadsDirty() {
 		return nil
 	}
@@ -35,18 +35,18 @@ func (r *Run) readCommitted(ctx context.Context) error {
 		return err
 	}
 	if !open {
-		return r.exec(ctx, c.Dialect().(dialect.DirtyReader).NextReadCommitted())
+		return rd.run.exec(ctx, c.Dialect().(dialect.DirtyReader).NextReadCommitted())
 	}
 	defer c.Drain.End()
-	p := r.Plan.variant(&rewrite.Plan{Class: rewrite.Drain, SQL: r.Plan.SQL, Tables: r.Plan.Tables,
-		Reason: "a transaction at READ UNCOMMITTED reads a counter"})
-	for _, t := range r.Plan.Touched {
-		p.Drain.Tables = append(p.Drain.Tables, rewrite.DrainAll(c.Dialect(), t))
+	all := &rewrite.DrainPlan{}
+	for _, t := range rd.run.Plan.Touched {
+		all.Tables = append(all.Tables, rewrite.DrainAll(c.Dialect(), t))
 	}
-	drain := c.newRun(p, direct{c}, call{})
-	if _, err := drain.drain(ctx); err != nil {
+	dr := rd.run.drainOf(all)
+	dr.reason = "a transaction at READ UNCOMMITTED reads a counter"
+	if _, err := dr.drain(ctx); err != nil {
 		return c.Lost(err)
 	}
-	drain.noteDrained()
+	rowChangesOf(rd.run).noteDrained(all.Tables)
 	return nil
 }

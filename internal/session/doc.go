@@ -5,10 +5,11 @@
 //
 //  1. Conn.Plan finds its plan, or has package rewrite make one (planned.go). A statement that
 //     slotsql has no part in goes to the parent driver here, byte for byte.
-//  2. Run.run executes the plan (execute.go). It binds the application's arguments (bind.go) and
-//     picks the way by the plan's class: an increment runs on its base row (adaptive.go), in a
-//     group with others (grouped.go) or in a slot (slotincrement.go); a read has totals in place
-//     of counters (query.go); anything else drains its rows first (drained.go).
+//  2. Run.run executes the plan: in the first of its class's ways that does it (ways.go). An
+//     increment runs on its base row (adaptive.go), in a group with others (grouped.go) or in a
+//     slot (slotincrement.go); a read as it is, or with totals in place of counters (query.go);
+//     anything else as it is while there are no slots (asleep.go, proven.go), or behind a drain
+//     (drain.go).
 //  3. The statements are sent to the parent driver, as they are or prepared (send.go).
 //  4. Conn.noteRan notes what the statement has done to the session: to its transaction
 //     (txend.go), and to the rows that the transaction has changed (rowchange.go).

@@ -55,36 +55,38 @@ const (
 	presentRow = "an increment fell back: its row exists, but its counter is NULL or near the end of its range, or a condition of WHERE is false"
 )
 
-// because sets the cause of the drain that follows.
-func (r *Run) because(c drainCause) *Run {
-	r.cause = c
-	return r
+// fellBack reports whether an increment that drains for this cause might have gone to a slot, if its row and its arguments were others.
+func (c drainCause) fellBack() bool {
+	return c == noRowAffected || c == outOfRange || c == argumentUnfit || c == roleUnknown
 }
 
 // warn logs a drain of a table with on_drain: warn. Some reports whether the drain's lock, if it
 // looks for a row, has found one. A drain that is not for a statement is not logged.
-func (r *Run) warn(ctx context.Context, d *rewrite.DrainTable, some bool) {
-	if r.Plan.SQL == "" {
+func (dr *drain) warn(ctx context.Context, d *rewrite.DrainTable, some bool) {
+	if dr.run.Plan.SQL == "" {
 		return
 	}
-	reason := r.Plan.Reason
-	if r.cause != byPlan {
-		reason = r.cause.String()
+	class, reason := dr.run.Plan.Class, dr.run.Plan.Reason
+	switch {
+	case dr.reason != "":
+		class, reason = rewrite.Drain, dr.reason
+	case dr.run.cause != byPlan:
+		reason = dr.run.cause.String()
 	}
-	if r.cause == noRowAffected && lockOfKey(d) {
+	if dr.run.cause == noRowAffected && lockOfKey(d) {
 		reason = missingRow
 		if some {
 			reason = presentRow
 		}
 	}
-	s := r.conn.Shared
+	s := dr.conn.Shared
 	// A shape has none of the application's values: neither arguments nor literals.
-	statement := digest.Text(s.Dialect.LexRules(), r.Plan.SQL)
+	statement := digest.Text(s.Dialect.LexRules(), dr.run.Plan.SQL)
 	withheld, ok := s.warned.drains.due(strings.Join([]string{d.Table.Name, reason, statement}, "\x00"), time.Now())
 	if !ok {
 		return
 	}
-	attrs := []any{"table", d.Table.Name, "class", string(r.Plan.Class), "reason", reason, "scope", d.Scope(), "statement", statement}
+	attrs := []any{"table", d.Table.Name, "class", string(class), "reason", reason, "scope", d.Scope(), "statement", statement}
 	if withheld > 0 {
 		attrs = append(attrs, "withheld", withheld)
 	}

@@ -21,7 +21,7 @@ func TestRaw(t *testing.T) {
 		if u == nil || u != r {
 			t.Error("the parent's connection is out of reach")
 		}
-		st, err := c.(driver.ConnPrepareContext).PrepareContext(t.Context(), increment)
+		st, err := c.(driver.ConnPrepareContext).PrepareContext(t.Context(), incrementSQL)
 		if err != nil {
 			return err
 		}

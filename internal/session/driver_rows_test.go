@@ -80,7 +80,7 @@ func TestResultExtras(t *testing.T) {
 		server.Affected = func(string) int64 { return 2 }
 		server.Mu.Unlock()
 		err := withConn(t, db, func(c *Conn) {
-			res, err := c.ExecContext(t.Context(), increment, nil)
+			res, err := c.ExecContext(t.Context(), incrementSQL, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

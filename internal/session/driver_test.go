@@ -65,7 +65,7 @@ func TestParents(t *testing.T) {
 		}{
 			{"INSERT INTO log VALUES (?)", []any{1}, false},
 			{"SELECT x FROM log WHERE x = ?", []any{1}, true},
-			{increment, nil, false},
+			{incrementSQL, nil, false},
 			{"UPDATE posts SET views = views + ? WHERE id = ?", []any{int8(2), 1}, false},
 			{drained, nil, false},
 			{"UPDATE posts SET views = ? WHERE id = ?", []any{5, "1"}, false},

@@ -31,10 +31,10 @@ type scenario struct {
 }
 
 const (
-	increment = "UPDATE posts SET views = views + 1 WHERE id = 1"
-	drained   = "UPDATE posts SET views = 5 WHERE id = 1"
-	changing  = "UPDATE posts SET title = 'new' WHERE id = 1"
-	upserted  = `INSERT INTO "main"."posts_slots"`
+	incrementSQL = "UPDATE posts SET views = views + 1 WHERE id = 1"
+	drained      = "UPDATE posts SET views = 5 WHERE id = 1"
+	changing     = "UPDATE posts SET title = 'new' WHERE id = 1"
+	upserted     = `INSERT INTO "main"."posts_slots"`
 )
 
 func exec(query string, args ...any) func(context.Context, *sql.DB) error {
@@ -68,9 +68,9 @@ func noneSlotted(query string) int64 {
 }
 
 var scenarios = map[string]scenario{
-	"increment":      {run: exec(increment), effects: []string{upserted}},
+	"increment":      {run: exec(incrementSQL), effects: []string{upserted}},
 	"increment args": {run: exec("UPDATE posts SET views = views + ? WHERE id = ?", 2, 1), effects: []string{upserted}},
-	"fallback":       {run: exec(increment), affected: noneSlotted, effects: []string{increment}},
+	"fallback":       {run: exec(incrementSQL), affected: noneSlotted, effects: []string{incrementSQL}},
 	"drain":          {run: exec(drained), effects: []string{drained}},
 	"change":         {run: exec(changing), effects: []string{changing}},
 	"query drain":    {run: query(drained + " RETURNING views"), effects: []string{drained}},
@@ -95,7 +95,7 @@ var scenarios = map[string]scenario{
 	},
 	"prepared increment": {
 		run: func(ctx context.Context, db *sql.DB) error {
-			st, err := db.PrepareContext(ctx, increment)
+			st, err := db.PrepareContext(ctx, incrementSQL)
 			if err != nil {
 				return err
 			}

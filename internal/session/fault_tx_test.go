@@ -157,7 +157,7 @@ func TestReplanned(t *testing.T) {
 			return nil
 		})
 		// The facts are what they were, so the error is the application's.
-		if err := exec(increment)(t.Context(), db); !errors.Is(err, fake.ErrChanged) || len(server.Ran()) != 1 {
+		if err := exec(incrementSQL)(t.Context(), db); !errors.Is(err, fake.ErrChanged) || len(server.Ran()) != 1 {
 			t.Errorf("%s: error %v after %v", way, err, server.Ran())
 		}
 	}

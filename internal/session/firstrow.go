@@ -16,10 +16,10 @@ var _ rowsTyper = (*firstRows)(nil)
 
 // firstRow reads the first row. It returns the error if that may mean that the schema has changed;
 // any other error comes with the rows, as from the parent.
-func (r *Run) firstRow(rows driver.Rows) (driver.Rows, error) {
+func (rd reading) firstRow(rows driver.Rows) (driver.Rows, error) {
 	f := &firstRows{columnTypes: TypesOf(rows), Rows: rows, columns: rows.Columns()}
 	f.first = make([]driver.Value, len(f.columns))
-	if f.err = rows.Next(f.first); f.err != nil && r.conn.Engine.SchemaChanged(f.err) {
+	if f.err = rows.Next(f.first); f.err != nil && rd.conn.Engine.SchemaChanged(f.err) {
 		_ = rows.Close()
 		return nil, f.err
 	}

@@ -15,37 +15,37 @@ import (
 // deletes. If they differ the fold fails, and its transaction cannot be committed half done.
 
 // fold runs the statements of a drain that move slots into base rows.
-func (r *Run) fold(ctx context.Context, d *rewrite.DrainTable) (err error) {
+func (dr *drain) fold(ctx context.Context, d *rewrite.DrainTable) (err error) {
 	for i := range d.Fold {
 		if d.Look.Unmoved != nil && i == len(d.Fold)-1 {
-			err = r.conserved(ctx, d)
+			err = dr.conserved(ctx, d)
 		}
 		if err == nil {
-			_, err = r.step(ctx, &d.Fold[i])
+			_, err = dr.run.step(ctx, &d.Fold[i], nil)
 		}
 		if err != nil {
 			// The server may have run it all the same.
-			if (i > 0 || ctx.Err() != nil) && !r.conn.Engine.TxEnded(err) {
-				r.conn.Drain.Fail()
+			if (i > 0 || ctx.Err() != nil) && !dr.conn.Engine.TxEnded(err) {
+				dr.conn.Drain.Fail()
 			}
-			return r.conn.Engine.ExplainNotMoved(d.Table, err)
+			return dr.conn.Engine.ExplainNotMoved(d.Table, err)
 		}
 	}
 	// If the context ends meanwhile, a parent may report success although it has not run the
 	// statement (glebarez/go-sqlite).
 	if err = ctx.Err(); err != nil {
-		r.conn.Drain.Fail()
+		dr.conn.Drain.Fail()
 	}
 	return err
 }
 
 // conserved returns an error if a base row has not taken what its slots hold.
-func (r *Run) conserved(ctx context.Context, d *rewrite.DrainTable) error {
-	args, err := r.bind(d.Look.Unmoved.Args)
+func (dr *drain) conserved(ctx context.Context, d *rewrite.DrainTable) error {
+	args, err := dr.run.bind(d.Look.Unmoved.Args, nil)
 	if err != nil {
 		return err
 	}
-	rows, err := r.conn.ParentQuery(ctx, r.sql(d.Look.Unmoved), args)
+	rows, err := dr.conn.ParentQuery(ctx, dr.run.sql(d.Look.Unmoved), args)
 	if err != nil {
 		return err
 	}

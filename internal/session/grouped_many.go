@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 
+	"github.com/slotsql/slotsql/internal/argument"
 	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/internal/slots"
 	"github.com/slotsql/slotsql/rewrite"
@@ -17,47 +18,47 @@ import (
 
 // groupRow returns the row that the execution is for; false if its plan has no statement for many
 // rows, or the key does not consist of numbers.
-func (r *Run) groupRow() (key []int64, row slots.RowKey, ok bool) {
-	g := r.Plan.Group
-	if g.Many == nil || r.Plan.Class == rewrite.Drain {
+func (sh sharing) groupRow() (key []int64, row slots.RowKey, ok bool) {
+	g := sh.run.Plan.Group
+	if g.Many == nil || sh.run.Plan.Class == rewrite.Drain {
 		return nil, row, false
 	}
 	key = make([]int64, len(g.Key))
-	if !r.numberKey(g.Key, key) {
+	if !sh.run.args().NumberKey(g.Key, key) {
 		return nil, row, false
 	}
-	return key, slots.RowKey{Table: g.Table.Counter.Slotted(), Values: numbers(key)}, true
+	return key, slots.RowKey{Table: g.Table.Counter.Slotted(), Values: argument.WriteNumbers(key)}, true
 }
 
 // joinsMany reports whether the execution is to share a statement with those of other rows. While
 // a statement for its row alone is under way it waits for that one, which may be waiting for a
 // transaction that holds the row.
-func (r *Run) joinsMany(byRow uint64) bool {
-	return r.inCrowd() && !r.conn.Shared.coalescer.Busy(byRow)
+func (sh sharing) joinsMany(byRow uint64) bool {
+	return sh.inCrowd() && !sh.conn.Shared.coalescer.Busy(byRow)
 }
 
 // inCrowd reports whether the table is crowded, and has a statement for many rows.
-func (r *Run) inCrowd() bool {
-	g := r.Plan.Group
-	return g.Many != nil && r.conn.Shared.heat.Crowded(g.Table.Counter.Slotted())
+func (sh sharing) inCrowd() bool {
+	g := sh.run.Plan.Group
+	return g.Many != nil && sh.conn.Shared.heat.Crowded(g.Table.Counter.Slotted())
 }
 
 // noteShared notes that members of one row have shared a statement.
-func (r *Run) noteShared(members []*slots.Member) {
+func (sh sharing) noteShared(members []*slots.Member) {
 	if len(members) < 2 {
 		return
 	}
-	if _, row, ok := r.groupRow(); ok {
-		r.conn.Shared.heat.NoteGrouped(row)
-	} else if inc := r.Plan.Increment; r.row.Table != "" && inc != nil && inc.Coalesced != nil && inc.Coalesced.Many != nil {
-		r.conn.Shared.heat.NoteGrouped(r.row) // slots of many rows can share one
+	if _, row, ok := sh.groupRow(); ok {
+		sh.conn.Shared.heat.NoteGrouped(row)
+	} else if inc := sh.run.Plan.Increment; sh.run.row.Table != "" && inc != nil && inc.Coalesced != nil && inc.Coalesced.Many != nil {
+		sh.conn.Shared.heat.NoteGrouped(sh.run.row) // slots of many rows can share one
 	}
 }
 
 // passOn ends a leader's turn: one in the queue leads, or all go to where the members of other
 // rows are.
-func (r *Run) passOn(t slots.Turn) {
-	if r.Plan.Group != nil && r.inCrowd() {
+func (sh sharing) passOn(t slots.Turn) {
+	if sh.run.Plan.Group != nil && sh.inCrowd() {
 		t.Disperse()
 		return
 	}
@@ -65,10 +66,10 @@ func (r *Run) passOn(t slots.Turn) {
 }
 
 // joinMany makes the execution one of a group of many rows, if its key consists of numbers.
-func (r *Run) joinMany(m *slots.Member, form *slots.Form) bool {
-	key, row, ok := r.groupRow()
+func (sh sharing) joinMany(m *slots.Member, form *slots.Form) bool {
+	key, row, ok := sh.groupRow()
 	if ok {
-		m.Key, m.Row, form.SQL, form.Many, form.Base = key, row, r.sql(r.Plan.Group.Many), true, true
+		m.Key, m.Row, form.SQL, form.Many, form.Base = key, row, sh.run.sql(sh.run.Plan.Group.Many), true, true
 	}
 	return ok
 }
@@ -77,7 +78,7 @@ func (r *Run) joinMany(m *slots.Member, form *slots.Form) bool {
 // of what each of them adds.
 func manyArgs(b []byte, m *slots.Member) []byte {
 	for _, n := range m.Adds {
-		b = append(b, sign(n))
+		b = append(b, argument.Sign(n))
 	}
 	return b
 }
@@ -102,7 +103,7 @@ func (g *group) leadMany(ctx context.Context, b *slots.Batch) {
 		n, err = res.RowsAffected()
 		err = link.Settled(err)
 	}
-	outcome, err := r.judgeMany(n, err, len(b.Rows))
+	outcome, err := judgeMany(r, n, err, len(b.Rows))
 	switch outcome {
 	case slots.OutcomeCounted:
 		r.Plan.tally.ranGrouped(len(g.members))

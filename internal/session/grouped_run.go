@@ -37,7 +37,7 @@ func (g *group) lead(ctx context.Context) {
 		for _, part := range g.todo { // the parent panics
 			g.tell(slots.Verdict{Outcome: slots.OutcomeFailed, Err: errLeaderGone}, part...)
 		}
-		g.run.passOn(g.members[0].Turn()) // now that their callers may be back
+		sharingOf(g.run).passOn(g.members[0].Turn()) // now that their callers may be back
 		g.members[0].Tell(g.verdict)
 	}()
 	for len(g.todo) > 0 {
@@ -164,12 +164,12 @@ func (g *group) runStatement(ctx context.Context, members []*slots.Member) (slot
 	if err == nil {
 		r.conn.Shared.coalescer.NoteOnBase(start)
 	}
-	outcome, failure := r.judge(a.affected, err)
+	outcome, failure := judge(r, a.affected, err)
 	switch outcome {
 	case slots.OutcomeCounted:
 		g.tellEach(a, members)
 		r.Plan.tally.ranGrouped(len(members))
-		r.noteShared(members)
+		sharingOf(r).noteShared(members)
 	case slots.OutcomeAlone:
 		return outcome, err // which says how the group is split
 	}
@@ -195,7 +195,7 @@ func (g *group) send(ctx context.Context, bound *rewrite.Bound, args []driver.Na
 			return a, err
 		}
 	}
-	return g.read(r.conn.newRun(drained, direct{r.conn}, r.callWith(args)).runDrained(ctx))
+	return g.read(r.conn.newRun(drained, direct{r.conn}, r.callWith(args)).drained(ctx))
 }
 
 // read reads the database's answer.
@@ -232,12 +232,10 @@ func (g *group) bind(bound *rewrite.Bound, members []*slots.Member) ([]driver.Na
 	if err != nil {
 		return nil, err
 	}
-	cp := *r
-	cp.sums = &sums{
-		totals: totals, firsts: firsts, bounds: bounds,
-		unsigned: r.unsignedShares(form.Shares), free: members[len(members)-1].Free,
-	}
-	return cp.bind(bound.Args)
+	return r.bind(bound.Args, &sums{
+		of: form, totals: totals, firsts: firsts, bounds: bounds,
+		unsigned: r.args().UnsignedShares(form.Shares), free: members[len(members)-1].Free,
+	})
 }
 
 // errNewRow splits a group whose members would not make a new row of numbers that are certain to fit.
@@ -260,18 +258,18 @@ func newRow(shares []rewrite.Share, totals []int64, first *slots.Member) ([]int6
 }
 
 // sums are what a group's statement adds and demands, and the arguments in which its members may
-// differ.
+// differ. It is the binding of the statement.
 type sums struct {
+	of             *rewrite.Group
 	totals, bounds []int64
 	firsts         []int64 // of a new row; nil where they are the totals
 	unsigned       []bool  // of totals
 	free           []any
 }
 
-// value returns what an argument of the group's statement is bound to; false for one that all
-// members have in common.
-func (s *sums) value(g *rewrite.Group, a rewrite.Arg) (any, bool) {
-	n, scale := int64(0), 0
+// bound implements binding: all members have the other arguments in common.
+func (s *sums) bound(a rewrite.Arg) (any, bool) {
+	g, n, scale := s.of, int64(0), 0
 	switch {
 	case a.Free:
 		v := s.free[0]

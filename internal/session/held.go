@@ -16,32 +16,32 @@ import (
 // had. So if the read, which asks for them, finds none, there are none until the transaction ends: base values
 // are totals, and the row counts as drained. Where the snapshot may be older, another session is asked as well, and
 // both must find the row without slots. It returns no rows if it has some, and is to be drained.
-func (r *Run) queryHeld(ctx context.Context) (driver.Rows, error) {
-	keys := r.heldRow()
-	if keys == nil || !r.conn.readsHeld() || !r.Plan.proofs.due() {
+func (rd reading) queryHeld(ctx context.Context) (driver.Rows, error) {
+	keys := rd.heldRow()
+	if keys == nil || !rd.conn.readsHeld() || !rd.run.Plan.proofs.due() {
 		return nil, nil
 	}
-	row, newer := r.conn.changes[keys[0]], r.conn.readsNewer()
-	if !newer && (!r.conn.Shared.OpensAside || r.conn.isBareRow(row.rows.Table, row.key)) {
+	row, newer := rd.conn.changes[keys[0]], rd.conn.readsNewer()
+	if !newer && (!rd.conn.Shared.OpensAside || rd.conn.isBareRow(row.rows.Table, row.key)) {
 		return nil, nil
 	}
-	query, server := r.Plan.Read.Observed.Row.Held.Of(r.Plan.Values), ""
+	query, server := rd.run.Plan.Read.Observed.Row.Held.Of(rd.run.Plan.Values), ""
 	bare := func(v driver.Value) bool {
 		server = link.TextOf(v)
 		return v != nil
 	}
-	if r.conn.unread() { // a column that says less costs less
-		query, bare = r.Plan.Read.Observed.SQL.Of(r.Plan.Values), isFalse
+	if rd.conn.unread() { // a column that says less costs less
+		query, bare = rd.run.Plan.Read.Observed.SQL.Of(rd.run.Plan.Values), isFalse
 	}
-	rows, err := r.queryAsCalled(ctx, query)
-	r.conn.Tx.Read()
+	rows, err := rd.run.queryAsCalled(ctx, query)
+	rd.conn.Tx.Read()
 	if rows == nil || err != nil {
 		return nil, err
 	}
-	o := r.readAhead(rows, false)
+	o := rd.readAhead(rows, false)
 	if o.err != nil || !bare(o.row[len(o.columns)]) {
 		if o.err == nil {
-			r.Plan.proofs.note(false)
+			rd.run.Plan.proofs.note(false)
 		}
 		if err := o.Close(); o.err == nil || o.err == io.EOF {
 			return nil, err
@@ -49,45 +49,45 @@ func (r *Run) queryHeld(ctx context.Context) (driver.Rows, error) {
 		return nil, o.err
 	}
 	if !newer {
-		if none, err := r.othersFindNone(ctx, &row, server); !none {
+		if none, err := rd.othersFindNone(ctx, &row, server); !none {
 			_ = o.Close()
 			return nil, err
 		}
 	}
-	r.Plan.proofs.note(true)
-	r.Plan.tally.readObserved()
-	r.noteRead()
+	rd.run.Plan.proofs.note(true)
+	rd.run.Plan.tally.readObserved()
+	rd.conn.noteRead(rd.run.Plan.Touched)
 	for _, k := range keys {
-		ch := r.conn.changes[k]
+		ch := rd.conn.changes[k]
 		ch.readAlone()
 		ch.plan.proofs.note(true)
 		ch.drained = true
-		r.conn.changes[k] = ch
-		r.keepBareRow(ch.rows.Table, ch.key)
+		rd.conn.changes[k] = ch
+		rowChangesOf(rd.run).keepBareRow(ch.rows.Table, ch.key)
 	}
 	return o, nil
 }
 
 // othersFindNone reports whether another session of a server finds no slots of the row of a change.
-func (r *Run) othersFindNone(ctx context.Context, ch *rowChange, server string) (bool, error) {
+func (rd reading) othersFindNone(ctx context.Context, ch *rowChange, server string) (bool, error) {
 	var key []any
 	for _, k := range ch.key {
 		key = append(key, k)
 	}
-	rows, answered, err := r.askObserver(ctx, server, r.conn.namer().FindSlots(ch.rows.Table, [][]any{key}, false))
+	rows, answered, err := rd.run.askObserver(ctx, server, rd.conn.namer().FindSlots(ch.rows.Table, [][]any{key}, false))
 	return answered && len(rows) == 0, err
 }
 
 // heldRow returns the transaction's changes of the row that a read with a probe is of; nil unless they are
 // all that it has not drained of the table, and keep others from making slots of the row.
-func (r *Run) heldRow() (keys []slots.RowKey) {
-	c, read := r.conn, &r.Plan.Read
-	if read.Observed == nil || read.Observed.Row == nil || c.Cluster || r.partsStay || len(r.call.options) > 0 ||
+func (rd reading) heldRow() (keys []slots.RowKey) {
+	c, read := rd.conn, &rd.run.Plan.Read
+	if read.Observed == nil || read.Observed.Row == nil || c.Cluster || rd.run.partsStay || len(rd.run.call.options) > 0 ||
 		c.Tx.Phase() != link.TxBegun {
 		return nil
 	}
-	t := r.Plan.Touched[0]
-	key := r.wholeNumbers(t, read.Observed.Row.Key)
+	t := rd.run.Plan.Touched[0]
+	key := rd.run.args().WholeNumbers(t, read.Observed.Row.Key)
 	for k, ch := range c.changed() {
 		switch {
 		case ch.drained || ch.rows.Table.Counter.Slotted() != t.Counter.Slotted():

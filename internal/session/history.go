@@ -104,8 +104,8 @@ func (h *history) doubt() {
 	h.level = levelUnknown
 	for k, ch := range h.changes {
 		ch.drained, ch.locked = false, false
-		if ch.how >= afterDrain {
-			ch.how = inSlot // other sessions may have changed the rows since
+		if ch.how >= changedAfterDrain {
+			ch.how = changedInSlot // other sessions may have changed the rows since
 		}
 		h.changes[k] = ch
 	}

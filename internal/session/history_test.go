@@ -13,7 +13,7 @@ func TestHistory(t *testing.T) {
 	t.Parallel()
 	type event = func(*history)
 	key := slots.RowKey{Values: "1"}
-	change := func(how manner) event {
+	change := func(how changeKind) event {
 		return func(h *history) {
 			h.lastChange++
 			h.changes = map[slots.RowKey]rowChange{key: {how: how, drained: true, locked: true, at: h.lastChange}}
@@ -41,7 +41,7 @@ func TestHistory(t *testing.T) {
 		changes          int
 		drained          bool
 		locked, bare     bool
-		how              manner
+		how              changeKind
 		given, journaled int
 	}{
 		{name: "nothing"},
@@ -49,21 +49,21 @@ func TestHistory(t *testing.T) {
 		{name: "BEGIN", events: []event{beginBySQL(true)}, readOnly: true},
 		{name: "BEGIN again", events: []event{beginBySQL(true), beginBySQL(false)}},
 		{name: "SET TRANSACTION READ ONLY", events: []event{beginBySQL(false), (*history).restrict}, readOnly: true},
-		{name: "changed", events: []event{change(afterDrain)}, level: levelSnapshot,
-			changes: 1, drained: true, locked: true, bare: true, how: afterDrain},
-		{name: "locks given up", events: []event{change(afterDrain), (*history).giveUpLocks},
-			level: levelSnapshot, changes: 1, bare: true, how: afterDrain},
-		{name: "an error", events: []event{change(onBase), (*history).unlock}, level: levelSnapshot, changes: 1, drained: true, how: onBase},
-		{name: "another level", events: []event{change(onBase), (*history).relevel},
-			changes: 1, drained: true, locked: true, bare: true, how: onBase},
-		{name: "in doubt", events: []event{change(afterDrain), (*history).doubt}, changes: 1, how: inSlot},
-		{name: "in doubt, on the base row", events: []event{change(onBase), (*history).doubt}, changes: 1, how: onBase},
-		{name: "rolled back to a savepoint that is not known", events: []event{change(afterDrain), func(h *history) {
+		{name: "changed", events: []event{change(changedAfterDrain)}, level: levelSnapshot,
+			changes: 1, drained: true, locked: true, bare: true, how: changedAfterDrain},
+		{name: "locks given up", events: []event{change(changedAfterDrain), (*history).giveUpLocks},
+			level: levelSnapshot, changes: 1, bare: true, how: changedAfterDrain},
+		{name: "an error", events: []event{change(changedOnBase), (*history).unlock}, level: levelSnapshot, changes: 1, drained: true, how: changedOnBase},
+		{name: "another level", events: []event{change(changedOnBase), (*history).relevel},
+			changes: 1, drained: true, locked: true, bare: true, how: changedOnBase},
+		{name: "in doubt", events: []event{change(changedAfterDrain), (*history).doubt}, changes: 1, how: changedInSlot},
+		{name: "in doubt, on the base row", events: []event{change(changedOnBase), (*history).doubt}, changes: 1, how: changedOnBase},
+		{name: "rolled back to a savepoint that is not known", events: []event{change(changedAfterDrain), func(h *history) {
 			h.mark(lex.TxEvent{Kind: lex.TxRollbackTo, Name: "s"})
-		}}, changes: 1, how: inSlot},
-		{name: "ended", events: []event{begin, change(inserted), end}, given: 1, journaled: 1},
-		{name: "ended twice", events: []event{begin, change(inserted), end, end}, given: 1, journaled: 1},
-		{name: "forgotten", events: []event{begin, change(inserted), (*history).forget}, begun: 4, readOnly: true},
+		}}, changes: 1, how: changedInSlot},
+		{name: "ended", events: []event{begin, change(changedNew), end}, given: 1, journaled: 1},
+		{name: "ended twice", events: []event{begin, change(changedNew), end, end}, given: 1, journaled: 1},
+		{name: "forgotten", events: []event{begin, change(changedNew), (*history).forget}, begun: 4, readOnly: true},
 	} {
 		var h history
 		given, journaled = 0, 0

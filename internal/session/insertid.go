@@ -67,13 +67,21 @@ func (c *Conn) knownToDraw(query string) bool {
 }
 
 // drewAlone notes that an execution has drawn its number by itself, so the session has it.
-func (r *Run) drewAlone(res driver.Result) {
+func drewAlone(r *Run, res driver.Result) {
 	if r.conn.insertID.state == insertIDKnown || !drawsNumber(r.Plan) {
 		return
 	}
 	if n, err := res.RowsAffected(); err == nil && n > 0 {
 		r.conn.insertID.state = insertIDKnown
 	}
+}
+
+// setInsertID sets the drawn number in the session, if the execution draws the next one by a query: that does not show whether it has.
+func setInsertID(ctx context.Context, r *Run) error {
+	if !r.call.wantsRows || r.conn.insertID.state == insertIDKnown || !drawsNumber(r.Plan) {
+		return nil
+	}
+	return r.conn.giveInsertID(ctx)
 }
 
 // giveInsertIDBefore sets the drawn number in the session, if a statement needs it.

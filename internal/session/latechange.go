@@ -20,20 +20,20 @@ const maxLate = 16
 
 // note remembers a change of rows. Where one connection writes at a time no other
 // changes any before the transaction ends.
-func (r *Run) note(rows *rewrite.DrainTable, how manner) {
-	c := r.conn
+func (rc rowChanges) note(rows *rewrite.DrainTable, how changeKind) {
+	c := rc.conn
 	if c.Shared.Traits.OneWriter || c.InAutocommit() {
 		return
 	}
-	if how != onBase || len(c.late) == maxLate {
+	if how != changedOnBase || len(c.late) == maxLate {
 		c.changed() // in order
 	}
 	c.lastChange++
-	if how == onBase {
-		c.late = append(c.late, lateChange{r.Plan, r.call, rows, c.lastChange, r.firm, r.rowLocked})
+	if how == changedOnBase {
+		c.late = append(c.late, lateChange{rc.run.Plan, rc.run.call, rows, c.lastChange, rc.run.firm, rc.run.rowLocked})
 		return
 	}
-	r.remember(*rows, how, c.lastChange)
+	rc.remember(*rows, how, c.lastChange)
 }
 
 // changed returns the rows that the transaction has changed.
@@ -41,7 +41,7 @@ func (c *Conn) changed() map[slots.RowKey]rowChange {
 	for _, l := range c.late {
 		r := c.newRun(l.plan, direct{c}, l.call)
 		r.firm, r.rowLocked = l.firm, l.locked
-		r.remember(*l.rows, onBase, l.at)
+		rowChangesOf(r).remember(*l.rows, changedOnBase, l.at)
 	}
 	clear(c.late)
 	c.late = c.late[:0]

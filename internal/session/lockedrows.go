@@ -34,19 +34,19 @@ type lockedRows struct {
 // lookAt locks the rows of a drain and looks for slots; nil if that takes more than one round
 // trip, or a right that the session may lack. A transaction of slotsql's own does not look: its
 // row most often has slots, and it folds at once.
-func (r *Run) lookAt(ctx context.Context, d *rewrite.DrainTable) (*lockedRows, error) {
-	c := r.conn
+func (dr *drain) lookAt(ctx context.Context, d *rewrite.DrainTable) (*lockedRows, error) {
+	c := dr.conn
 	if c.Engine.Pipeliner == nil || c.Tx.Own() || !lockOfKey(d) || len(d.Lock) != 1 || d.Look.Snapshot == nil || d.Look.Held == nil ||
 		d.Folding == rewrite.FoldNothing || len(d.Table.Counter.Rights.Ungranted) > 0 || c.Origin.RoleSet() {
 		return nil, nil
 	}
 	var list []dialect.Statement
 	for _, b := range []*rewrite.Bound{&d.Lock[0], d.Look.Snapshot, d.Look.Held} {
-		args, err := r.bind(b.Args)
+		args, err := dr.run.bind(b.Args, nil)
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, dialect.Statement{SQL: r.sql(b), Args: args})
+		list = append(list, dialect.Statement{SQL: dr.run.sql(b), Args: args})
 	}
 	out, err := c.Engine.Pipeliner.Pipeline(ctx, c.Parent, list)
 	if err == driver.ErrSkip {
@@ -63,25 +63,25 @@ func (r *Run) lookAt(ctx context.Context, d *rewrite.DrainTable) (*lockedRows, e
 }
 
 // lookOrLock locks the rows of a drain, and looks for slots if it can in the same round trip.
-func (r *Run) lookOrLock(ctx context.Context, d *rewrite.DrainTable) (*lockedRows, error) {
-	if l, err := r.lookAt(ctx, d); l != nil || err != nil {
+func (dr *drain) lookOrLock(ctx context.Context, d *rewrite.DrainTable) (*lockedRows, error) {
+	if l, err := dr.lookAt(ctx, d); l != nil || err != nil {
 		return l, err
 	}
-	if rows, err := r.lockByRead(ctx, d); rows != nil || err != nil {
+	if rows, err := dr.lockByRead(ctx, d); rows != nil || err != nil {
 		return &lockedRows{rows: rows, some: true}, err
 	}
-	return r.lock(ctx, d)
+	return dr.lock(ctx, d)
 }
 
 // meetNewer makes the transaction meet the slot rows that are newer than its snapshot. Bare
 // reports that the rows have no slots, so there is nothing to fold.
-func (r *Run) meetNewer(ctx context.Context, d *rewrite.DrainTable, l *lockedRows) (bare bool, err error) {
+func (dr *drain) meetNewer(ctx context.Context, d *rewrite.DrainTable, l *lockedRows) (bare bool, err error) {
 	if !l.looked {
-		return false, r.meetNewerSlots(ctx, d)
+		return false, dr.meetNewerSlots(ctx, d)
 	}
 	made := false
 	if len(l.snapshot) > 0 {
-		if made, err = r.meetSlotsNewerThan(ctx, d, l.snapshot); err != nil {
+		if made, err = dr.meetSlotsNewerThan(ctx, d, l.snapshot); err != nil {
 			return false, err
 		}
 	}
@@ -89,10 +89,10 @@ func (r *Run) meetNewer(ctx context.Context, d *rewrite.DrainTable, l *lockedRow
 		return false, nil
 	}
 	if made {
-		err = r.fold(ctx, d)
+		err = dr.fold(ctx, d)
 	}
 	if err == nil {
-		r.keepBare(d)
+		rowChangesOf(dr.run).keepBare(d)
 	}
 	return true, err
 }
@@ -101,12 +101,12 @@ func (r *Run) meetNewer(ctx context.Context, d *rewrite.DrainTable, l *lockedRow
 type bareRow struct{ table, key string }
 
 // keepBare remembers that the one row of a drain is bare.
-func (r *Run) keepBare(d *rewrite.DrainTable) {
-	r.keepBareRow(d.Table, r.keyNumbers(d))
+func (rc rowChanges) keepBare(d *rewrite.DrainTable) {
+	rc.keepBareRow(d.Table, rc.run.args().KeyNumbers(d))
 }
 
-func (r *Run) keepBareRow(t *rewrite.Table, key []string) {
-	c := r.conn
+func (rc rowChanges) keepBareRow(t *rewrite.Table, key []string) {
+	c := rc.conn
 	if key == nil || len(c.bareRows) >= maxChanges {
 		return
 	}
@@ -121,8 +121,8 @@ func (r *Run) keepBareRow(t *rewrite.Table, key []string) {
 }
 
 // isBare reports whether the one row of a drain is known to be bare.
-func (r *Run) isBare(d *rewrite.DrainTable) bool {
-	return len(r.conn.bareRows) > 0 && !r.conn.Tx.Own() && lockOfKey(d) && r.conn.isBareRow(d.Table, r.keyNumbers(d))
+func (rc rowChanges) isBare(d *rewrite.DrainTable) bool {
+	return len(rc.conn.bareRows) > 0 && !rc.conn.Tx.Own() && lockOfKey(d) && rc.conn.isBareRow(d.Table, rc.run.args().KeyNumbers(d))
 }
 
 func (c *Conn) isBareRow(t *rewrite.Table, key []string) bool {
@@ -131,11 +131,11 @@ func (c *Conn) isBareRow(t *rewrite.Table, key []string) bool {
 }
 
 // notBare notes that the transaction adds to slots of the rows.
-func (r *Run) notBare(rows *rewrite.DrainTable) {
-	if key := r.keyNumbers(rows); key != nil {
-		delete(r.conn.bareRows, bareRow{rows.Table.Counter.Slotted(), strings.Join(key, ",")})
+func (rc rowChanges) notBare(rows *rewrite.DrainTable) {
+	if key := rc.run.args().KeyNumbers(rows); key != nil {
+		delete(rc.conn.bareRows, bareRow{rows.Table.Counter.Slotted(), strings.Join(key, ",")})
 	} else {
-		clear(r.conn.bareRows)
+		clear(rc.conn.bareRows)
 	}
 }
 

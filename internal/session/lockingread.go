@@ -22,14 +22,14 @@ type lockingRead struct {
 
 // lockByRead locks the row of a drain by the application's query. It returns what the drain's lock
 // statement would have returned; nil if that has to run.
-func (r *Run) lockByRead(ctx context.Context, d *rewrite.DrainTable) ([][]any, error) {
-	c, query := r.conn, r.Plan.Drain.LockingRead
-	due := r.first.due
-	r.first.due = false
-	if !due || query == nil || !r.mayLockByRead(d) {
+func (dr *drain) lockByRead(ctx context.Context, d *rewrite.DrainTable) ([][]any, error) {
+	c, query := dr.conn, dr.form.LockingRead
+	due := dr.first.due
+	dr.first.due = false
+	if !due || query == nil || !dr.mayLockByRead(d) {
 		return nil, nil
 	}
-	rows, err := r.queryAsCalled(ctx, query.SQL.Of(r.Plan.Values))
+	rows, err := dr.run.queryAsCalled(ctx, query.SQL.Of(dr.run.Plan.Values))
 	if rows == nil && err == nil {
 		return nil, nil
 	}
@@ -52,17 +52,17 @@ func (r *Run) lockByRead(ctx context.Context, d *rewrite.DrainTable) ([][]any, e
 		locked[i] = v
 	}
 	b.rows[0], b.columns, b.columnTypes = row[:n], b.columns[:n], b.columnTypes[:n]
-	r.first.rows = b
+	dr.first.rows = b
 	c.Tx.LocksOnly(true)
 	return [][]any{locked}, nil
 }
 
 // mayLockByRead reports whether the drain is one of a row of the application's own transaction, on a
 // single server, whose slots are looked for after the lock.
-func (r *Run) mayLockByRead(d *rewrite.DrainTable) bool {
-	c := r.conn
+func (dr *drain) mayLockByRead(d *rewrite.DrainTable) bool {
+	c := dr.conn
 	return !c.Tx.Own() && !c.Cluster && lockOfKey(d) && d.Folding == rewrite.FoldByName && len(d.Lock) == 1 &&
-		len(r.call.options) == 0 && len(d.Table.Counter.Rights.Ungranted) == 0 && !c.Origin.RoleSet() && !r.partsStay && !r.recalls()
+		len(dr.run.call.options) == 0 && len(d.Table.Counter.Rights.Ungranted) == 0 && !c.Origin.RoleSet() && !dr.run.partsStay && !dr.run.recalls()
 }
 
 // queryAsCalled runs SQL that takes the application's arguments by the protocol of the

@@ -38,17 +38,17 @@ const (
 func lockOfKey(d *rewrite.DrainTable) bool { return d.Keyed && d.New == nil && len(d.Lock) > 0 }
 
 // lockKey runs the lock statements of a key's drain, and returns the rows found; nil for none.
-func (r *Run) lockKey(ctx context.Context, d *rewrite.DrainTable) (locked [][]any, err error) {
-	if locked, err = r.find(ctx, &d.Lock[0]); err != nil || len(locked) == 0 {
+func (dr *drain) lockKey(ctx context.Context, d *rewrite.DrainTable) (locked [][]any, err error) {
+	if locked, err = dr.run.find(ctx, &d.Lock[0]); err != nil || len(locked) == 0 {
 		return nil, err
 	}
-	return locked, r.steps(ctx, d.Lock[1:])
+	return locked, dr.run.steps(ctx, d.Lock[1:])
 }
 
 // find runs a lock statement, which returns rows, or a sum over rows: NULL means that there are
 // none.
 func (r *Run) find(ctx context.Context, lock *rewrite.Bound) ([][]any, error) {
-	args, err := r.bind(lock.Args)
+	args, err := r.bind(lock.Args, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -70,10 +70,10 @@ func (r *Run) find(ctx context.Context, lock *rewrite.Bound) ([][]any, error) {
 
 // foldAppeared reports whether the statement has to run again: there is now a row with slots that
 // the drain has missed, whose slots it folds, or the statement may have deleted one.
-func (r *Run) foldAppeared(ctx context.Context, touched int64) (again bool, err error) {
-	for i := range r.Plan.Drain.Tables {
-		d := r.rowsToDrain(r.Plan.Drain.Tables[i])
-		if again, err := r.foldAppearedIn(ctx, &d, touched); again || err != nil {
+func (dr *drain) foldAppeared(ctx context.Context, touched int64) (again bool, err error) {
+	for i := range dr.form.Tables {
+		d := dr.run.rowsToDrain(dr.form.Tables[i])
+		if again, err := dr.foldAppearedIn(ctx, &d, touched); again || err != nil {
 			return again, err
 		}
 	}
@@ -81,49 +81,49 @@ func (r *Run) foldAppeared(ctx context.Context, touched int64) (again bool, err 
 }
 
 // foldAppearedIn is foldAppeared for one table.
-func (r *Run) foldAppearedIn(ctx context.Context, d *rewrite.DrainTable, touched int64) (again bool, err error) {
+func (dr *drain) foldAppearedIn(ctx context.Context, d *rewrite.DrainTable, touched int64) (again bool, err error) {
 	deleted := 0
-	if r.Plan.Drain.Deletes {
+	if dr.form.Deletes {
 		deleted = int(touched)
 	}
-	all := r.meetsOthers(d)
+	all := dr.meetsOthers(d)
 	if all && deleted == 0 {
 		// No row that the drain has locked has slots: any slots found now belong to other rows.
-		moved, err := r.foldNamed(ctx, d, nil)
+		moved, err := dr.foldNamed(ctx, d, nil)
 		return moved > 0, err
 	}
 	if !lockOfKey(d) && !MayInsert(*d) && !all {
 		return false, nil
 	}
-	locked, err := r.find(ctx, &d.Lock[0])
+	locked, err := dr.run.find(ctx, &d.Lock[0])
 	if err != nil {
 		return false, err
 	}
-	if n := rowsOf(locked) + deleted; deleted > 0 && n != r.found && n != r.recounted {
-		r.recounted = n
+	if n := rowsOf(locked) + deleted; deleted > 0 && n != dr.found && n != dr.recounted {
+		dr.recounted = n
 		return true, nil
 	}
 	if len(locked) == 0 && !all {
 		return false, nil
 	}
-	if idle, err := r.nothingToFold(ctx, d); idle || err != nil {
+	if idle, err := dr.nothingToFold(ctx, d); idle || err != nil {
 		return false, err
 	}
 	if d.Folding == rewrite.FoldByName {
-		moved, err := r.foldNamed(ctx, d, locked)
+		moved, err := dr.foldNamed(ctx, d, locked)
 		return moved > 0, err
 	}
-	return r.foldAny(ctx, d)
+	return dr.foldAny(ctx, d)
 }
 
 // foldAny runs the statements of a fold until one of them affects a row, and reports whether one has.
-func (r *Run) foldAny(ctx context.Context, d *rewrite.DrainTable) (bool, error) {
+func (dr *drain) foldAny(ctx context.Context, d *rewrite.DrainTable) (bool, error) {
 	for i := range d.Fold {
-		args, err := r.bind(d.Fold[i].Args)
+		args, err := dr.run.bind(d.Fold[i].Args, nil)
 		if err != nil {
 			return false, err
 		}
-		res, err := r.conn.ParentExec(ctx, r.sql(&d.Fold[i]), args)
+		res, err := dr.conn.ParentExec(ctx, dr.run.sql(&d.Fold[i]), args)
 		if err != nil {
 			return false, err
 		}
@@ -137,32 +137,32 @@ func (r *Run) foldAny(ctx context.Context, d *rewrite.DrainTable) (bool, error) 
 // runUnderSavepoint runs the application's own statement after a drain; run returns how many rows
 // it has touched. Missed reports whether the drain has found no row to lock: without it no
 // savepoint is set.
-func (r *Run) runUnderSavepoint(ctx context.Context, missed bool, run func() (int64, error)) error {
-	r.conn.Tx.TakeSnapshot()
+func (dr *drain) runUnderSavepoint(ctx context.Context, missed bool, run func() (int64, error)) error {
+	dr.conn.Tx.TakeSnapshot()
 	for runs := 0; missed; runs++ {
 		if runs == maxReruns {
-			return &link.NotMovedError{Table: r.Plan.Tables[0], Reason: "rows are inserted and counted faster than the statement runs;" +
+			return &link.NotMovedError{Table: dr.run.Plan.Tables[0], Reason: "rows are inserted and counted faster than the statement runs;" +
 				" name the keys in WHERE, or run it at REPEATABLE READ"}
 		}
-		if err := r.exec(ctx, savepoint); err != nil {
+		if err := dr.run.exec(ctx, savepoint); err != nil {
 			return err
 		}
 		touched, err := run()
 		if err != nil {
 			return err
 		}
-		rerun := touched > 0 && r.Plan.Class != rewrite.Upsert && !touchesOthers(&r.Plan.Drain)
+		rerun := touched > 0 && dr.run.Plan.Class != rewrite.Upsert && !touchesOthers(dr.form)
 		if !rerun {
-			rerun, err = r.foldAppeared(ctx, touched)
+			rerun, err = dr.foldAppeared(ctx, touched)
 		}
 		if err == nil && !rerun {
-			return r.exec(ctx, releaseSavepoint)
+			return dr.run.exec(ctx, releaseSavepoint)
 		}
-		if uerr := r.exec(ctx, rollbackSavepoint); uerr != nil {
+		if uerr := dr.run.exec(ctx, rollbackSavepoint); uerr != nil {
 			// The statement has taken effect, and its result is not known, unless the transaction
 			// is gone.
-			if !r.conn.Engine.TxEnded(uerr) && (err == nil || !r.conn.Engine.TxEnded(err)) {
-				r.conn.Drain.Fail()
+			if !dr.conn.Engine.TxEnded(uerr) && (err == nil || !dr.conn.Engine.TxEnded(err)) {
+				dr.conn.Drain.Fail()
 			}
 			if err == nil {
 				err = uerr
@@ -171,8 +171,8 @@ func (r *Run) runUnderSavepoint(ctx context.Context, missed bool, run func() (in
 		if err != nil {
 			return err
 		}
-		r.rowAppeared = true
-		if missed, err = r.drain(ctx); err != nil {
+		dr.rowAppeared = true
+		if missed, err = dr.drain(ctx); err != nil {
 			return err
 		}
 	}

@@ -14,10 +14,21 @@ import (
 // A call of several statements, at least one of which cannot run as it is, is run statement by
 // statement.
 
-// execMulti runs the parts one after the other.
-func (r *Run) execMulti(ctx context.Context) (answer, error) {
-	if err := r.probeMulti(ctx); err != nil {
-		return answer{}, err
+// several is the execution of several statements in one call.
+type several struct {
+	run  *Run
+	conn *Conn
+}
+
+func severalOf(r *Run) several { return several{r, r.conn} }
+
+// oneByOne runs the parts of a call by Exec one after the other.
+func oneByOne(ctx context.Context, r *Run) (a answer, done bool, err error) {
+	if r.call.wantsRows {
+		return answer{}, false, nil
+	}
+	if err := severalOf(r).probeMulti(ctx); err != nil {
+		return answer{}, false, err
 	}
 	block := multiBlock{conn: r.conn}
 	planned := r.conn.Schema // the facts that the parts were planned with
@@ -29,47 +40,47 @@ func (r *Run) execMulti(ctx context.Context) (answer, error) {
 		}
 		var a answer
 		if err == nil {
-			a, err = r.runPart(ctx, part, planned)
+			a, err = severalOf(r).runPart(ctx, part, planned)
 		}
 		if part.Plan.Effects&rewrite.SchemaChange != 0 {
 			planned = nil
 		}
 		if err != nil {
-			return answer{}, block.finish(err)
+			return answer{}, true, block.finish(err)
 		}
 		out.parts = append(out.parts, a.result)
 	}
 	if err := block.finish(nil); err != nil {
-		return answer{}, err
+		return answer{}, false, err
 	}
-	return answer{result: &out}, nil
+	return answer{result: &out}, true, nil
 }
 
 // probeMulti has the parent check what it checks of a call as a whole: it may refuse several statements, or the number of
 // their arguments. Two statements without any effect, with the placeholders and arguments of the call, stand in for it.
-func (r *Run) probeMulti(ctx context.Context) error {
-	traits := &r.conn.Shared.Traits
+func (sv several) probeMulti(ctx context.Context) error {
+	traits := &sv.conn.Shared.Traits
 	probe := traits.MultiProbe
-	if len(r.call.args) > 0 {
-		probe = strings.Replace(traits.MultiProbeArg, "?", r.placeholders(), 1)
+	if len(sv.run.call.args) > 0 {
+		probe = strings.Replace(traits.MultiProbeArg, "?", sv.placeholders(), 1)
 	}
 	if probe == "" {
 		return nil
 	}
-	_, err := r.conn.ParentExec(ctx, probe, link.JoinArgs(r.call.options, r.call.args))
+	_, err := sv.conn.ParentExec(ctx, probe, link.JoinArgs(sv.run.call.options, sv.run.call.args))
 	return err
 }
 
 // placeholders lists those of all parts; without any, a number.
-func (r *Run) placeholders() string {
+func (sv several) placeholders() string {
 	var list []string
-	for _, part := range r.Plan.Parts {
+	for _, part := range sv.run.Plan.Parts {
 		for i := range part.Params {
 			n := part.ArgBase + i + 1
 			if part.Numbers != nil {
 				n = part.Numbers[i]
 			}
-			list = append(list, r.conn.Dialect().Placeholder(n))
+			list = append(list, sv.conn.Dialect().Placeholder(n))
 		}
 	}
 	if list == nil {
@@ -121,8 +132,8 @@ func (b *multiBlock) finish(err error) error {
 // runPart runs one of several statements, which was planned with the given facts. If a part before
 // it has changed what its names mean, it is planned again, even if a part in between has already
 // had the facts read again.
-func (r *Run) runPart(ctx context.Context, part rewrite.Part, planned *catalog.Schema) (answer, error) {
-	c, args := r.conn, r.call.args
+func (sv several) runPart(ctx context.Context, part rewrite.Part, planned *catalog.Schema) (answer, error) {
+	c, args := sv.conn, sv.run.call.args
 	if !c.Shared.Traits.ArgsRestart {
 		args = argsOf(part, args)
 	}
@@ -138,7 +149,7 @@ func (r *Run) runPart(ctx context.Context, part rewrite.Part, planned *catalog.S
 			return answer{}, errRulesChanged
 		}
 	}
-	return c.newRun(p, direct{c}, call{args: args, options: r.call.options}).run(ctx)
+	return c.newRun(p, direct{c}, call{args: args, options: sv.run.call.options}).run(ctx)
 }
 
 // argsOf returns the arguments of a part: those of its numbers, or those that are its by position, numbered from 1 again
@@ -176,41 +187,38 @@ var errRulesChanged = &link.UnsupportedError{
 	Reason: "one of several statements changes how the later ones are parsed (sql_mode or the character set); send them one by one",
 }
 
-// queryMulti runs a call that returns rows as a whole. Unless it only reads, every counter table that
-// it names is drained first, in one transaction.
-func (r *Run) queryMulti(ctx context.Context) (answer, error) {
-	if rows, err := r.queryReads(ctx); rows != nil || err != nil {
-		return answer{rows: rows}, err
-	}
+// drainedWhole runs a call by Query as a whole. Every counter table that it names is drained first, in one transaction.
+func drainedWhole(ctx context.Context, r *Run) (a answer, done bool, err error) {
 	drains := map[*rewrite.Table]bool{}
-	whole := &rewrite.Plan{Class: rewrite.Drain, SQL: r.Plan.SQL, Tables: r.Plan.Tables, Effects: r.Plan.Effects,
-		Reason: "several statements in one call return rows"}
+	all := &rewrite.DrainPlan{}
 	for i, part := range r.Plan.Parts {
 		if part.Plan.Effects&rewrite.Namespace != 0 && i+1 < len(r.Plan.Parts) {
-			return answer{}, unsupported(r.Plan.Plan,
+			return answer{}, false, unsupported(r.Plan.Plan,
 				"several statements in one call that return rows, change what names mean and use counters cannot be run exactly; send them one by one")
 		}
 		if part.TxBegin || part.TxEnd || part.Plan.Effects&rewrite.TxControl != 0 {
-			return answer{}, unsupported(r.Plan.Plan,
+			return answer{}, false, unsupported(r.Plan.Plan,
 				"several statements in one call that return rows, control transactions and use counters cannot be run exactly; send them one by one")
 		}
 		if err := refusal(part.Plan); err != nil {
-			return answer{}, err
+			return answer{}, false, err
 		}
 		if part.Plan.Effects&rewrite.TicketRecall != 0 {
-			return answer{}, unsupported(r.Plan.Plan,
+			return answer{}, false, unsupported(r.Plan.Plan,
 				"several statements in one call that return rows and set a counter with tickets cannot be run exactly; send them one by one")
 		}
 		for _, t := range part.Plan.Touched {
 			if !drains[t] {
 				drains[t] = true
-				whole.Drain.Tables = append(whole.Drain.Tables, rewrite.DrainAll(r.conn.Dialect(), t))
+				all.Tables = append(all.Tables, rewrite.DrainAll(r.conn.Dialect(), t))
 			}
 		}
 	}
-	one := r.conn.newRun(r.Plan.variant(whole), r.sender, r.call)
-	one.partsStay = !r.conn.Shared.Traits.MultiIsTx
-	return one.runDrained(ctx)
+	dr := r.drainOf(all)
+	dr.reason = "several statements in one call return rows"
+	r.partsStay = !r.conn.Shared.Traits.MultiIsTx
+	a, err = dr.retried(ctx)
+	return a, true, err
 }
 
 // multiResult is the result of several statements. As a whole it is that of the last one.

@@ -14,34 +14,43 @@ import (
 // Several queries of totals in one call are sent in one call, each in the form that it has alone. Nothing
 // is drained for them but what the transaction has changed itself, and they run where nothing may be written.
 
+// readTogether runs such queries that are sent by Query.
+func readTogether(ctx context.Context, r *Run) (a answer, done bool, err error) {
+	if !r.call.wantsRows {
+		return answer{}, false, nil
+	}
+	a.rows, err = readingOf(r).queryReads(ctx)
+	return a, a.rows != nil, err
+}
+
 // queryReads runs a call whose statements are all such queries, or concern no counter. It returns
 // no rows if they are not.
-func (r *Run) queryReads(ctx context.Context) (driver.Rows, error) {
-	c := r.conn
-	if _, unprepared := r.sender.(direct); !unprepared || len(r.call.args) > 0 || c.ReadsDirty() {
+func (rd reading) queryReads(ctx context.Context) (driver.Rows, error) {
+	c := rd.conn
+	if _, unprepared := rd.run.sender.(direct); !unprepared || len(rd.run.call.args) > 0 || c.ReadsDirty() {
 		return nil, nil
 	}
-	whole := &rewrite.Plan{Class: rewrite.Read, Tables: r.Plan.Tables}
+	var touched []*rewrite.Table
 	var parts []*Run
 	var queries []string
-	for _, p := range r.Plan.Parts {
+	for _, p := range rd.run.Plan.Parts {
 		if !onlyReads(&p) {
 			return nil, nil
 		}
 		alone := planOf(p.Plan)
 		alone.source, alone.tally = p.SQL, c.Shared.countsOf(p.Plan, p.SQL)
-		part := c.newRun(alone, r.sender, r.call)
+		part := c.newRun(alone, rd.run.sender, rd.run.call)
 		if err := part.CheckStars(ctx); err != nil {
 			return nil, err
 		}
 		parts, queries = append(parts, part), append(queries, part.Plan.SQL)
-		whole.Touched = append(whole.Touched, part.Plan.Touched...)
+		touched = append(touched, part.Plan.Touched...)
 	}
 	shaped := slices.ContainsFunc(parts, func(part *Run) bool { return part.Plan.Read.Types != nil })
 	if shaped && (c.Shared.Traits.OneWriter || !allReturn(parts)) {
 		return nil, nil
 	}
-	if err := c.newRun(r.Plan.variant(whole), r.sender, r.call).drainChanges(ctx); err != nil {
+	if err := rowChangesOf(rd.run).drainChanges(ctx, touched); err != nil {
 		return nil, err
 	}
 	sets := &typedSets{parts: parts}
@@ -51,14 +60,14 @@ func (r *Run) queryReads(ctx context.Context) (driver.Rows, error) {
 		var types []ColumnType
 		if part.Plan.Read.Types != nil {
 			var err error
-			if types, err = part.queryShape(ctx); err != nil {
+			if types, err = readingOf(part).queryShape(ctx); err != nil {
 				return nil, err
 			}
 		}
 		sets.types = append(sets.types, types)
 	}
 	var err error
-	sets.sent, err = c.ParentQuery(ctx, strings.Join(queries, "\n;"), r.call.options) // a comment ends with its line
+	sets.sent, err = c.ParentQuery(ctx, strings.Join(queries, "\n;"), rd.run.call.options) // a comment ends with its line
 	if err != nil || !shaped {
 		return sets.sent, err
 	}
@@ -104,7 +113,7 @@ func (s *typedSets) begin() {
 		return
 	}
 	if s.types[0] != nil {
-		s.Rows = s.parts[0].withTypes(s.sent, s.types[0])
+		s.Rows = readingOf(s.parts[0]).withTypes(s.sent, s.types[0])
 	}
 	s.parts, s.types = s.parts[1:], s.types[1:]
 }

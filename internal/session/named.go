@@ -5,8 +5,6 @@ import (
 	"database/sql"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/internal/link"
@@ -31,45 +29,45 @@ func (c *Conn) namer() dialect.SlotNamer {
 
 // foldNamed folds the slots of the rows that a drain has locked. It returns how many slot rows
 // there were.
-func (r *Run) foldNamed(ctx context.Context, d *rewrite.DrainTable, locked [][]any) (total int64, err error) {
-	if n := r.conn.namer(); n == nil || !n.Nameable(d.Table) {
+func (dr *drain) foldNamed(ctx context.Context, d *rewrite.DrainTable, locked [][]any) (total int64, err error) {
+	if n := dr.conn.namer(); n == nil || !n.Nameable(d.Table) {
 		return 0, unnameable(d.Table)
 	}
-	rows, err := r.slotRows(ctx, d, locked)
+	rows, err := dr.slotRows(ctx, d, locked)
 	if err != nil {
 		return 0, err
 	}
 	moved := int64(0)
 	for part := range slices.Chunk(rows, maxNamed) {
-		held, added, err := r.moveNamed(ctx, d, part)
+		held, added, err := dr.moveNamed(ctx, d, part)
 		moved += added
 		total += held
 		if err != nil {
 			return total, err
 		}
 	}
-	r.addedToBase = r.addedToBase || moved > 0
-	if total > 0 && moved == 0 && d.Versions != nil && len(d.Versions.Touch) > 0 && !r.conn.InAutocommit() {
+	dr.addedToBase = dr.addedToBase || moved > 0
+	if total > 0 && moved == 0 && d.Versions != nil && len(d.Versions.Touch) > 0 && !dr.conn.InAutocommit() {
 		// The slots add up to nothing, so the base row has not been changed, and the transaction
 		// may not have a version of its own; see versions.go.
-		if err := r.steps(ctx, d.Versions.Touch); err != nil {
+		if err := dr.run.steps(ctx, d.Versions.Touch); err != nil {
 			return total, err
 		}
-		r.addedToBase = true
+		dr.addedToBase = true
 	}
 	return total, nil
 }
 
 // foldOrKeepBare is foldNamed for the rows of the application's statement. If they have no slots,
 // it remembers that.
-func (r *Run) foldOrKeepBare(ctx context.Context, d *rewrite.DrainTable, locked [][]any) error {
-	held, err := r.foldNamed(ctx, d, locked)
+func (dr *drain) foldOrKeepBare(ctx context.Context, d *rewrite.DrainTable, locked [][]any) error {
+	held, err := dr.foldNamed(ctx, d, locked)
 	switch {
 	case err != nil:
 	case held > 0:
-		r.first.rows = nil // it has read base values that were no totals
-	case lockOfKey(d) && len(locked) == 1 && !r.conn.Cluster && !r.conn.Tx.Own() && r.conn.Tx.Phase() == link.TxBegun:
-		r.keepBare(d) // on a cluster the lock is one of this node
+		dr.first.rows = nil // it has read base values that were no totals
+	case lockOfKey(d) && len(locked) == 1 && !dr.conn.Cluster && !dr.conn.Tx.Own() && dr.conn.Tx.Phase() == link.TxBegun:
+		rowChangesOf(dr.run).keepBare(d) // on a cluster the lock is one of this node
 	}
 	return err
 }
@@ -78,10 +76,10 @@ func (r *Run) foldOrKeepBare(ctx context.Context, d *rewrite.DrainTable, locked 
 const maxNamed = 500
 
 // slotRows finds the slot rows of locked rows, or of the whole table.
-func (r *Run) slotRows(ctx context.Context, d *rewrite.DrainTable, locked [][]any) (rows [][]any, err error) {
-	c, width := r.conn, len(d.Table.Counter.Key)
+func (dr *drain) slotRows(ctx context.Context, d *rewrite.DrainTable, locked [][]any) (rows [][]any, err error) {
+	c, width := dr.conn, len(d.Table.Counter.Key)
 	if d.Open || len(locked) == 0 || len(locked[0]) < 3+width { // all rows
-		return r.slotsFound(ctx, r.conn.namer().FindSlots(d.Table, nil, true))
+		return dr.slotsFound(ctx, dr.conn.namer().FindSlots(d.Table, nil, true))
 	}
 	var keys [][]any
 	for _, l := range locked {
@@ -90,7 +88,7 @@ func (r *Run) slotRows(ctx context.Context, d *rewrite.DrainTable, locked [][]an
 	if width == 0 {
 		keys = keys[:1] // all rows have it
 	}
-	search := r.searchFor(locked)
+	search := dr.searchFor(locked)
 	var added [][]any
 	if search.server != "" {
 		var known bool
@@ -99,7 +97,7 @@ func (r *Run) slotRows(ctx context.Context, d *rewrite.DrainTable, locked [][]an
 		}
 	}
 	for part := range slices.Chunk(keys, maxNamed) {
-		found, err := r.findSlots(ctx, search, d.Table, part)
+		found, err := dr.findSlots(ctx, search, d.Table, part)
 		if err != nil {
 			return nil, err
 		}
@@ -119,8 +117,8 @@ type slotSearch struct {
 var lockingSearch = slotSearch{locks: true}
 
 // searchFor returns the search that locks least.
-func (r *Run) searchFor(locked [][]any) slotSearch {
-	c := r.conn
+func (dr *drain) searchFor(locked [][]any) slotSearch {
+	c := dr.conn
 	n, level := c.namer(), c.isolation(link.TextOf(locked[0][2]))
 	switch {
 	case !n.GapLocks(level) || c.Cluster: // what another node knows is not what this one does
@@ -135,25 +133,25 @@ func (r *Run) searchFor(locked [][]any) slotSearch {
 
 // findSlots runs the query for slot rows, with or without locks. If another session is to be asked
 // and there is no connection for that, the query runs here and locks what it finds.
-func (r *Run) findSlots(ctx context.Context, search slotSearch, t *rewrite.Table, keys [][]any) ([][]any, error) {
-	n := r.conn.namer()
+func (dr *drain) findSlots(ctx context.Context, search slotSearch, t *rewrite.Table, keys [][]any) ([][]any, error) {
+	n := dr.conn.namer()
 	q := n.FindSlots(t, keys, search.locks)
 	if q == "" {
 		return nil, unnameable(t)
 	}
 	if search.server != "" {
-		if rows, answered, err := r.askObserver(ctx, search.server, q); answered || err != nil {
+		if rows, answered, err := dr.run.askObserver(ctx, search.server, q); answered || err != nil {
 			return rows, err
 		}
 		q = n.FindSlots(t, keys, true)
 	}
-	return r.slotsFound(ctx, q)
+	return dr.slotsFound(ctx, q)
 }
 
 // addedToSlots reports whether the transaction has added to slots of a table.
 func (c *Conn) addedToSlots(t *rewrite.Table) bool {
 	for _, ch := range c.changes {
-		if ch.how == inSlot && ch.of(t) {
+		if ch.how == changedInSlot && ch.of(t) {
 			return true
 		}
 	}
@@ -162,7 +160,7 @@ func (c *Conn) addedToSlots(t *rewrite.Table) bool {
 
 // values returns the values that arguments are bound to.
 func (r *Run) values(list []rewrite.Arg) ([]any, error) {
-	args, err := r.bind(list)
+	args, err := r.bind(list, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -174,8 +172,8 @@ func (r *Run) values(list []rewrite.Arg) ([]any, error) {
 }
 
 // slotsFound runs a query for slot rows on the session itself.
-func (r *Run) slotsFound(ctx context.Context, q string) ([][]any, error) {
-	rows, err := r.conn.Session().Query(ctx, q)
+func (dr *drain) slotsFound(ctx context.Context, q string) ([][]any, error) {
+	rows, err := dr.conn.Session().Query(ctx, q)
 	if err != nil {
 		return nil, err
 	}
@@ -212,8 +210,8 @@ func namedSlots(rows [][]any) [][]any {
 }
 
 // moveNamed folds slot rows, and makes sure that their base rows have taken what they held.
-func (r *Run) moveNamed(ctx context.Context, d *rewrite.DrainTable, rows [][]any) (held, added int64, err error) {
-	c := r.conn
+func (dr *drain) moveNamed(ctx context.Context, d *rewrite.DrainTable, rows [][]any) (held, added int64, err error) {
+	c := dr.conn
 	n := c.namer()
 	hold := n.HoldSlots(d.Table, rows)
 	if hold == "" {
@@ -267,7 +265,7 @@ func unnameable(t *rewrite.Table) error {
 // not exist locks its place.
 func (c *Conn) slotsAddedTo(t *rewrite.Table, keys [][]any) (rows [][]any, known bool) {
 	for _, ch := range c.changes {
-		if ch.how != inSlot || !ch.of(t) {
+		if ch.how != changedInSlot || !ch.of(t) {
 			continue
 		}
 		if len(ch.slots) == 0 || t.Counter.Layout == rewrite.LayoutShared || ch.key == nil && len(keys) > fewKeys {
@@ -285,40 +283,6 @@ func (c *Conn) slotsAddedTo(t *rewrite.Table, keys [][]any) (rows [][]any, known
 }
 
 const fewKeys = 4
-
-// keyNumbers returns the key of the one row that a drain covers, if it consists of whole numbers
-// as the database writes them; else nil.
-func (r *Run) keyNumbers(d *rewrite.DrainTable) []string {
-	return r.wholeNumbers(d.Table, d.Key)
-}
-
-// wholeNumbers returns a key that consists of whole numbers; nil for any other.
-func (r *Run) wholeNumbers(t *rewrite.Table, key []rewrite.KeyValue) []string {
-	var out []string
-	for i, k := range key {
-		if c := t.Column(t.Counter.Key[i]); c == nil || c.Numeric != rewrite.Integer {
-			return nil
-		}
-		s := ""
-		switch {
-		case len(k.Args) == 0 && len(k.Parts) == 1:
-			s = strings.TrimSpace(k.Parts[0].Of(r.Plan.Values))
-		case len(k.Args) == 1 && r.nothingBeside(&k):
-			v, _ := r.value(k.Args[0])
-			s = fmt.Sprint(v.Value)
-		}
-		if n, err := strconv.ParseInt(s, 10, 64); err != nil || strconv.FormatInt(n, 10) != s {
-			return nil
-		}
-		out = append(out, s)
-	}
-	return out
-}
-
-// nothingBeside reports whether a key's value is just an argument.
-func (r *Run) nothingBeside(k *rewrite.KeyValue) bool {
-	return !slices.ContainsFunc(k.Parts, func(part rewrite.SQL) bool { return strings.TrimSpace(part.Of(r.Plan.Values)) != "" })
-}
 
 // isolation returns the level of the open transaction; session is that of the session.
 func (c *Conn) isolation(session string) string {

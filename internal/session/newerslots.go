@@ -15,16 +15,16 @@ import (
 
 // meetNewerSlots makes a transaction that is held to its snapshot meet the slot rows that are
 // newer: the drain then fails as the plain statement would have. The base rows are locked.
-func (r *Run) meetNewerSlots(ctx context.Context, d *rewrite.DrainTable) error {
-	c := r.conn
+func (dr *drain) meetNewerSlots(ctx context.Context, d *rewrite.DrainTable) error {
+	c := dr.conn
 	if d.Look.Snapshot == nil {
 		return nil
 	}
-	args, err := r.bind(d.Look.Snapshot.Args)
+	args, err := dr.run.bind(d.Look.Snapshot.Args, nil)
 	if err != nil {
 		return err
 	}
-	rows, err := c.ParentQuery(ctx, r.sql(d.Look.Snapshot), args)
+	rows, err := c.ParentQuery(ctx, dr.run.sql(d.Look.Snapshot), args)
 	if err != nil {
 		return err
 	}
@@ -32,14 +32,14 @@ func (r *Run) meetNewerSlots(ctx context.Context, d *rewrite.DrainTable) error {
 	if err != nil || len(all) == 0 {
 		return err
 	}
-	_, err = r.meetSlotsNewerThan(ctx, d, all)
+	_, err = dr.meetSlotsNewerThan(ctx, d, all)
 	return err
 }
 
 // meetSlotsNewerThan is meetNewerSlots with the answer of the snapshot query. Made reports whether
 // it has created slot rows, without a value, that a fold has to delete.
-func (r *Run) meetSlotsNewerThan(ctx context.Context, d *rewrite.DrainTable, all [][]any) (made bool, err error) {
-	c := r.conn
+func (dr *drain) meetSlotsNewerThan(ctx context.Context, d *rewrite.DrainTable, all [][]any) (made bool, err error) {
+	c := dr.conn
 	teller, ok := c.Shared.Dialect.(dialect.SnapshotTeller)
 	if !ok {
 		return false, nil
@@ -52,7 +52,7 @@ func (r *Run) meetSlotsNewerThan(ctx context.Context, d *rewrite.DrainTable, all
 		}
 		ask = append(ask, jsonStrings(all))
 	}
-	every := r.meetEvery(d, teller, all, keyed)
+	every := meetEvery(d, teller, all, keyed)
 	need := needed
 	if every != "" {
 		need = wanted
@@ -78,7 +78,7 @@ func (r *Run) meetSlotsNewerThan(ctx context.Context, d *rewrite.DrainTable, all
 	if err != nil || n == 0 {
 		return false, err
 	}
-	return true, r.checkDeletedNewer(ctx, d, teller, keyed, ask, found)
+	return true, dr.checkDeletedNewer(ctx, d, teller, keyed, ask, found)
 }
 
 // checkDeletedNewer is for slot rows that the other session has found and the transaction could
@@ -86,10 +86,10 @@ func (r *Run) meetSlotsNewerThan(ctx context.Context, d *rewrite.DrainTable, all
 // them, they are not newer than its snapshot: otherwise deleting them would have failed. The other
 // session still sees them, since that delete is not committed. If a roll-up has deleted them since
 // the other session looked, it no longer sees them: the insert has waited for the commit.
-func (r *Run) checkDeletedNewer(
+func (dr *drain) checkDeletedNewer(
 	ctx context.Context, d *rewrite.DrainTable, teller dialect.SnapshotTeller, keyed bool, ask []any, found [][]any,
 ) error {
-	c := r.conn
+	c := dr.conn
 	still, err := c.Shared.sides.witness.query(ctx, c.Shared, needed, teller.Newer(d.Table, keyed), ask...)
 	if err != nil && !errors.Is(err, errUnheard) {
 		return fmt.Errorf("slotsql: looking again for slot rows that are newer than the transaction's snapshot: %w", link.Settled(err))
@@ -114,7 +114,7 @@ func containsRows(all, some [][]any) bool {
 // here. For a few keys it meets every slot that a process may have created, which is as exact, and
 // slower. A drain of many keys waits for the other session, and then gets a retryable error, which
 // frees its connection.
-func (r *Run) meetEvery(d *rewrite.DrainTable, teller dialect.SnapshotTeller, keys [][]any, keyed bool) string {
+func meetEvery(d *rewrite.DrainTable, teller dialect.SnapshotTeller, keys [][]any, keyed bool) string {
 	if !keyed || len(keys) > maxKeysMet {
 		return ""
 	}

@@ -78,13 +78,13 @@ func TestNodesShareNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := c.newRun(p, direct{c}, call{})
-		form := r.slotForm(p.Increment.Coalesced)
-		args, ok := r.commonArgs(nil, p.Increment.Coalesced.Upsert.Args)
+		form := sharingOf(r).slotForm(p.Increment.Coalesced)
+		args, ok := r.args().Common(nil, p.Increment.Coalesced.Upsert.Args)
 		if !ok {
 			t.Fatal("not shared")
 		}
 		keys = append(keys, fmt.Sprintf("%s with %s with peers %d", form.SQL, args, form.Peers))
-		places = append(places, r.place())
+		places = append(places, incrementOf(r).place())
 	}
 	if keys[0] == keys[1] || keys[0] != keys[2] {
 		t.Errorf("shared by %v", keys)

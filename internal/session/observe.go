@@ -21,33 +21,33 @@ import (
 // the way that is exact beside slots. docs/design/observed.md explains why that is right on each engine and at each level.
 
 // observe runs the query so. It returns no rows if the other way has to be taken.
-func (r *Run) observe(ctx context.Context) (driver.Rows, error) {
-	if !r.observes() {
+func (rd reading) observe(ctx context.Context) (driver.Rows, error) {
+	if !rd.observes() {
 		return nil, nil
 	}
-	return r.queryObserved(ctx)
+	return rd.queryObserved(ctx)
 }
 
-func (r *Run) queryObserved(ctx context.Context) (driver.Rows, error) {
-	o := r.Plan.Read.Observed
-	rows, kept, err := r.sender.queryObserved(ctx, r.Plan, r.call)
+func (rd reading) queryObserved(ctx context.Context) (driver.Rows, error) {
+	o := rd.run.Plan.Read.Observed
+	rows, kept, err := rd.run.sender.queryObserved(ctx, rd.run.Plan, rd.run.call)
 	if err != nil {
-		return nil, r.observedError(ctx, err)
+		return nil, rd.observedError(ctx, err)
 	}
-	out := r.readAhead(rows, kept)
+	out := rd.readAhead(rows, kept)
 	switch {
 	case out.err == io.EOF && o.DecidesRows:
 		return nil, rows.Close()
 	case out.err == io.EOF:
-	case out.err != nil && (o.MayFail || r.conn.Engine.SchemaChanged(out.err)):
+	case out.err != nil && (o.MayFail || rd.conn.Engine.SchemaChanged(out.err)):
 		_ = rows.Close()
-		return nil, r.observedError(ctx, out.err)
+		return nil, rd.observedError(ctx, out.err)
 	case out.err != nil: // comes with the rows, as from the parent
 	case !isFalse(out.row[len(out.columns)]):
-		r.noteObserved(false)
+		rd.noteObserved(false)
 		return nil, rows.Close()
 	default:
-		r.noteObserved(true)
+		rd.noteObserved(true)
 	}
 	return out, nil
 }
@@ -55,59 +55,60 @@ func (r *Run) queryObserved(ctx context.Context) (driver.Rows, error) {
 // foldFirst has the slots of a query folded that would compute the totals of many rows, and observes the query again. It returns no
 // rows if other sessions have made slots meanwhile. The fold decides nothing but the cost, and waits for no transaction; in a
 // transaction of the application it would not help, if the query's snapshot is older.
-func (r *Run) foldFirst(ctx context.Context) (driver.Rows, error) {
-	if !r.Plan.Read.FoldFirst || !r.call.wantsRows || !r.conn.InAutocommit() || !r.mayObserve() {
+func (rd reading) foldFirst(ctx context.Context) (driver.Rows, error) {
+	if !rd.run.Plan.Read.FoldFirst || !rd.run.call.wantsRows || !rd.conn.InAutocommit() || !rd.mayObserve() {
 		return nil, nil
 	}
 	folded := false
-	for _, t := range r.tablesAsked() {
+	for _, t := range rd.tablesAsked() {
 		folded = t.Fold(ctx) || folded
 	}
 	if !folded {
 		return nil, ctx.Err()
 	}
-	return r.observe(ctx)
+	return rd.observe(ctx)
 }
 
-// observeDrained is observe for a query that drains beside slots. Rows that the transaction has changed have to be
+// observedDrain is observe for a query that drains beside slots. Rows that the transaction has changed have to be
 // drained before it reads them.
-func (r *Run) observeDrained(ctx context.Context) (driver.Rows, error) {
+func observedDrain(ctx context.Context, r *Run) (a answer, done bool, err error) {
+	rd := readingOf(r)
 	c := r.conn
 	if r.Plan.Read.Observed == nil || !r.call.wantsRows {
-		return nil, nil
+		return answer{}, false, nil
 	}
 	for _, ch := range c.changed() {
 		if !ch.drained && slices.ContainsFunc(r.Plan.Touched, func(t *rewrite.Table) bool { return ch.of(t) }) {
-			return nil, nil
+			return answer{}, false, nil
 		}
 	}
-	rows, err := r.observe(ctx)
-	if rows == nil && err == nil && !r.mayObserve() {
-		rows, err = r.observeUndoable(ctx)
+	a.rows, err = rd.observe(ctx)
+	if a.rows == nil && err == nil && !rd.mayObserve() {
+		a.rows, err = rd.observeUndoable(ctx)
 	}
-	if rows != nil {
-		r.noteRead()
+	if a.rows != nil {
+		c.noteRead(r.Plan.Touched)
 		c.Tx.Read()
 		r.Plan.tally.readObserved()
 	} else {
 		r.Plan.tally.readExact()
 	}
-	return rows, err
+	return a, a.rows != nil, err
 }
 
 // observeUndoable is observe for a query whose error would end the application's transaction, though it may be one of base values that
 // are no totals. Its rows are read under a savepoint.
-func (r *Run) observeUndoable(ctx context.Context) (rows driver.Rows, err error) {
-	if r.conn.ReadsDirty() || r.conn.readsCount() || !r.asks() {
+func (rd reading) observeUndoable(ctx context.Context) (rows driver.Rows, err error) {
+	if rd.conn.ReadsDirty() || rd.conn.readsCount() || !rd.asks() {
 		return nil, nil
 	}
-	if open, err := r.conn.InTransaction(ctx); err != nil {
+	if open, err := rd.conn.InTransaction(ctx); err != nil {
 		return nil, err
 	} else if !open {
-		return r.queryObserved(ctx)
+		return rd.queryObserved(ctx)
 	}
-	err = r.undoable(ctx, func() error {
-		observed, err := r.queryObserved(ctx)
+	err = slotlessOf(rd.run).undoable(ctx, func() error {
+		observed, err := rd.queryObserved(ctx)
 		if observed == nil {
 			return cmp.Or(err, errAwake)
 		}
@@ -121,9 +122,9 @@ func (r *Run) observeUndoable(ctx context.Context) (rows driver.Rows, err error)
 }
 
 // readAhead reads the first row of an observed query.
-func (r *Run) readAhead(rows driver.Rows, kept bool) *observedRows {
+func (rd reading) readAhead(rows driver.Rows, kept bool) *observedRows {
 	o := &observedRows{RowsBase: link.RowsBase{Rows: rows}, columns: rows.Columns(), unsigned: kept, ahead: true}
-	if r.conn.Shared.Traits.LateErrors {
+	if rd.conn.Shared.Traits.LateErrors {
 		o.types = TypesOf(rows) // some parents take them from the current row
 	}
 	own := len(o.columns) - 1
@@ -138,9 +139,9 @@ func (r *Run) readAhead(rows driver.Rows, kept bool) *observedRows {
 
 // observedError returns the error of an observed query; nil if it may be one of base values that are no totals, so that the query has
 // to run in the other way.
-func (r *Run) observedError(ctx context.Context, err error) error {
-	c := r.conn
-	if !r.Plan.Read.Observed.MayFail || err == driver.ErrSkip || ctx.Err() != nil || c.Broken || c.failsTx(err) ||
+func (rd reading) observedError(ctx context.Context, err error) error {
+	c := rd.conn
+	if !rd.run.Plan.Read.Observed.MayFail || err == driver.ErrSkip || ctx.Err() != nil || c.Broken || c.failsTx(err) ||
 		c.Engine.SchemaChanged(err) {
 		return err
 	}
@@ -163,32 +164,32 @@ func isFalse(v driver.Value) bool {
 }
 
 // mayObserve reports whether the query may run in that form.
-func (r *Run) mayObserve() bool {
-	c, o := r.conn, r.Plan.Read.Observed
+func (rd reading) mayObserve() bool {
+	c, o := rd.conn, rd.run.Plan.Read.Observed
 	return o != nil && !c.ReadsDirty() && !c.readsCount() &&
 		!(o.MayFail && c.Shared.Traits.ErrorAborts && !c.InAutocommit()) // the error would end the transaction
 }
 
 // observes reports whether the execution is worth a try in that form.
-func (r *Run) observes() bool {
+func (rd reading) observes() bool {
 	switch {
-	case !r.mayObserve() || !r.call.wantsRows || slices.ContainsFunc(r.call.options, byColumn):
+	case !rd.mayObserve() || !rd.run.call.wantsRows || slices.ContainsFunc(rd.run.call.options, byColumn):
 		return false
-	case r.Plan.Read.Observed.Row != nil:
-		return r.Plan.proofs.due()
+	case rd.run.Plan.Read.Observed.Row != nil:
+		return rd.run.Plan.proofs.due()
 	}
-	return r.asks()
+	return rd.asks()
 }
 
 // asks reports whether the tables have no slots as far as the process knows, or it is time to look.
-func (r *Run) asks() bool {
-	return !slices.ContainsFunc(r.tablesAsked(), func(t *slots.Sleeper) bool { return !t.Asks() })
+func (rd reading) asks() bool {
+	return !slices.ContainsFunc(rd.tablesAsked(), func(t *slots.Sleeper) bool { return !t.Asks() })
 }
 
 // expectsNone reports whether executions are likely to run in that form. It is asked when a statement is prepared.
-func (r *Run) expectsNone() bool {
-	return r.mayObserve() && (r.Plan.Read.Observed.Row != nil ||
-		!slices.ContainsFunc(r.tablesAsked(), (*slots.Sleeper).Awake))
+func (rd reading) expectsNone() bool {
+	return rd.mayObserve() && (rd.run.Plan.Read.Observed.Row != nil ||
+		!slices.ContainsFunc(rd.tablesAsked(), (*slots.Sleeper).Awake))
 }
 
 // byColumn reports whether an option has a value for each column of the result.
@@ -207,13 +208,13 @@ func (c *Conn) readsCount() bool {
 }
 
 // noteObserved remembers what a query has observed.
-func (r *Run) noteObserved(none bool) {
-	if r.Plan.Read.Observed.Row != nil {
-		if r.Plan.proofs.note(none); none {
+func (rd reading) noteObserved(none bool) {
+	if rd.run.Plan.Read.Observed.Row != nil {
+		if rd.run.Plan.proofs.note(none); none {
 			return // other rows may have slots
 		}
 	}
-	tables := r.tablesAsked()
+	tables := rd.tablesAsked()
 	known := slices.ContainsFunc(tables, (*slots.Sleeper).Awake)
 	for _, t := range tables {
 		switch {
@@ -278,15 +279,15 @@ func (o *observedRows) ColumnTypeLength(i int) (int64, bool) {
 }
 
 // tablesAsked returns what is known of the tables whose slots an observed query asks for.
-func (r *Run) tablesAsked() []*slots.Sleeper {
-	if known := r.Plan.asked.Load(); known != nil {
+func (rd reading) tablesAsked() []*slots.Sleeper {
+	if known := rd.run.Plan.asked.Load(); known != nil {
 		return *known
 	}
-	out := make([]*slots.Sleeper, len(r.Plan.Read.Observed.Tables))
-	for i, t := range r.Plan.Read.Observed.Tables {
-		out[i] = r.conn.Shared.Folding.Sleep.Of(t.Counter)
+	out := make([]*slots.Sleeper, len(rd.run.Plan.Read.Observed.Tables))
+	for i, t := range rd.run.Plan.Read.Observed.Tables {
+		out[i] = rd.conn.Shared.Folding.Sleep.Of(t.Counter)
 	}
-	r.Plan.asked.Store(&out)
+	rd.run.Plan.asked.Store(&out)
 	return out
 }
 

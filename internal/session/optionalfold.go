@@ -18,35 +18,44 @@ const (
 	optionalRelease   = "RELEASE SAVEPOINT slotsql_optional"
 )
 
-func (r *Run) runOptional(ctx context.Context) (answer, error) {
+// foldOptional runs such a statement.
+func foldOptional(ctx context.Context, r *Run) (a answer, done bool, err error) {
+	if !r.Plan.Drain.FoldOptional {
+		return answer{}, false, nil
+	}
+	a, err = r.drainOf(&r.Plan.Drain).optional(ctx)
+	return a, true, err
+}
+
+// optional drains and runs the statement, or only runs it if the fold fails.
+func (dr *drain) optional(ctx context.Context) (answer, error) {
 	marked := false
-	if r.conn.Shared.Traits.ErrorAborts {
+	if dr.conn.Shared.Traits.ErrorAborts {
 		var err error
-		if marked, err = r.conn.InTransaction(ctx); err != nil {
+		if marked, err = dr.conn.InTransaction(ctx); err != nil {
 			return answer{}, err
 		}
 	}
 	if marked {
-		if err := r.exec(ctx, optionalSavepoint); err != nil {
+		if err := dr.run.exec(ctx, optionalSavepoint); err != nil {
 			return answer{}, err
 		}
 	}
-	a, err := r.runWithRetries(ctx, r.drainAndRun)
+	a, err := dr.retried(ctx)
 	var refused *link.NotMovedError
-	if err != nil && errors.As(err, &refused) && !r.conn.Broken {
+	if err != nil && errors.As(err, &refused) && !dr.conn.Broken {
 		if marked {
-			if err := r.exec(ctx, optionalRollback); err != nil {
+			if err := dr.run.exec(ctx, optionalRollback); err != nil {
 				return answer{}, err
 			}
 		}
-		plain := *r.Plan.Plan
-		plain.Drain.Tables = nil
-		without := r.conn.newRun(r.Plan.variant(&plain), r.sender, r.call)
-		a, err = without.runWithRetries(ctx, without.drainAndRun)
+		without := *dr.form
+		without.Tables = nil
+		a, err = dr.run.drainOf(&without).retried(ctx)
 	}
 	if err == nil && marked {
 		if a, _, err = a.counted(); err == nil {
-			err = r.exec(ctx, optionalRelease)
+			err = dr.run.exec(ctx, optionalRelease)
 		}
 	}
 	return a, err

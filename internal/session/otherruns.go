@@ -17,6 +17,6 @@ func (c *Conn) UncountedRun(p *plan, args []driver.NamedValue) *Run {
 
 // DrainFor folds the slots that a plan drains, in the open transaction.
 func (c *Conn) DrainFor(ctx context.Context, p *rewrite.Plan, args []driver.NamedValue) error {
-	_, err := c.newRun(planOf(p), direct{c}, call{args: args}).drain(ctx)
+	_, err := c.newRun(planOf(p), direct{c}, call{args: args}).drainOf(&p.Drain).drain(ctx)
 	return err
 }

@@ -17,13 +17,13 @@ func TestPinnedConnectionAfterTransactionsBySQL(t *testing.T) {
 			run  []string
 			held bool // the slot of the row stays held
 		}{
-			{"committed", []string{"BEGIN", increment, "COMMIT", increment}, false},
-			{"rolled back", []string{"BEGIN", increment, "ROLLBACK", increment}, false},
-			{"again", []string{"BEGIN", "COMMIT", increment, "BEGIN", increment, "ROLLBACK", increment}, false},
-			{"nothing to end", []string{"COMMIT", increment}, false},
-			{"open", []string{"BEGIN", increment, "COMMIT", "BEGIN", increment}, true},
-			{"chained", []string{"BEGIN", increment, "COMMIT AND CHAIN", increment}, true},
-			{"DDL", []string{"ALTER TABLE other ADD x INT", increment}, false},
+			{"committed", []string{"BEGIN", incrementSQL, "COMMIT", incrementSQL}, false},
+			{"rolled back", []string{"BEGIN", incrementSQL, "ROLLBACK", incrementSQL}, false},
+			{"again", []string{"BEGIN", "COMMIT", incrementSQL, "BEGIN", incrementSQL, "ROLLBACK", incrementSQL}, false},
+			{"nothing to end", []string{"COMMIT", incrementSQL}, false},
+			{"open", []string{"BEGIN", incrementSQL, "COMMIT", "BEGIN", incrementSQL}, true},
+			{"chained", []string{"BEGIN", incrementSQL, "COMMIT AND CHAIN", incrementSQL}, true},
+			{"DDL", []string{"ALTER TABLE other ADD x INT", incrementSQL}, false},
 		} {
 			if way == "watching" && c.name == "chained" {
 				continue // the fake server does not chain

@@ -101,7 +101,7 @@ func TestTransactionsHoldSlots(t *testing.T) {
 			}
 			txs = append(txs, tx)
 			for range 2 { // in the same slot
-				if _, err := tx.ExecContext(t.Context(), increment); err != nil {
+				if _, err := tx.ExecContext(t.Context(), incrementSQL); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -145,10 +145,10 @@ func TestPlacementGivesBack(t *testing.T) {
 				return err
 			}
 			defer tx.Rollback()
-			if _, err := tx.ExecContext(ctx, increment); err != nil {
+			if _, err := tx.ExecContext(ctx, incrementSQL); err != nil {
 				return err
 			}
-			if _, err := tx.ExecContext(ctx, strings.Replace(increment, "id = 1", "id = 2", 1)); err != nil {
+			if _, err := tx.ExecContext(ctx, strings.Replace(incrementSQL, "id = 1", "id = 2", 1)); err != nil {
 				return err
 			}
 			return end(tx)
@@ -163,7 +163,7 @@ func TestPlacementGivesBack(t *testing.T) {
 				return err
 			}
 			defer c.Close()
-			for _, query := range []string{"BEGIN", increment, "COMMIT"} {
+			for _, query := range []string{"BEGIN", incrementSQL, "COMMIT"} {
 				if _, err := c.ExecContext(ctx, query); err != nil {
 					return err
 				}
@@ -176,7 +176,7 @@ func TestPlacementGivesBack(t *testing.T) {
 				return err
 			}
 			defer c.Close()
-			for _, query := range []string{"BEGIN", increment} {
+			for _, query := range []string{"BEGIN", incrementSQL} {
 				if _, err := c.ExecContext(ctx, query); err != nil {
 					return err
 				}

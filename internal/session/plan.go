@@ -35,6 +35,8 @@ func planOf(made *rewrite.Plan) *plan {
 
 // usual is what is usual about a statement, whose executions then skip what only others need.
 type usual struct {
+	ways     *ways
+	groups   bool // executions may share a statement on the base row, whatever way each would take alone (increments only do in some)
 	ordinary bool // it is not refused, has nothing to do with tickets, draws no number, and no * has to be written out first
 	quiet    bool // once it has succeeded, there is nothing to note but that one has run
 	locks    bool // perhaps it reads only what it locks
@@ -43,9 +45,11 @@ type usual struct {
 
 // usualOf finds out what is usual about a statement.
 func usualOf(p *rewrite.Plan) (u usual) {
+	u.ways = waysOf(p)
 	u.ordinary = refusal(p) == nil && p.Effects&(rewrite.TicketLock|rewrite.TicketRecall) == 0 &&
 		(len(p.Read.Stars) == 0 || p.Class == rewrite.Read)
 	if g := p.Group; g != nil {
+		u.groups = p.Class == rewrite.PassThrough || p.Class == rewrite.Drain || p.Class == rewrite.AdditiveBase
 		u.ordinary = u.ordinary && g.Block == 0 && g.InsertID == 0 && len(g.Stars) == 0
 	}
 	u.quiet = p.Effects == 0 && len(p.Base.DeletesFrom) == 0
@@ -60,13 +64,6 @@ type learned struct {
 	proofs proofs
 	asked  atomic.Pointer[[]*slots.Sleeper] // see Run.tablesAsked
 	asleep proofs                           // of the form for tables without slots
-}
-
-// variant returns another plan for the same statement. Its executions are counted with those of p.
-func (p *plan) variant(made *rewrite.Plan) *plan {
-	v := planOf(made)
-	v.tally = p.tally
-	return v
 }
 
 // passes reports whether the statement goes to the parent as it is, and nothing about it has to be

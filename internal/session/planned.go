@@ -252,7 +252,7 @@ func (s *Shared) untouchedPlan(query string) *plan {
 	if strings.IndexByte(query, ';') >= 0 {
 		other := *p.Plan
 		other.Effects, other.TxEvents = rewrite.AnyEffect(s.Dialect, query), []lex.TxEvent{{Kind: lex.TxMayEnd}}
-		p.otherwise = &plan{Plan: &other, shadow: p.shadow, learned: p.learned}
+		p.otherwise = &plan{Plan: &other, shadow: p.shadow, learned: p.learned, usual: usualOf(&other)}
 	}
 	return p
 }
@@ -290,7 +290,7 @@ func (r *Run) CheckStars(ctx context.Context) error {
 // replan reports whether the statement failed because its plan was made with facts that no longer
 // hold, and gives it the new plan. Nothing of the statement is left: such errors come before any
 // effect, and a drain has been undone or has changed no total.
-func (r *Run) replan(ctx context.Context, err error) bool {
+func replan(ctx context.Context, r *Run, err error) bool {
 	c := r.conn
 	if r.Plan.source == "" || r.Plan.AsIs() || r.Plan.Class == rewrite.Multi || c.Broken || !c.Engine.SchemaChanged(err) {
 		return false
@@ -304,6 +304,6 @@ func (r *Run) replan(ctx context.Context, err error) bool {
 	if err != nil || p.same(r.Plan) {
 		return false
 	}
-	r.Plan = p
+	r.Plan, r.cause = p, byPlan
 	return true
 }

@@ -22,35 +22,49 @@ import (
 // slot has too little, or its row is gone, nothing is known, and the statement runs on the base
 // row as if there were no portions.
 
+// portion is an execution that takes from a portion.
+type portion struct {
+	run  *Run
+	conn *Conn
+	form *rewrite.Portion
+	at   slots.SlotRow // the slot whose portion that is
+	take taking
+}
+
 // taking is what an execution adds to the counters of its slot, in the order of the plan's shares,
-// and what is moved to the slot before that.
+// and what is moved to the slot before that. It is the binding of a portion's statements.
 type taking struct {
+	slot   int64
 	deltas []int64
 	needs  []int64 // how much of the slot's portion that takes; 0 where it gives
 	size   int64
 	place  string
 }
 
-// number returns what an argument of a portion's statements is bound to.
-func (t *taking) number(a rewrite.Arg) driver.Value {
-	switch a.Portion {
-	case rewrite.PortionDelta:
-		return t.deltas[a.Column]
-	case rewrite.PortionNeed:
-		return t.needs[a.Column]
-	case rewrite.PortionSize:
-		return t.size
+// bound implements binding.
+func (t *taking) bound(a rewrite.Arg) (any, bool) {
+	switch {
+	case a.Slot:
+		return t.slot, true
+	case a.Portion == rewrite.PortionDelta:
+		return t.deltas[a.Column], true
+	case a.Portion == rewrite.PortionNeed:
+		return t.needs[a.Column], true
+	case a.Portion == rewrite.PortionSize:
+		return t.size, true
+	case a.Portion != rewrite.NoPortion:
+		return t.place, true
 	}
-	return t.place
+	return nil, false
 }
 
-// portion returns what the execution takes; false if it takes nothing, or cannot take from a
+// takingOf returns what the execution takes; false if it takes nothing, or cannot take from a
 // portion.
-func (r *Run) portion(p *rewrite.Portion) (t taking, ok bool) {
+func takingOf(r *Run, p *rewrite.Portion) (t taking, ok bool) {
 	takes := false
 	for i := range p.Shares {
 		s := &p.Shares[i]
-		n, ok := r.term(s.Delta)
+		n, ok := r.args().Term(s.Delta)
 		if !ok || n > s.Max || n < -s.Max {
 			return t, false
 		}
@@ -63,87 +77,69 @@ func (r *Run) portion(p *rewrite.Portion) (t taking, ok bool) {
 	return t, takes
 }
 
-// term returns a number of the statement; false if it is not an integer, or too large.
-func (r *Run) term(t rewrite.Term) (int64, bool) {
-	if t.Arg == nil {
-		return t.Literal.Of(r.Plan.Values), true
-	}
-	v, ok := r.value(*t.Arg)
-	if !ok {
-		return 0, false
-	}
-	n, ok := integerOf(v.Value)
-	if t.Arg.Negate {
-		n = -n
-	}
-	return n, ok && n <= rewrite.MaxTerm && n >= -rewrite.MaxTerm
-}
-
 // execPortion runs the statement on a slot. The result is nil if it is to run on the base row.
-func (r *Run) execPortion(ctx context.Context) (driver.Result, error) {
-	p, c := r.Plan.Bounded.Portion, r.conn
-	if p == nil || !r.sessionTakesPortions() {
+func execPortion(ctx context.Context, r *Run) (driver.Result, error) {
+	pt := &portion{run: r, conn: r.conn, form: r.Plan.Bounded.Portion}
+	if pt.form == nil || !r.conn.takesPortions() {
 		return nil, nil
 	}
 	var ok bool
-	if r.take, ok = r.portion(p); !ok {
+	if pt.take, ok = takingOf(r, pt.form); !ok {
 		return nil, nil
 	}
-	row, keyed := r.rowOf(p.Table, r.Plan.Bounded.Key)
+	row, keyed := r.rowOf(pt.form.Table, r.Plan.Bounded.Key)
 	if !keyed {
 		return nil, nil
 	}
-	question, ok := r.baseQuestion(p)
+	question, ok := baseQuestion(r, pt.form, &pt.take)
 	if !ok {
 		return nil, nil
 	}
-	if may, err := r.mayTakeFromSlot(ctx, p, row, question); !may || err != nil {
+	if may, err := pt.mayTakeFromSlot(ctx, row, question); !may || err != nil {
 		return nil, err
 	}
-	at, ok := r.portionAt(p, row)
-	if !ok {
+	if !pt.hold(row) {
 		return nil, nil
 	}
-	if !r.ensureStock(ctx, p, at) {
+	if !pt.ensureStock(ctx) {
 		return nil, ctx.Err()
 	}
-	res, n, err := r.execBound(ctx, &p.Take)
+	res, n, err := r.execBound(ctx, &pt.form.Take, &pt.take)
 	switch {
 	case err != nil && r.refusedBase(err): // the slot is at the end of its range
-		c.Shared.portions.Pause(row)
+		r.conn.Shared.portions.Pause(row)
 		return nil, nil
 	case err != nil:
 		return nil, err
 	case n > 0:
-		return r.tookPortion(ctx, p, at, question, res)
+		return pt.took(ctx, question, res)
 	}
-	r.notePortionShort(at)
+	pt.noteShort()
 	return nil, nil
 }
 
-// sessionTakesPortions reports whether the session and its transaction are such that statements may
+// takesPortions reports whether the session and its transaction are such that statements may
 // take from slots.
-func (r *Run) sessionTakesPortions() bool {
-	c := r.conn
+func (c *Conn) takesPortions() bool {
 	return c.Shared.OpensAside && !c.Cluster && !c.Origin.RoleSet() && !c.Origin.RoleUnknown() && c.Ordinary() &&
 		!c.snapshotBegun() && sql.IsolationLevel(c.begun) != sql.LevelSerializable
 }
 
 // mayTakeFromSlot reports whether the statement may take from a slot of the row: others want the row
 // too, and the transaction neither has it to itself nor has to lock it first.
-func (r *Run) mayTakeFromSlot(ctx context.Context, p *rewrite.Portion, row slots.RowKey, q *question) (bool, error) {
-	c, heat := r.conn, row
+func (pt *portion) mayTakeFromSlot(ctx context.Context, row slots.RowKey, q *question) (bool, error) {
+	c, heat, t := pt.conn, row, pt.form.Table
 	heat.Node = 0 // nodes of a cluster have the row in common
-	if p.Table.Counter.Options.Placement == rewrite.PlacementAdaptive && !r.holdsHot(heat) || r.hasOtherwise(p.Table) {
+	if t.Counter.Options.Placement == rewrite.PlacementAdaptive && !pt.run.holdsHot(heat) || pt.hasOtherwise() {
 		return false, nil
 	}
 	if held, err := c.heldToSnapshot(ctx); err != nil || held {
 		return false, err
 	}
-	if first, err := r.locksFirst(ctx, &r.Plan.Bounded.Row); err != nil || first {
+	if first, err := rowChangesOf(pt.run).locksFirst(ctx, &pt.run.Plan.Bounded.Row); err != nil || first != byPlan {
 		return false, err
 	}
-	if err := r.Plan.habit.Await(ctx, &c.trials, row, true); err != nil {
+	if err := pt.run.Plan.habit.Await(ctx, &c.trials, row, true); err != nil {
 		return false, err
 	}
 	if q == nil {
@@ -152,21 +148,21 @@ func (r *Run) mayTakeFromSlot(ctx context.Context, p *rewrite.Portion, row slots
 	return c.InTransaction(ctx) // the slot row has to stay locked until the base row is known
 }
 
-// notePortionShort notes that a slot has too little, or is gone. The transaction may still keep
+// noteShort notes that a slot has too little, or is gone. The transaction may still keep
 // others from its row, or from its place: InnoDB locks the gap, and PostgreSQL a row that an
 // update has waited for, whatever it finds then. A portion moved there now would wait for the
 // transaction while it has the base row locked, which the transaction wants next.
-func (r *Run) notePortionShort(at slots.SlotRow) {
-	portions := r.conn.Shared.portions
-	portions.NoteShort(at)
-	if r.conn.Shared.Traits.MissLocks {
-		portions.Pause(at.Row)
+func (pt *portion) noteShort() {
+	portions := pt.conn.Shared.portions
+	portions.NoteShort(pt.at)
+	if pt.conn.Shared.Traits.MissLocks {
+		portions.Pause(pt.at.Row)
 	}
-	r.note(&r.Plan.Bounded.Row, inSlot)
+	rowChangesOf(pt.run).note(&pt.run.Plan.Bounded.Row, changedInSlot)
 }
 
 // foldsPortions notes that a drain is about to fold what slots of its rows hold.
-func (r *Run) foldsPortions(d *rewrite.DrainTable) {
+func foldsPortions(r *Run, d *rewrite.DrainTable) {
 	c := r.conn
 	if !c.InAutocommit() {
 		if c.folded == nil {
@@ -183,13 +179,13 @@ func (r *Run) foldsPortions(d *rewrite.DrainTable) {
 
 // hasOtherwise reports whether the transaction has, or may have, the row to itself, or has changed
 // it other than in a slot.
-func (r *Run) hasOtherwise(t *rewrite.Table) bool {
-	c, key := r.conn, r.keyNumbers(&r.Plan.Bounded.Row)
-	if c.untied[t.Counter.Slotted()] || c.folded[t.Counter.Slotted()] || r.isBare(&r.Plan.Bounded.Row) {
+func (pt *portion) hasOtherwise() bool {
+	t, c, key := pt.form.Table, pt.conn, pt.run.args().KeyNumbers(&pt.run.Plan.Bounded.Row)
+	if c.untied[t.Counter.Slotted()] || c.folded[t.Counter.Slotted()] || rowChangesOf(pt.run).isBare(&pt.run.Plan.Bounded.Row) {
 		return true
 	}
 	for _, ch := range c.changed() {
-		if ch.of(t) && (ch.how != inSlot || ch.drained) && maybeSame(ch.key, key) {
+		if ch.of(t) && (ch.how != changedInSlot || ch.drained) && maybeSame(ch.key, key) {
 			return true
 		}
 	}
@@ -197,9 +193,9 @@ func (r *Run) hasOtherwise(t *rewrite.Table) bool {
 }
 
 // hasCounted reports whether the transaction has changed slots of the row.
-func (r *Run) hasCounted(t *rewrite.Table) bool {
-	key := r.keyNumbers(&r.Plan.Bounded.Row)
-	for _, ch := range r.conn.changed() {
+func (pt *portion) hasCounted() bool {
+	t, key := pt.form.Table, pt.run.args().KeyNumbers(&pt.run.Plan.Bounded.Row)
+	for _, ch := range pt.conn.changed() {
 		if ch.of(t) && maybeSame(ch.key, key) {
 			return true
 		}
@@ -207,74 +203,74 @@ func (r *Run) hasCounted(t *rewrite.Table) bool {
 	return false
 }
 
-// portionAt chooses the slot for a transaction, which holds it until it ends; false if other
+// hold chooses the slot for a transaction, which holds it until it ends; false if other
 // transactions hold all of them.
-func (r *Run) portionAt(p *rewrite.Portion, row slots.RowKey) (slots.SlotRow, bool) {
-	c, n := r.conn, p.Table.Counter.Slots
-	picker := r.pickerOf(p.Table.Counter)
+func (pt *portion) hold(row slots.RowKey) bool {
+	c, n := pt.conn, pt.form.Table.Counter.Slots
+	picker := pt.run.pickerOf(pt.form.Table.Counter)
 	i, held := c.held[row]
 	if !held {
 		if i = picker.Placement.Take(row, n); i < 0 {
-			return slots.SlotRow{}, false
+			return false
 		}
 		c.hold(row, i)
 	}
-	r.slot = picker.Range.Slot(i, n)
-	return slots.SlotRow{Row: row, Slot: r.slot}, true
+	pt.at = slots.SlotRow{Row: row, Slot: picker.Range.Slot(i, n)}
+	pt.take.slot, pt.run.added.slot = pt.at.Slot, pt.at.Slot
+	return true
 }
 
 // ensureStock reports whether the slot is believed to hold enough, if necessary after more has
 // been moved to it. Nothing can be moved to a slot that the transaction itself has changed.
-func (r *Run) ensureStock(ctx context.Context, p *rewrite.Portion, at slots.SlotRow) bool {
-	portions := r.conn.Shared.portions
-	for i, need := range r.take.needs {
+func (pt *portion) ensureStock(ctx context.Context) bool {
+	portions := pt.conn.Shared.portions
+	for i, need := range pt.take.needs {
 		if need == 0 {
 			continue
 		}
-		n, paused := portions.Holds(at, p.Shares[i].Column)
-		if n < need && !paused && !r.hasCounted(p.Table) {
-			r.restock(ctx, p, i, at)
-			n, _ = portions.Holds(at, p.Shares[i].Column)
+		column := pt.form.Shares[i].Column
+		n, paused := portions.Holds(pt.at, column)
+		if n < need && !paused && !pt.hasCounted() {
+			pt.restock(ctx, i)
+			n, _ = portions.Holds(pt.at, column)
 		}
 		if n < need {
 			return false
 		}
 	}
-	r.take.place = portions.Place(at.Row)
+	pt.take.place = portions.Place(pt.at.Row)
 	return true
 }
 
-// tookPortion is called when a statement has taken from its slot, whose row the transaction has
+// took is called when a statement has taken from its slot, whose row the transaction has
 // locked by that.
-func (r *Run) tookPortion(
-	ctx context.Context, p *rewrite.Portion, at slots.SlotRow, q *question, res driver.Result,
-) (driver.Result, error) {
-	s := r.conn.Shared
-	for i, need := range r.take.needs {
-		s.portions.NoteTaken(at, p.Shares[i].Column, need)
+func (pt *portion) took(ctx context.Context, q *question, res driver.Result) (driver.Result, error) {
+	portions := pt.conn.Shared.portions
+	for i, need := range pt.take.needs {
+		portions.NoteTaken(pt.at, pt.form.Shares[i].Column, need)
 	}
-	r.note(&r.Plan.Bounded.Row, inSlot)
-	if q != nil && !r.baseHolds(ctx, q) {
-		s.portions.Pause(at.Row)
-		return nil, cmp.Or(r.putBack(context.WithoutCancel(ctx), p), ctx.Err())
+	rowChangesOf(pt.run).note(&pt.run.Plan.Bounded.Row, changedInSlot)
+	if q != nil && !pt.baseHolds(ctx, q) {
+		portions.Pause(pt.at.Row)
+		return nil, cmp.Or(pt.putBack(context.WithoutCancel(ctx)), ctx.Err())
 	}
-	r.Plan.tally.ranSlotted()
+	pt.run.Plan.tally.ranSlotted()
 	return &result{res, 1}, nil
 }
 
 // putBack gives back what has been taken. No other session can have changed the slot since.
-func (r *Run) putBack(ctx context.Context, p *rewrite.Portion) error {
-	back := *r
-	back.take.deltas = slices.Clone(r.take.deltas)
-	for i := range back.take.deltas {
-		back.take.deltas[i] *= -1
+func (pt *portion) putBack(ctx context.Context) error {
+	back := pt.take
+	back.deltas = slices.Clone(back.deltas)
+	for i := range back.deltas {
+		back.deltas[i] *= -1
 	}
-	_, n, err := back.execBound(ctx, &p.Take)
+	_, n, err := pt.run.execBound(ctx, &pt.form.Take, &back)
 	if err == nil && n == 0 {
 		err = errNotPutBack
 	}
-	if err != nil && !r.conn.Engine.TxEnded(err) {
-		r.conn.Drain.Fail()
+	if err != nil && !pt.conn.Engine.TxEnded(err) {
+		pt.conn.Drain.Fail()
 	}
 	return err
 }
@@ -283,7 +279,7 @@ var errNotPutBack = errors.New("slotsql: what was taken from a slot could not be
 
 // baseHolds asks another session whether the base row satisfies the statement's predicate now that
 // the slot row is locked: so both are known as of one moment.
-func (r *Run) baseHolds(ctx context.Context, q *question) bool {
-	rows, err := r.conn.Shared.sides.observers.ask(ctx, r.conn.Shared, q)
-	return err == nil && len(rows) == 1 && link.TextOf(rows[0][0]) == r.take.place
+func (pt *portion) baseHolds(ctx context.Context, q *question) bool {
+	rows, err := pt.conn.Shared.sides.observers.ask(ctx, pt.conn.Shared, q)
+	return err == nil && len(rows) == 1 && link.TextOf(rows[0][0]) == pt.take.place
 }

@@ -65,76 +65,86 @@ func (p *proofs) noteUnconfirmed() {
 	p.unconfirmed.Store(int32(n))
 }
 
+// slotless is an execution that drains if there are slots, and proves that there are none: of its row here, of whole tables in asleep.go.
+type slotless struct {
+	run  *Run
+	conn *Conn
+	form *rewrite.DrainPlan
+}
+
+func slotlessOf(r *Run) slotless { return slotless{r, r.conn, &r.Plan.Drain} }
+
 // mayProve reports whether the statement may run in the form that proves that there is nothing to
 // fold: on a single server, whose locks are all that there are, and as a user who may read the
 // slot table.
-func (r *Run) mayProve() bool {
-	c := r.conn
-	if !r.provable() {
+func (sl slotless) mayProve() bool {
+	c := sl.conn
+	if !sl.provable() {
 		return false
 	}
-	d := &r.Plan.Drain.Tables[0]
-	return r.formsMatch(d.Forms) && (c.InAutocommit() || r.mayProveInTx(d)) && (r.Plan.Increment != nil || r.Plan.proofs.due())
+	d := &sl.form.Tables[0]
+	return sl.run.args().FormsMatch(d.Forms) && (c.InAutocommit() || sl.mayProveInTx(d)) && (sl.run.Plan.Increment != nil || sl.run.Plan.proofs.due())
 }
 
 // provable is mayProve for any arguments.
-func (r *Run) provable() bool {
-	c := r.conn
-	if !c.Engine.Proves(r.Plan.Drain.Proof) || len(r.call.options) > 0 || r.partsStay || c.Cluster || c.Origin.RoleSet() {
+func (sl slotless) provable() bool {
+	c := sl.conn
+	if !c.Engine.Proves(sl.form.Proof) || len(sl.run.call.options) > 0 || sl.run.partsStay || c.Cluster || c.Origin.RoleSet() {
 		return false
 	}
-	t := r.Plan.Drain.Tables[0].Table.Counter
+	t := sl.form.Tables[0].Table.Counter
 	return len(t.Rights.Ungranted) == 0 && t.Options.OnDrain == rewrite.OnDrainRun
 }
 
 // mayProveInTx is mayProve for a transaction of the application's. One whose changes are checked
 // against its snapshot has to look for newer slots, one that has slots of its own there folds
 // them, and one that has the row to itself needs neither.
-func (r *Run) mayProveInTx(d *rewrite.DrainTable) bool {
-	c := r.conn
-	return (r.Plan.Drain.Proof.Lock != nil || c.Shared.Traits.OneWriter && !r.call.wantsRows) &&
-		!c.Tx.Own() && !r.isBare(d) && !c.snapshotBegun() && !c.addedToSlots(d.Table)
+func (sl slotless) mayProveInTx(d *rewrite.DrainTable) bool {
+	c := sl.conn
+	return (sl.form.Proof.Lock != nil || c.Shared.Traits.OneWriter && !sl.run.call.wantsRows) &&
+		!c.Tx.Own() && !rowChangesOf(sl.run).isBare(d) && !c.snapshotBegun() && !c.addedToSlots(d.Table)
 }
 
-// runProven runs the statement if nothing is to be folded. It reports false if nothing has been
+// whileSlotless runs the statement if nothing is to be folded. It reports false if nothing has been
 // done, and the drain is to follow.
-func (r *Run) runProven(ctx context.Context) (a answer, done bool, err error) {
-	if !r.mayProve() || r.call.wantsRows && !r.knowsTypes() {
+func whileSlotless(ctx context.Context, r *Run) (a answer, done bool, err error) {
+	sl := slotlessOf(r)
+	if !sl.mayProve() || r.call.wantsRows && !sl.knowsTypes() {
 		return answer{}, false, nil
 	}
 	ran := false
 	var o *dialect.Outcome
 	switch proof := r.Plan.Drain.Proof; {
 	case proof.Lock != nil, proof.Confirm != nil:
-		o, err = r.confirmed(ctx, proof)
+		o, err = sl.confirmed(ctx, proof)
 		if o == nil && err == nil && proof.Lock != nil {
-			o, err = r.pipelineProof(ctx, proof)
+			o, err = sl.pipelineProof(ctx, proof)
 		}
 		if o != nil {
 			a, ran = r.answerOf(o, r.Plan.proofs.types.Load()), true
 		}
 	case r.call.wantsRows:
-		a.rows, ran, err = r.provenRows(ctx, proof)
+		a.rows, ran, err = sl.provenRows(ctx, proof)
 	default:
 		var n int64
-		a.result, n, err = r.execBound(ctx, &proof.Bound)
+		a.result, n, err = r.execBound(ctx, &proof.Bound, nil)
 		if ran = a.result != nil; ran && err == nil && !r.conn.InAutocommit() {
-			r.noteProvenInTx(n > 0)
+			sl.noteProvenInTx(n > 0)
 		}
 	}
-	if done, err = r.judgeProof(ran, err); done && err == nil {
+	if done, err = sl.judgeProof(ran, err); done && err == nil {
 		return a, true, nil
 	}
 	return answer{}, done, err
 }
 
 // knowsTypes reports whether the types of the columns that a pipeline returns are known.
-func (r *Run) knowsTypes() bool {
-	if r.Plan.Drain.Proof.Lock == nil {
+func (sl slotless) knowsTypes() bool {
+	if sl.form.Proof.Lock == nil {
 		return true
 	}
-	types := r.Plan.proofs.types.Load()
-	return types != nil && r.decodes(*types)
+	types := sl.run.Plan.proofs.types.Load()
+	return types != nil && sl.decodes(*types)
 }
 
 // answerOf returns what a pipeline has returned for the statement.
@@ -146,36 +156,36 @@ func (r *Run) answerOf(o *dialect.Outcome, types *columnTypes) answer {
 }
 
 // provenRows reads the rows of the statement in the form of a proof.
-func (r *Run) provenRows(ctx context.Context, proof *rewrite.Proof) (driver.Rows, bool, error) {
-	args, err := r.bind(proof.Args)
+func (sl slotless) provenRows(ctx context.Context, proof *rewrite.Proof) (driver.Rows, bool, error) {
+	args, err := sl.run.bind(proof.Args, nil)
 	if err != nil {
 		return nil, false, err
 	}
-	rows, err := direct{r.conn}.queryKept(ctx, r.sql(&proof.Bound), args)
+	rows, err := direct{sl.conn}.queryKept(ctx, sl.run.sql(&proof.Bound), args)
 	if err != nil {
 		return nil, false, err
 	}
 	all, err := readBuffered(rows)
-	return r.asCalled(all), true, err
+	return sl.run.asCalled(all), true, err
 }
 
 // judgeProof judges the outcome: done with an error means that the application gets the error.
 // What a deadlock has undone outside a transaction is run again with a drain, just as a drain is
 // run again.
-func (r *Run) judgeProof(ran bool, err error) (done bool, _ error) {
+func (sl slotless) judgeProof(ran bool, err error) (done bool, _ error) {
 	switch {
 	case err == nil && ran:
-		if r.Plan.Increment != nil {
-			r.Plan.tally.ranCold()
+		if sl.run.Plan.Increment != nil {
+			sl.run.Plan.tally.ranCold()
 		} else {
-			r.Plan.tally.drained()
+			sl.run.Plan.tally.drained()
 		}
-		r.Plan.proofs.note(true)
+		sl.run.Plan.proofs.note(true)
 		return true, nil
-	case err == nil, r.Plan.Drain.Proof.Lock == nil && r.conn.Engine.Refuted(err):
-		r.Plan.proofs.note(false)
+	case err == nil, sl.form.Proof.Lock == nil && sl.conn.Engine.Refuted(err):
+		sl.run.Plan.proofs.note(false)
 		return false, nil
-	case err == driver.ErrSkip, r.conn.InAutocommit() && r.conn.Engine.Conflict(err):
+	case err == driver.ErrSkip, sl.conn.InAutocommit() && sl.conn.Engine.Conflict(err):
 		return false, nil
 	}
 	return true, err
@@ -183,37 +193,37 @@ func (r *Run) judgeProof(ran bool, err error) (done bool, _ error) {
 
 // confirmed runs the statement as it is, and the query that confirms it, in one round trip. It returns nil if it is not
 // confirmed: an UPDATE has then been undone, and a query is to run again.
-func (r *Run) confirmed(ctx context.Context, proof *rewrite.Proof) (*dialect.Outcome, error) {
+func (sl slotless) confirmed(ctx context.Context, proof *rewrite.Proof) (*dialect.Outcome, error) {
 	query := proof.Confirm
-	if query == nil || !r.conn.InAutocommit() {
+	if query == nil || !sl.conn.InAutocommit() {
 		query = proof.Bare
 	}
-	if query == nil || proof.Lock != nil && !r.Plan.proofs.confirm() {
+	if query == nil || proof.Lock != nil && !sl.run.Plan.proofs.confirm() {
 		return nil, nil
 	}
-	c, err := r.sqlCall()
+	c, err := sl.run.sqlCall()
 	if err != nil {
 		return nil, err
 	}
-	args, err := r.bind(query.Args)
+	args, err := sl.run.bind(query.Args, nil)
 	if err != nil {
 		return nil, err
 	}
-	out, err := r.conn.Engine.Pipeliner.Pipeline(ctx, r.conn.Parent, []dialect.Statement{
-		{SQL: r.Plan.SQL, Args: c.args},
-		{SQL: r.sql(query), Args: args},
+	out, err := sl.conn.Engine.Pipeliner.Pipeline(ctx, sl.conn.Parent, []dialect.Statement{
+		{SQL: sl.run.Plan.SQL, Args: c.args},
+		{SQL: sl.run.sql(query), Args: args},
 	})
 	switch {
-	case query == proof.Confirm && r.conn.Engine.Refuted(err):
-		r.Plan.proofs.noteUnconfirmed()
+	case query == proof.Confirm && sl.conn.Engine.Refuted(err):
+		sl.run.Plan.proofs.noteUnconfirmed()
 		return nil, nil
 	case err != nil:
 		return nil, err
 	case query == proof.Bare && (len(out[0].Rows) != 1 || len(out[1].Rows) != 1):
-		r.Plan.proofs.confirms.Store(false)
+		sl.run.Plan.proofs.confirms.Store(false)
 		return nil, nil
-	case !r.conn.InAutocommit():
-		r.noteProvenInTx(true)
+	case !sl.conn.InAutocommit():
+		sl.noteProvenInTx(true)
 	}
 	return &out[0], nil
 }
@@ -221,55 +231,55 @@ func (r *Run) confirmed(ctx context.Context, proof *rewrite.Proof) (*dialect.Out
 // pipelineProof sends the statements of a proof in one round trip. It returns nil if the row has
 // slots. If the statement has touched its row, its condition was true, whatever the question
 // before it found: the slots may have been folded in between.
-func (r *Run) pipelineProof(ctx context.Context, proof *rewrite.Proof) (*dialect.Outcome, error) {
+func (sl slotless) pipelineProof(ctx context.Context, proof *rewrite.Proof) (*dialect.Outcome, error) {
 	var list []dialect.Statement
 	for _, b := range []*rewrite.Bound{proof.Lock, proof.Refuted} {
-		args, err := r.bind(b.Args)
+		args, err := sl.run.bind(b.Args, nil)
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, dialect.Statement{SQL: r.sql(b), Args: args})
+		list = append(list, dialect.Statement{SQL: sl.run.sql(b), Args: args})
 	}
-	args := r.call.args
+	args := sl.run.call.args
 	if proof.Args != nil {
 		var err error
-		if args, err = r.bind(proof.Args); err != nil {
+		if args, err = sl.run.bind(proof.Args, nil); err != nil {
 			return nil, err
 		}
 	}
-	list = append(list, dialect.Statement{SQL: r.sql(&proof.Bound), Args: args})
-	c := r.conn
+	list = append(list, dialect.Statement{SQL: sl.run.sql(&proof.Bound), Args: args})
+	c := sl.conn
 	out, err := c.Engine.Pipeliner.Pipeline(ctx, c.Parent, list)
 	if err != nil || len(out[1].Rows) > 0 && out[2].Affected == 0 {
 		return nil, err
 	}
-	r.Plan.proofs.confirms.Store(out[2].Affected == 1)
+	sl.run.Plan.proofs.confirms.Store(out[2].Affected == 1)
 	if !c.InAutocommit() {
-		r.noteProvenInTx(len(out[0].Rows) > 0)
+		sl.noteProvenInTx(len(out[0].Rows) > 0)
 	}
 	return &out[2], nil
 }
 
 // noteProvenInTx remembers in a transaction what a drain would: if a row was locked, it is bare
 // until the transaction ends.
-func (r *Run) noteProvenInTx(locked bool) {
-	d := r.rowsToDrain(r.Plan.Drain.Tables[0])
-	r.foldsPortions(&d)
+func (sl slotless) noteProvenInTx(locked bool) {
+	d := sl.run.rowsToDrain(sl.form.Tables[0])
+	foldsPortions(sl.run, &d)
 	if locked {
-		r.keepBare(&d)
+		rowChangesOf(sl.run).keepBare(&d)
 	}
-	r.noteDrained()
+	rowChangesOf(sl.run).noteDrained(sl.form.Tables)
 }
 
 // decodes reports whether a pipeline returns columns of these types as the parent does.
-func (r *Run) decodes(types columnTypes) bool {
-	return !slices.ContainsFunc(types, func(t ColumnType) bool { return !r.conn.Engine.Pipeliner.Decodes(t.Name) })
+func (sl slotless) decodes(types columnTypes) bool {
+	return !slices.ContainsFunc(types, func(t ColumnType) bool { return !sl.conn.Engine.Pipeliner.Decodes(t.Name) })
 }
 
 // noteReturned notes the types of the columns that the statement returns.
-func (r *Run) noteReturned(rows driver.Rows) {
-	if p := r.Plan.Drain.Proof; p != nil && p.Lock != nil && r.Plan.proofs.types.Load() == nil {
+func (sl slotless) noteReturned(rows driver.Rows) {
+	if p := sl.form.Proof; p != nil && p.Lock != nil && sl.run.Plan.proofs.types.Load() == nil {
 		types := columnTypes(TypesOf(rows))
-		r.Plan.proofs.types.Store(&types)
+		sl.run.Plan.proofs.types.Store(&types)
 	}
 }

@@ -2,73 +2,87 @@ package session
 
 import (
 	"context"
-	"database/sql/driver"
 
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// runRead runs a statement that reads totals.
-func (r *Run) runRead(ctx context.Context) (a answer, err error) {
-	if c := r.conn; len(c.changes)+len(c.late) == 0 {
-		r.noteRead()
-	} else if a.rows, err = r.readChanges(ctx); a.rows != nil || err != nil {
-		return a, err
-	}
-	if a.rows, err = r.observe(ctx); a.rows != nil {
-		r.Plan.tally.readObserved()
-	}
-	if a.rows != nil || err != nil {
-		return a, err
-	}
-	if a.rows, err = r.foldFirst(ctx); a.rows != nil {
-		r.Plan.tally.foldedFirst()
-	}
-	if a.rows != nil || err != nil {
-		return a, err
-	}
-	before := r.Plan
-	if err := r.CheckStars(ctx); err != nil {
-		return answer{}, err
-	} else if r.Plan != before && r.Plan.Class != rewrite.Read {
-		return r.runClass(ctx)
-	}
-	return r.readExact(ctx)
+// reading is the execution of a query of counters.
+type reading struct {
+	run  *Run
+	conn *Conn
 }
 
-// readChanges is called before a read in a transaction that has changed rows. It either reads the rows itself, or drains the changed
-// rows of the tables and returns no rows.
-func (r *Run) readChanges(ctx context.Context) (driver.Rows, error) {
+func readingOf(r *Run) reading { return reading{r, r.conn} }
+
+// ownChanges is for a transaction that has changed rows. It either reads them itself, or drains those of the statement's tables.
+func ownChanges(ctx context.Context, r *Run) (a answer, done bool, err error) {
+	if c := r.conn; len(c.changes)+len(c.late) == 0 {
+		c.noteRead(r.Plan.Touched)
+		return answer{}, false, nil
+	}
 	if r.call.wantsRows {
-		if rows, err := r.queryHeld(ctx); rows != nil || err != nil {
-			return rows, err
+		if a.rows, err = readingOf(r).queryHeld(ctx); a.rows != nil || err != nil {
+			return a, true, err
 		}
 	}
-	return nil, r.drainChanges(ctx)
+	return answer{}, false, rowChangesOf(r).drainChanges(ctx, r.Plan.Touched)
 }
 
-// readExact runs the statement in the way that is exact beside slots.
-func (r *Run) readExact(ctx context.Context) (a answer, err error) {
+// observed runs the query as the application wrote it, if its tables have no slots.
+func observed(ctx context.Context, r *Run) (a answer, done bool, err error) {
+	if a.rows, err = readingOf(r).observe(ctx); a.rows == nil {
+		return answer{}, false, err
+	}
+	r.Plan.tally.readObserved()
+	return a, true, err
+}
+
+// foldedFirst runs it so once its tables have none.
+func foldedFirst(ctx context.Context, r *Run) (a answer, done bool, err error) {
+	if a.rows, err = readingOf(r).foldFirst(ctx); a.rows == nil {
+		return answer{}, false, err
+	}
+	r.Plan.tally.foldedFirst()
+	return a, true, err
+}
+
+// addedUp runs the statement in the form that is exact beside slots.
+func addedUp(ctx context.Context, r *Run) (a answer, done bool, err error) {
+	before := r.Plan
+	if err := r.CheckStars(ctx); err != nil {
+		return answer{}, false, err
+	}
+	if r.Plan != before && r.Plan.Class != rewrite.Read {
+		a, err = r.try(ctx, r.Plan.ways)
+	} else {
+		a, err = readingOf(r).readExact(ctx)
+	}
+	return a, true, err
+}
+
+// readExact is addedUp with columns that are known to be current.
+func (rd reading) readExact(ctx context.Context) (a answer, err error) {
 	var types []ColumnType
-	if r.call.wantsRows {
-		if r.Plan.Read.Types != nil {
-			if types, err = r.queryShape(ctx); err != nil {
+	if rd.run.call.wantsRows {
+		if rd.run.Plan.Read.Types != nil {
+			if types, err = rd.queryShape(ctx); err != nil {
 				return answer{}, err
 			}
 		}
 	}
-	if err := r.readCommitted(ctx); err != nil { // for the one statement that follows
+	if err := rd.readCommitted(ctx); err != nil { // for the one statement that follows
 		return answer{}, err
 	}
-	if !r.call.wantsRows || len(r.Plan.Base.Changes) > 0 {
-		return r.runOnBase(ctx)
+	if !rd.run.call.wantsRows || len(rd.run.Plan.Base.Changes) > 0 {
+		return rd.run.runOnBase(ctx)
 	}
-	r.Plan.tally.readExact()
-	a, err = r.send(ctx)
-	if err == nil && r.conn.Shared.Traits.LateErrors {
-		a.rows, err = r.firstRow(a.rows)
+	rd.run.Plan.tally.readExact()
+	a, err = rd.run.send(ctx)
+	if err == nil && rd.conn.Shared.Traits.LateErrors {
+		a.rows, err = rd.firstRow(a.rows)
 	}
 	if err == nil && types != nil {
-		a.rows = r.withTypes(a.rows, types)
+		a.rows = rd.withTypes(a.rows, types)
 	}
 	return a, err
 }

@@ -15,9 +15,17 @@ import (
 // it runs as it is where all its queries see one snapshot that shows no slots: base values are the totals there. Otherwise it
 // fails with the engine's error, and the error says what to do.
 
-// inReadOnlyTx reports whether the open transaction is READ ONLY, on an engine where the error of a drain would end it.
-func (r *Run) inReadOnlyTx(ctx context.Context) (bool, error) {
-	c := r.conn
+// unwritable is an execution that drains where it may not write, or not everything.
+type unwritable struct {
+	run  *Run
+	conn *Conn
+}
+
+func unwritableOf(r *Run) unwritable { return unwritable{r, r.conn} }
+
+// isInReadOnlyTx reports whether the open transaction is READ ONLY, on an engine where the error of a drain would end it.
+func (uw unwritable) isInReadOnlyTx(ctx context.Context) (bool, error) {
+	c := uw.conn
 	w, ok := c.Shared.Dialect.(dialect.ReadOnlyWatcher)
 	if !ok || !c.readOnly && !(c.Tx.KeepsLocks() && w.ConnReadOnly(c.Parent)) {
 		return false, nil
@@ -38,23 +46,26 @@ func (r *Run) isReadOnly(err error) bool {
 	return ok && err != nil && d.ReadOnly(err)
 }
 
-// runInReadOnlyTx runs the statement in a READ ONLY transaction, or has the engine refuse it at once: a drain would wait for others
+// inReadOnlyTx runs the statement in a READ ONLY transaction, or has the engine refuse it at once: a drain would wait for others
 // before it is refused.
-func (r *Run) runInReadOnlyTx(ctx context.Context) (answer, error) {
-	a, done, err := r.runInSnapshot(ctx)
-	if done || err != nil {
-		return a, err
+func inReadOnlyTx(ctx context.Context, r *Run) (a answer, done bool, err error) {
+	uw := unwritableOf(r)
+	if readOnly, err := uw.isInReadOnlyTx(ctx); err != nil || !readOnly {
+		return answer{}, false, err
+	}
+	if a, done, err = uw.runInSnapshot(ctx); done || err != nil {
+		return a, done, err
 	}
 	w, t := r.conn.Shared.Dialect.(dialect.ReadOnlyWatcher), r.Plan.Drain.Tables[0].Table
-	return answer{}, r.explainReadOnly(t, r.exec(ctx, w.Refused(t)))
+	return answer{}, true, uw.explainReadOnly(t, r.exec(ctx, w.Refused(t)))
 }
 
 // runInSnapshot runs the statement in a snapshot that shows no slots: that of the application's transaction, or one of its own. It
 // reports false if there is none.
-func (r *Run) runInSnapshot(ctx context.Context) (a answer, done bool, err error) {
-	c := r.conn
+func (uw unwritable) runInSnapshot(ctx context.Context) (a answer, done bool, err error) {
+	c := uw.conn
 	d, ok := c.Shared.Dialect.(dialect.ReadOnlyReader)
-	if !ok || len(r.Plan.Drain.Before)+len(r.Plan.Drain.After) > 0 {
+	if !ok || len(uw.run.Plan.Drain.Before)+len(uw.run.Plan.Drain.After) > 0 {
 		return answer{}, false, nil
 	}
 	if !c.Shared.Dialect.Drain().Nested { // any transaction of SQLite's has one snapshot
@@ -72,19 +83,19 @@ func (r *Run) runInSnapshot(ctx context.Context) (a answer, done bool, err error
 	if err != nil {
 		return answer{}, false, err
 	}
-	none, err := r.showsNone(ctx, d)
+	none, err := uw.showsNone(ctx, d)
 	if err != nil || !none {
 		return answer{}, false, end(err)
 	}
-	a, _, err = r.sendCounted(ctx)
+	a, _, err = uw.run.sendCounted(ctx)
 	return a, true, end(err)
 }
 
 // showsNone reports whether the tables have no slots in the snapshot.
-func (r *Run) showsNone(ctx context.Context, d dialect.ReadOnlyReader) (bool, error) {
-	for i := range r.Plan.Drain.Tables {
-		for _, query := range d.Shows(r.Plan.Drain.Tables[i].Table) {
-			some, err := r.conn.Session().Query(ctx, query)
+func (uw unwritable) showsNone(ctx context.Context, d dialect.ReadOnlyReader) (bool, error) {
+	for i := range uw.run.Plan.Drain.Tables {
+		for _, query := range d.Shows(uw.run.Plan.Drain.Tables[i].Table) {
+			some, err := uw.conn.Session().Query(ctx, query)
 			if err != nil || len(some) > 0 {
 				return false, err
 			}
@@ -102,8 +113,8 @@ func databaseError(err error) error {
 }
 
 // explainReadOnly explains why a drain was refused.
-func (r *Run) explainReadOnly(t *rewrite.Table, err error) error {
-	if !r.isReadOnly(err) {
+func (uw unwritable) explainReadOnly(t *rewrite.Table, err error) error {
+	if !uw.run.isReadOnly(err) {
 		return err
 	}
 	err = databaseError(err)

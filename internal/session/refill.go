@@ -8,7 +8,6 @@ import (
 
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/internal/link"
-	"github.com/slotsql/slotsql/internal/slots"
 	"github.com/slotsql/slotsql/rewrite"
 )
 
@@ -34,45 +33,46 @@ const (
 // The base row may be locked by the very transaction that wants the portion, by a statement that
 // slotsql does not know or by the check of a foreign key. Then its statement goes to the base row,
 // and the portion is for others.
-func (r *Run) restock(ctx context.Context, p *rewrite.Portion, share int, at slots.SlotRow) {
-	cp, done := r.clone(), make(chan struct{})
+func (pt *portion) restock(ctx context.Context, share int) {
+	cp, done := *pt, make(chan struct{})
+	cp.run = pt.run.clone()
 	go func(ctx context.Context) {
 		defer close(done)
 		ctx, cancel := context.WithTimeout(ctx, moverPatience)
 		defer cancel()
-		cp.restockNow(ctx, p, share, at)
+		cp.restockNow(ctx, share)
 	}(context.WithoutCancel(ctx))
 	patience := time.NewTimer(restockPatience)
 	defer patience.Stop()
 	select {
 	case <-done:
 	case <-patience.C:
-		r.conn.Shared.portions.Pause(at.Row)
+		pt.conn.Shared.portions.Pause(pt.at.Row)
 	case <-ctx.Done():
 	}
 }
 
-func (r *Run) restockNow(ctx context.Context, p *rewrite.Portion, share int, at slots.SlotRow) {
-	portions := r.conn.Shared.portions
+func (pt *portion) restockNow(ctx context.Context, share int) {
+	at, column, portions := pt.at, pt.form.Shares[share].Column, pt.conn.Shared.portions
 	back, err := portions.Turn(ctx, at.Row)
 	if err != nil {
 		return
 	}
 	defer back()
-	if _, paused := portions.Holds(at, p.Shares[share].Column); paused {
+	if _, paused := portions.Holds(at, column); paused {
 		return
 	}
-	size, place, err := r.move(ctx, p, share, at)
+	size, place, err := pt.move(ctx, share)
 	if err != nil || size == 0 {
 		portions.Pause(at.Row)
 		return
 	}
-	portions.NoteMoved(at, p.Shares[share].Column, size, place)
+	portions.NoteMoved(at, column, size, place)
 }
 
 // move moves a portion. It returns its size, 0 for none, and the server that it is on.
-func (r *Run) move(ctx context.Context, p *rewrite.Portion, share int, at slots.SlotRow) (size int64, place string, err error) {
-	s := r.conn.Shared
+func (pt *portion) move(ctx context.Context, share int) (size int64, place string, err error) {
+	s := pt.conn.Shared
 	m, ok := s.Dialect.(dialect.PortionMover)
 	if !ok {
 		return 0, "", errNoSide
@@ -82,7 +82,7 @@ func (r *Run) move(ctx context.Context, p *rewrite.Portion, share int, at slots.
 	if err != nil {
 		return 0, "", err
 	}
-	size, place, err = r.moveOn(ctx, c, p, share, at, tx.Begin)
+	size, place, err = pt.moveOn(ctx, c, share, tx.Begin)
 	if err == nil {
 		end := tx.Commit
 		if size == 0 {
@@ -100,17 +100,14 @@ func (r *Run) move(ctx context.Context, p *rewrite.Portion, share int, at slots.
 }
 
 // moveOn runs the statements of a move, up to its commit.
-func (r *Run) moveOn(
-	ctx context.Context, c *Conn, p *rewrite.Portion, share int, at slots.SlotRow, begin []string,
-) (size int64, place string, err error) {
-	cp, s := *r, &p.Shares[share]
-	cp.conn = c
-	lock, err := cp.bind(s.Move.Lock.Args)
+func (pt *portion) moveOn(ctx context.Context, c *Conn, share int, begin []string) (size int64, place string, err error) {
+	side, s, take := c.newRun(pt.run.Plan, direct{c}, pt.run.call), &pt.form.Shares[share], pt.take
+	lock, err := side.bind(s.Move.Lock.Args, &take)
 	if err != nil {
 		return 0, "", err
 	}
 	list := statements(begin, "", nil, nil)
-	out, err := c.inOneTrip(ctx, append(list, dialect.Statement{SQL: r.sql(&s.Move.Lock), Args: lock}))
+	out, err := c.inOneTrip(ctx, append(list, dialect.Statement{SQL: pt.run.sql(&s.Move.Lock), Args: lock}))
 	if err != nil {
 		return 0, "", err
 	}
@@ -122,16 +119,16 @@ func (r *Run) moveOn(
 	if s.Side == rewrite.NeverPositive {
 		spare = -spare
 	}
-	size = r.conn.Shared.portions.Size(at, s.Column, spare, r.take.needs[share], s.Move.Most)
+	size = pt.conn.Shared.portions.Size(pt.at, s.Column, spare, pt.take.needs[share], s.Move.Most)
 	if size == 0 {
 		return 0, "", nil
 	}
-	cp.take.size = size
+	take.size = size
 	if s.Side == rewrite.NeverPositive {
-		cp.take.size = -size
+		take.size = -size
 	}
 	for _, b := range []*rewrite.Bound{&s.Move.Less, &s.Move.Give} {
-		n, err := cp.step(ctx, b)
+		n, err := side.step(ctx, b, &take)
 		if err != nil {
 			return 0, "", err
 		}
@@ -139,10 +136,10 @@ func (r *Run) moveOn(
 			return 0, "", errNotMoved // the slot is at the end of its range
 		}
 	}
-	if out, err = c.inOneTrip(ctx, []dialect.Statement{{SQL: r.sql(&s.Move.Lock), Args: lock}}); err != nil {
+	if out, err = c.inOneTrip(ctx, []dialect.Statement{{SQL: pt.run.sql(&s.Move.Lock), Args: lock}}); err != nil {
 		return 0, "", err
 	}
-	if is, ok := baseValue(link.Anys(out[0].Rows)); !ok || is.value != was.value-cp.take.size {
+	if is, ok := baseValue(link.Anys(out[0].Rows)); !ok || is.value != was.value-take.size {
 		return 0, "", errNotMoved
 	}
 	return size, was.place, nil

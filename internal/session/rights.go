@@ -13,8 +13,8 @@ import (
 // the rights to grant.
 
 // explainDenied says what has to be granted to a user who was denied a drain.
-func (r *Run) explainDenied(t *rewrite.Table, err error) error {
-	if !r.isDenied(err) {
+func (uw unwritable) explainDenied(t *rewrite.Table, err error) error {
+	if !uw.run.isDenied(err) {
 		return err
 	}
 	err = databaseError(err)

@@ -31,12 +31,21 @@ import (
 // own version of a row beside others' slots) and conflicts.go (changes that the
 // snapshot forbids).
 
+// rowChanges notes what an execution changes of rows in the application's transaction, and has the transaction lock what others must not
+// change meanwhile.
+type rowChanges struct {
+	run  *Run
+	conn *Conn
+}
+
+func rowChangesOf(r *Run) rowChanges { return rowChanges{r, r.conn} }
+
 // rowChange is what the open transaction has done to rows of a counter table.
 type rowChange struct {
 	plan *plan
 	call call
 	rows rewrite.DrainTable
-	how  manner
+	how  changeKind
 	at   int // number among the transaction's changes
 	// firm reports whether it keeps other sessions from changing the rows.
 	firm bool
@@ -62,15 +71,15 @@ func (ch *rowChange) sameRow(other *rowChange) bool {
 	return ch.key != nil && slices.Equal(ch.key, other.key) && ch.of(other.rows.Table)
 }
 
-// manner is how rows were changed.
-type manner byte
+// changeKind is how rows were changed.
+type changeKind byte
 
 const (
-	inSlot     manner = iota // by an increment in a slot
-	onBase                   // by a statement that ran on the base rows as they are
-	unchanged                // not at all: such a statement has affected none of them, and may have locked them
-	afterDrain               // after a drain: no other session can add to them
-	inserted                 // they are new: no other session sees them
+	changedInSlot     changeKind = iota // by an increment in a slot
+	changedOnBase                       // by a statement that ran on the base rows as they are
+	changedNone                         // not at all: such a statement has affected none of them, and may have locked them
+	changedAfterDrain                   // after a drain: no other session can add to them
+	changedNew                          // they are new: no other session sees them
 )
 
 // maxChanges is how many changes a transaction remembers; one that has more
@@ -78,19 +87,19 @@ const (
 const maxChanges = 256
 
 // remember works out a change, which has the number at.
-func (r *Run) remember(rows rewrite.DrainTable, how manner, at int) {
-	c := r.conn
-	if rows = r.rowsToDrain(rows); rows.Versions == nil && how >= afterDrain {
+func (rc rowChanges) remember(rows rewrite.DrainTable, how changeKind, at int) {
+	c := rc.conn
+	if rows = rc.run.rowsToDrain(rows); rows.Versions == nil && how >= changedAfterDrain {
 		return
 	}
 	rows.New = nil
-	if how == inSlot {
-		r.notBare(&rows)
+	if how == changedInSlot {
+		rc.notBare(&rows)
 	}
-	ch := rowChange{plan: r.Plan, call: r.call, rows: rows, how: how, key: r.keyNumbers(&rows)}
-	ch.locked = r.rowLocked && how == onBase && ch.key != nil
-	ch.firm = r.firm
-	k, ok := r.changeKey(&rows, how)
+	ch := rowChange{plan: rc.run.Plan, call: rc.run.call, rows: rows, how: how, key: rc.run.args().KeyNumbers(&rows)}
+	ch.locked = rc.run.rowLocked && how == changedOnBase && ch.key != nil
+	ch.firm = rc.run.firm
+	k, ok := rc.changeKey(&rows, how)
 	switch {
 	case len(c.changes) >= maxChanges:
 		k = slots.RowKey{Table: rows.Table.Counter.Slotted(), Values: string('0'+byte(how)) + "all"}
@@ -105,76 +114,76 @@ func (r *Run) remember(rows rewrite.DrainTable, how manner, at int) {
 	old, has := c.changes[k]
 	if has {
 		ch.at, ch.firm = old.at, ch.firm || old.firm
-		ch.drained = old.drained && how == onBase && ok && len(c.changes) < maxChanges // no other session adds to the row
+		ch.drained = old.drained && how == changedOnBase && ok && len(c.changes) < maxChanges // no other session adds to the row
 	}
-	if how == inSlot && (rows.Table.Counter.Options.Placement != rewrite.PlacementSkipLocked || c.Shared.Traits.MissLocks) &&
+	if how == changedInSlot && (rows.Table.Counter.Options.Placement != rewrite.PlacementSkipLocked || c.Shared.Traits.MissLocks) &&
 		len(c.changes) < maxChanges {
-		ch.slots = append(slices.Clip(old.slots), r.slot)
+		ch.slots = append(slices.Clip(old.slots), rc.run.added.slot)
 	}
 	c.changes[k] = ch
 }
 
 // changeKey names rows and how they were changed; false for a value of a type
 // whose equality is not plain.
-func (r *Run) changeKey(rows *rewrite.DrainTable, how manner) (k slots.RowKey, ok bool) {
+func (rc rowChanges) changeKey(rows *rewrite.DrainTable, how changeKind) (k slots.RowKey, ok bool) {
 	b := []byte{'0' + byte(how)}
 	ok = true
 	for _, a := range rows.Rows.Args {
-		if v, has := r.value(a); has {
+		if v, has := rc.run.args().Value(a); has {
 			if b, has = slots.AppendValue(append(b, ','), v); !has {
 				ok = false
 			}
 		}
 	}
-	return slots.RowKey{Table: r.sql(&rows.Rows), Values: string(b)}, ok
+	return slots.RowKey{Table: rc.run.sql(&rows.Rows), Values: string(b)}, ok
 }
 
 // noteIncrement remembers an increment in a slot.
-func (r *Run) noteIncrement() { r.note(&r.Plan.Increment.Row, inSlot) }
+func (in increment) noteIncrement() { rowChangesOf(in.run).note(&in.of.Row, changedInSlot) }
 
 // noteChanges remembers what a statement has changed on the base rows.
-func (r *Run) noteChanges(affected int64) {
-	base := &r.Plan.Base
-	how := onBase
+func (rc rowChanges) noteChanges(affected int64) {
+	base := &rc.run.Plan.Base
+	how := changedOnBase
 	switch {
-	case affected == 0 && r.Plan.Touched != nil && !base.LocksOthers: // of a call of several statements it is the last one's
+	case affected == 0 && rc.run.Plan.Touched != nil && !base.LocksOthers: // of a call of several statements it is the last one's
 		if len(base.Changes) == 1 && !base.Fresh && (base.Counted || base.Changes[0].Certain()) {
-			r.noteUnchanged(&base.Changes[0])
+			rc.noteUnchanged(&base.Changes[0])
 		}
 		return
 	case base.Fresh:
-		how = inserted
+		how = changedNew
 	}
 	for i := range base.Changes {
 		d := &base.Changes[i]
 		if base.Counted && affected > 0 {
-			r.noteRowLocked(d.Table)
+			rc.noteRowLocked(d.Table)
 		}
-		r.note(d, how)
+		rc.note(d, how)
 	}
 }
 
 // noteUnchanged remembers the rows of a statement that has affected none of them. InnoDB has locked them nevertheless, and
 // at READ COMMITTED gives up only those that WHERE does not meet.
-func (r *Run) noteUnchanged(rows *rewrite.DrainTable) {
-	c := r.conn
+func (rc rowChanges) noteUnchanged(rows *rewrite.DrainTable) {
+	c := rc.conn
 	if c.Shared.Traits.LocksUnchanged && (rows.Certain() || sql.IsolationLevel(c.begun) != sql.LevelReadCommitted) {
-		r.note(rows, unchanged)
+		rc.note(rows, changedNone)
 	}
 }
 
 // noteDrained remembers the rows of a drain.
-func (r *Run) noteDrained() {
-	for i := range r.Plan.Drain.Tables {
-		r.note(&r.Plan.Drain.Tables[i], afterDrain)
+func (rc rowChanges) noteDrained(tables []rewrite.DrainTable) {
+	for i := range tables {
+		rc.note(&tables[i], changedAfterDrain)
 	}
 }
 
 // drainChanges drains the rows that the transaction has changed of tables that the
 // statement reads.
-func (r *Run) drainChanges(ctx context.Context) error {
-	c := r.conn
-	r.noteRead()
+func (rc rowChanges) drainChanges(ctx context.Context, tables []*rewrite.Table) error {
+	c := rc.conn
+	c.noteRead(tables)
 	if len(c.changed()) == 0 {
 		return nil
 	}
@@ -186,7 +195,7 @@ func (r *Run) drainChanges(ctx context.Context) error {
 		c.forget()
 		return nil
 	}
-	return c.drainChangesOf(ctx, r.Plan.Touched)
+	return c.drainChangesOf(ctx, tables)
 }
 
 // drainChangesOf drains the rows of tables that the transaction has changed.
@@ -217,7 +226,7 @@ func (c *Conn) drainChangesOf(ctx context.Context, tables []*rewrite.Table) erro
 	for i, k := range keys {
 		ch := c.changes[k]
 		if v := ch.rows.Versions; v != nil && !c.sameBefore(keys[:i], seen, &ch) && !(seen[i] && c.unread()) {
-			if err := c.newRun(ch.plan, direct{c}, ch.call).oneVersion(ctx, v, seen[i]); err != nil {
+			if err := rowChangesOf(c.newRun(ch.plan, direct{c}, ch.call)).oneVersion(ctx, v, seen[i]); err != nil {
 				return c.Lost(err)
 			}
 		}
@@ -251,41 +260,39 @@ func (c *Conn) sameBefore(keys []slots.RowKey, seen []bool, ch *rowChange) bool 
 // then; it takes no snapshot. Seen is for oneVersion.
 func (c *Conn) keepRows(ctx context.Context, ch *rowChange) (seen bool, err error) {
 	d := ch.rows
-	if ch.how == onBase || ch.how == unchanged {
-		if bare, err := c.newRun(ch.plan, direct{c}, ch.call).asleepFor(ctx, &d); bare || err != nil {
+	if ch.how == changedOnBase || ch.how == changedNone {
+		if bare, err := slotlessOf(c.newRun(ch.plan, direct{c}, ch.call)).asleepFor(ctx, &d); bare || err != nil {
 			return bare, err
 		}
 	}
 	// The transaction has rows that it has changed for itself; on PostgreSQL, where it may have locked
 	// them in a way that lets others make slots, those of which that is known.
-	alone := ch.how >= unchanged || ch.how == onBase && (c.Shared.Traits.ChangeExcludes || ch.locked)
+	alone := ch.how >= changedNone || ch.how == changedOnBase && (c.Shared.Traits.ChangeExcludes || ch.locked)
 	if alone {
 		ch.readAlone()
 	} else {
 		ch.plan.habit.NoteDrain()
 	}
-	if ch.how >= afterDrain || ch.how != inSlot && c.drained(ch) {
+	if ch.how >= changedAfterDrain || ch.how != changedInSlot && c.drained(ch) {
 		return true, nil
 	}
 	// Where the lock is there already its statement still keeps the columns of
 	// the slot table as they are.
-	p := ch.plan.variant(&rewrite.Plan{Class: rewrite.Drain, Drain: rewrite.DrainPlan{Tables: []rewrite.DrainTable{d}},
-		Reason: "a transaction reads a counter of a row that it has changed", SQL: ch.plan.SQL, Values: ch.plan.Values})
-	r := c.newRun(p, direct{c}, ch.call)
-	r.ofChanges = true
-	if _, err := r.drain(ctx); err != nil {
+	dr := c.newRun(ch.plan, direct{c}, ch.call).drainOf(&rewrite.DrainPlan{Tables: []rewrite.DrainTable{d}})
+	dr.reason, dr.ofChanges = "a transaction reads a counter of a row that it has changed", true
+	if _, err := dr.drain(ctx); err != nil {
 		return false, err
 	}
-	if ch.how == onBase {
-		ch.plan.proofs.note(!r.folded)
+	if ch.how == changedOnBase {
+		ch.plan.proofs.note(!dr.folded)
 	}
-	return ch.how != inSlot || r.addedToBase, nil
+	return ch.how != changedInSlot || dr.addedToBase, nil
 }
 
 // readAlone notes that the transaction, which has the rows of a change for itself, goes on to read them. A change
 // that is not an increment never counts in a slot, and need not lock first because of that.
 func (ch *rowChange) readAlone() {
-	if ch.how == onBase && ch.plan.Increment != nil {
+	if ch.how == changedOnBase && ch.plan.Increment != nil {
 		ch.plan.habit.NoteWouldDrain()
 	}
 }
@@ -294,7 +301,7 @@ func (ch *rowChange) readAlone() {
 // has added to it since.
 func (c *Conn) drained(ch *rowChange) bool {
 	for _, other := range c.changed() {
-		if (other.how == afterDrain || other.drained) && other.sameRow(ch) {
+		if (other.how == changedAfterDrain || other.drained) && other.sameRow(ch) {
 			return true
 		}
 	}
@@ -302,73 +309,76 @@ func (c *Conn) drained(ch *rowChange) bool {
 }
 
 // hasDrained reports whether the transaction has drained the increment's row before: nothing there is newer.
-func (r *Run) hasDrained() bool {
-	rows := r.Plan.Increment.Row
-	return r.conn.drained(&rowChange{rows: rows, key: r.keyNumbers(&rows)})
+func (in increment) hasDrained() bool {
+	rows := in.of.Row
+	return in.conn.drained(&rowChange{rows: rows, key: in.run.args().KeyNumbers(&rows)})
 }
 
-// locksFirst reports whether a change of rows is to lock them before it is made: it
+// locksFirst returns why a change of rows is to lock them before it is made: it
 // is in a transaction, of a kind that reads afterwards, or of one that has read
-// before and must not change what is newer.
-func (r *Run) locksFirst(ctx context.Context, rows *rewrite.DrainTable) (bool, error) {
-	c := r.conn
-	if !c.Tx.KeepsLocks() || !r.Plan.habit.LocksFirst() {
+// before and must not change what is newer. It returns byPlan if it is not.
+func (rc rowChanges) locksFirst(ctx context.Context, rows *rewrite.DrainTable) (drainCause, error) {
+	c := rc.conn
+	if !c.Tx.KeepsLocks() || !rc.run.Plan.habit.LocksFirst() {
 		if !rows.Only {
-			return false, nil
+			return byPlan, nil
 		}
-		r.cause = heldToSnapshot
-		return c.conflicts(ctx, rows.Table)
+		if held, err := c.conflicts(ctx, rows.Table); err != nil || !held {
+			return byPlan, err
+		}
+		return heldToSnapshot, nil
 	}
-	r.cause = readAfterwards
 	if rows.Only || c.Engine.Snapshots == nil || c.Shared.Traits.LocksReads {
-		return true, nil
+		return readAfterwards, nil
 	}
 	// A row that the statement does not touch may be newer than a snapshot. (An engine that locks
 	// what a statement looks at holds that to the snapshot, too.)
-	held, err := c.atSnapshot(ctx)
-	return !held && err == nil, err
+	if held, err := c.atSnapshot(ctx); err != nil || held {
+		return byPlan, err
+	}
+	return readAfterwards, nil
 }
 
 // drainsFirst is locksFirst for an increment that would go to a slot. Locking first because of a later
 // read only avoids a deadlock. A user without the rights to move slots would be refused for it, and so counts in a slot.
-func (r *Run) drainsFirst(ctx context.Context) (bool, error) {
-	first, err := r.locksFirst(ctx, &r.Plan.Increment.Row)
-	if !first || err != nil || r.cause != readAfterwards {
-		return first, err
+func (in increment) drainsFirst(ctx context.Context) (drainCause, error) {
+	first, err := rowChangesOf(in.run).locksFirst(ctx, &in.of.Row)
+	if first == readAfterwards && (in.conn.Origin.RoleSet() || len(in.of.Table.Counter.Rights.Ungranted) > 0) {
+		first = byPlan
 	}
-	return !r.conn.Origin.RoleSet() && len(r.Plan.Increment.Table.Counter.Rights.Ungranted) == 0, nil
+	return first, err
 }
 
 // locksByChange reports whether the increment itself is to lock its row, and the read that follows to look for slots.
 // On PostgreSQL others go on to add to slots that the row has until the read folds them. So there that is for rows
 // that lately had none.
-func (r *Run) locksByChange() bool {
-	c := r.conn
+func (in increment) locksByChange(first drainCause) bool {
+	c := in.conn
 	switch {
-	case !r.incrementFitsBase():
+	case !in.fitsBase():
 		return false
 	case c.Shared.Traits.ChangeExcludes:
-		return r.cause != heldToSnapshot || r.hasDrained()
+		return first != heldToSnapshot || in.hasDrained()
 	}
-	return r.cause != heldToSnapshot && c.keepsBare(r.Plan.Increment.Table) && !c.snapshotBegun() && r.Plan.proofs.due()
+	return first != heldToSnapshot && c.keepsBare(in.of.Table) && !c.snapshotBegun() && in.run.Plan.proofs.due()
 }
 
-// lockFirst drains the increment's row and runs the statement on it.
-func (r *Run) lockFirst(ctx context.Context) (answer, error) {
-	if r.locksByChange() {
-		return r.execOnBase(ctx)
-	}
-	if r.Plan.Class == rewrite.Additive || r.Plan.Increment.Companions {
-		return r.runDrained(ctx)
+// lockFirst locks the increment's row by a change of it, or by a drain.
+func (in increment) lockFirst(ctx context.Context, first drainCause) (a answer, done bool, err error) {
+	switch {
+	case in.locksByChange(first):
+		a, err = in.execOnBase(ctx)
+		return a, true, err
+	case in.run.Plan.Class == rewrite.Additive || in.of.Companions:
+		in.run.cause = first
+		return answer{}, false, nil
 	}
 	// An upsert is right whether or not its row exists. A missing row cannot be locked, and another
 	// session may insert it; so it is remembered, and drained before it is read.
-	cp, first := *r, *r.Plan.Plan
-	first.Class, first.Drain.Tables = rewrite.Additive, []rewrite.DrainTable{r.Plan.Increment.Row}
-	cp.Plan = r.Plan.variant(&first)
-	a, err := cp.runDrained(ctx)
-	if err == nil {
-		r.note(&r.Plan.Increment.Row, onBase)
+	dr := in.run.drainOf(&rewrite.DrainPlan{Tables: []rewrite.DrainTable{in.of.Row}})
+	dr.reason, dr.adds = first.String(), true
+	if a, err = dr.retried(ctx); err == nil {
+		rowChangesOf(in.run).note(&in.of.Row, changedOnBase)
 	}
-	return a, err
+	return a, true, err
 }

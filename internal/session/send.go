@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/slotsql/slotsql/internal/argument"
 	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/rewrite"
 )
@@ -29,7 +30,7 @@ func (r *Run) clone() *Run {
 	cp := *r
 	cp.call.args = slices.Clone(r.call.args)
 	for i := range cp.call.args {
-		cp.call.args[i].Value, _ = kept(cp.call.args[i].Value)
+		cp.call.args[i].Value, _ = argument.Kept(cp.call.args[i].Value)
 	}
 	return &cp
 }
@@ -165,8 +166,8 @@ func (r *Run) sendCounted(ctx context.Context) (answer, int64, error) {
 func (r *Run) sql(b *rewrite.Bound) string { return b.SQL.Of(r.Plan.Values) }
 
 // execBound runs one of the plan's statements, and returns the number of rows affected.
-func (r *Run) execBound(ctx context.Context, b *rewrite.Bound) (driver.Result, int64, error) {
-	args, err := r.bind(b.Args)
+func (r *Run) execBound(ctx context.Context, b *rewrite.Bound, own binding) (driver.Result, int64, error) {
+	args, err := r.bind(b.Args, own)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -183,7 +184,7 @@ func (r *Run) sqlCall() (call, error) {
 	if r.Plan.Read.Args == nil {
 		return r.call, nil
 	}
-	args, err := r.bind(r.Plan.Read.Args)
+	args, err := r.bind(r.Plan.Read.Args, nil)
 	if errors.Is(err, errNoArgument) {
 		return r.call, nil // the parent reports what is missing
 	}

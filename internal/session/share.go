@@ -5,11 +5,9 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
-	"math"
-	"strconv"
-	"strings"
 	"time"
 
+	"github.com/slotsql/slotsql/internal/argument"
 	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/internal/slots"
 	"github.com/slotsql/slotsql/rewrite"
@@ -17,39 +15,47 @@ import (
 
 // This file takes an increment in a slot through the coalescer.
 
+// sharing takes an execution through groups, on the base row or in a slot.
+type sharing struct {
+	run  *Run
+	conn *Conn
+}
+
+func sharingOf(r *Run) sharing { return sharing{r, r.conn} }
+
 // share runs the increment together with others of the same row that are in flight, and returns
 // its verdict: counted; failed, with the error; or alone, if nothing has been applied and it is to
 // run by itself.
-func (r *Run) share(ctx context.Context) slots.Verdict {
+func (sh sharing) share(ctx context.Context) slots.Verdict {
 	alone := slots.Verdict{Outcome: slots.OutcomeAlone}
-	co := r.Plan.Increment.Coalesced
-	if co == nil || !r.mayShare() {
+	co := sh.run.Plan.Increment.Coalesced
+	if co == nil || !sh.mayShare() {
 		return alone
 	}
-	m := r.conn.spares.takeMember()
+	m := sh.conn.spares.takeMember()
 	m.Key = m.Begin(len(co.Shares), len(co.Key))
-	m.Used, m.Context = r.conn.led, r.conn.Shared.traced(ctx)
+	m.Used, m.Context = sh.conn.led, sh.conn.Shared.traced(ctx)
 	var ok bool
 	for i, s := range co.Shares {
-		if m.Adds[i], ok = r.adds(s); !ok {
+		if m.Adds[i], ok = sh.run.args().Adds(s); !ok {
 			return alone
 		}
 	}
 	var buf [64]byte
 	var common []byte
-	form := r.slotForm(co)
-	if form.Many = r.mayShareRows(co, m, &form.Picker); form.Many {
-		form.SQL = r.sql(co.Many)
-	} else if common, ok = r.commonArgs(buf[:0], co.Upsert.Args); !ok {
+	form := sh.slotForm(co)
+	if form.Many = sh.mayShareRows(co, m, &form.Picker); form.Many {
+		form.SQL = sh.run.sql(co.Many)
+	} else if common, ok = sh.run.args().Common(buf[:0], co.Upsert.Args); !ok {
 		return alone
 	}
 	for range 3 {
-		v := slots.Verdict{Outcome: slots.OutcomeLead, Batch: r.conn.Shared.coalescer.Join(form, common, m)}
+		v := slots.Verdict{Outcome: slots.OutcomeLead, Batch: sh.conn.Shared.coalescer.Join(form, common, m)}
 		for v.Outcome == slots.OutcomeLead {
 			if v.Batch == nil {
 				v = m.Wait(ctx)
 			} else {
-				v = r.leadBatch(ctx, m, v.Batch)
+				v = sh.leadBatch(ctx, m, v.Batch)
 			}
 			switch {
 			case v.Outcome != slots.OutcomeLead:
@@ -60,7 +66,7 @@ func (r *Run) share(ctx context.Context) slots.Verdict {
 			}
 		}
 		if v.Outcome != slots.OutcomeRetry {
-			r.conn.spares.keepMember(m, v)
+			sh.conn.spares.keepMember(m, v)
 			return v
 		}
 	}
@@ -68,20 +74,20 @@ func (r *Run) share(ctx context.Context) slots.Verdict {
 }
 
 // slotForm returns the form of executions that add to a slot of one row.
-func (r *Run) slotForm(co *rewrite.Coalesced) slots.Form {
-	return slots.Form{SQL: r.sql(&co.Upsert), Peers: r.conn.peers(), Shares: co.Shares, Picker: r.picker()}
+func (sh sharing) slotForm(co *rewrite.Coalesced) slots.Form {
+	return slots.Form{SQL: sh.run.sql(&co.Upsert), Peers: sh.conn.peers(), Shares: co.Shares, Picker: incrementOf(sh.run).picker()}
 }
 
 // mayShareRows reports whether the increment may share a statement with those of other rows: its
 // row has a slot, and a key of whole numbers.
-func (r *Run) mayShareRows(co *rewrite.Coalesced, m *slots.Member, picker *slots.Picker) bool {
+func (sh sharing) mayShareRows(co *rewrite.Coalesced, m *slots.Member, picker *slots.Picker) bool {
 	if co.Many == nil {
 		return false
 	}
-	if !r.numberKey(co.Key, m.Key) {
+	if !sh.run.args().NumberKey(co.Key, m.Key) {
 		return false
 	}
-	row := slots.RowKey{Table: r.Plan.Increment.Table.Counter.Slotted(), Values: numbers(m.Key), Node: r.conn.node.Number}
+	row := slots.RowKey{Table: sh.run.Plan.Increment.Table.Counter.Slotted(), Values: argument.WriteNumbers(m.Key), Node: sh.conn.node.Number}
 	if !picker.KnowsLowest(row) {
 		return false
 	}
@@ -89,63 +95,30 @@ func (r *Run) mayShareRows(co *rewrite.Coalesced, m *slots.Member, picker *slots
 	return true
 }
 
-// numberKey stores the values of a key in into, and reports whether all of them are numbers.
-func (r *Run) numberKey(key []rewrite.KeyNumber, into []int64) bool {
-	for i, k := range key {
-		if k.Arg == nil {
-			into[i] = k.Literal.Of(r.Plan.Values)
-			continue
-		}
-		v, ok := r.value(*k.Arg)
-		if !ok {
-			return false
-		}
-		switch n := v.Value.(type) {
-		case int64:
-			into[i] = n
-		case int:
-			into[i] = int64(n)
-		default:
-			return false
-		}
-	}
-	return true
-}
-
-// numbers writes a key as rowKey does.
-func numbers(key []int64) string {
-	var buf [64]byte
-	b := buf[:0]
-	for _, n := range key {
-		b = strconv.AppendInt(append(b, ','), n, 10)
-	}
-	return string(b)
-}
-
 // leadBatch runs the statement of a batch, and tells its members.
-func (r *Run) leadBatch(ctx context.Context, m *slots.Member, b *slots.Batch) slots.Verdict {
+func (sh sharing) leadBatch(ctx context.Context, m *slots.Member, b *slots.Batch) slots.Verdict {
 	if len(b.Members) == 1 {
 		defer m.Group.Next()
-		return r.leadAlone(ctx, r.placeOf(b))
+		return sh.leadAlone(ctx, sh.placeOf(b))
 	}
-	r.conn.led++
+	sh.conn.led++
 	p := slots.Place{Ordinal: -1}
 	if len(b.Rows) == 1 {
-		p = r.placeOf(b)
+		p = sh.placeOf(b)
 	}
-	return r.leadShared(ctx, m, b, func(ctx context.Context, r *Run) { r.runShared(ctx, m, b, p) })
+	return sh.leadShared(ctx, m, b, func(ctx context.Context, r *Run) { sharingOf(r).runShared(ctx, m, b, p) })
 }
 
 // leadShared runs what a batch's members share, by the execution that it is given, and returns the leader's own verdict.
-func (r *Run) leadShared(ctx context.Context, m *slots.Member, b *slots.Batch, run func(context.Context, *Run)) slots.Verdict {
-	run = r.conn.Shared.traceGroup(m, b, run)
+func (sh sharing) leadShared(ctx context.Context, m *slots.Member, b *slots.Batch, run func(context.Context, *Run)) slots.Verdict {
+	run = sh.conn.Shared.traceGroup(m, b, run)
 	if ctx.Done() == nil {
-		run(ctx, r)
+		run(ctx, sh.run)
 		return m.Receive().ForLeader()
 	}
 	// The statement is also the other members', so it outlives this caller's context. It runs in a
 	// goroutine of its own, from which the caller may walk away (see detached), and may then change its arguments.
-	cp := r.clone()
+	cp := sh.run.clone()
 	shared, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	b.Mu.Lock()
 	b.Cancel = cancel
@@ -158,7 +131,7 @@ func (r *Run) leadShared(ctx context.Context, m *slots.Member, b *slots.Batch, r
 	}()
 	v := m.Wait(ctx)
 	if v.Outcome == slots.OutcomeAbandoned {
-		r.conn.detached.leave(done)
+		sh.conn.detached.leave(done)
 		return v
 	}
 	<-done
@@ -166,12 +139,12 @@ func (r *Run) leadShared(ctx context.Context, m *slots.Member, b *slots.Batch, r
 }
 
 // leadAlone runs the increment by itself, while others may queue behind it.
-func (r *Run) leadAlone(ctx context.Context, p slots.Place) slots.Verdict {
+func (sh sharing) leadAlone(ctx context.Context, p slots.Place) slots.Verdict {
 	start := time.Now()
-	res, n, err := r.addToSlot(ctx, p, false, true)
-	r.conn.Shared.coalescer.Pace.Note(time.Since(start))
+	res, n, err := incrementOf(sh.run).addToSlot(ctx, p, nil)
+	sh.conn.Shared.coalescer.Pace.Note(time.Since(start))
 	switch {
-	case err != nil && !r.conn.Engine.SlotFull(err):
+	case err != nil && !sh.conn.Engine.SlotFull(err):
 		return slots.Verdict{Outcome: slots.OutcomeFailed, Err: err}
 	case n == 0:
 		return slots.Verdict{Outcome: slots.OutcomeAlone}
@@ -180,20 +153,20 @@ func (r *Run) leadAlone(ctx context.Context, p slots.Place) slots.Verdict {
 }
 
 // placeOf returns the place of a batch of one row.
-func (r *Run) placeOf(b *slots.Batch) slots.Place {
+func (sh sharing) placeOf(b *slots.Batch) slots.Place {
 	if b.Many {
 		return b.Rows[0].Place
 	}
-	return r.place()
+	return incrementOf(sh.run).place()
 }
 
 // runShared runs the one statement of a batch and tells its members, the leader last. The leader's
 // caller may have given up, so it changes nothing of the connection except by its statements.
-func (r *Run) runShared(ctx context.Context, m *slots.Member, b *slots.Batch, p slots.Place) {
+func (sh sharing) runShared(ctx context.Context, m *slots.Member, b *slots.Batch, p slots.Place) {
 	v := slots.Verdict{Outcome: slots.OutcomeFailed, Err: errLeaderGone}
 	start := time.Now()
 	defer func() {
-		r.conn.Shared.coalescer.Pace.Note(time.Since(start))
+		sh.conn.Shared.coalescer.Pace.Note(time.Since(start))
 		if len(b.Rows) > 1 && v.Outcome == slots.OutcomeAlone {
 			m.Group.Split(b) // tells the leader, too
 			m.Group.Next()
@@ -203,41 +176,40 @@ func (r *Run) runShared(ctx context.Context, m *slots.Member, b *slots.Batch, p 
 		m.Group.Next() // now that their callers may be back
 		m.Tell(v)
 	}()
-	shared := *r
-	shared.batch = b
 	var n int64
 	var err error
 	if len(b.Rows) > 1 {
-		v.Result, n, err = shared.addMany(ctx)
-		if v.Outcome, v.Err = r.judgeMany(n, err, len(b.Rows)); v.Outcome == slots.OutcomeCounted {
-			r.conn.Shared.placement.NoteFound(b.Rows[0].Row.Table)
+		v.Result, n, err = sh.addMany(ctx, b)
+		if v.Outcome, v.Err = judgeMany(sh.run, n, err, len(b.Rows)); v.Outcome == slots.OutcomeCounted {
+			sh.conn.Shared.placement.NoteFound(b.Rows[0].Row.Table)
 		}
 	} else {
-		v.Result, n, err = shared.addToSlot(ctx, p, false, true)
-		v.Outcome, v.Err = r.judge(n, err)
+		v.Result, n, err = incrementOf(sh.run).addToSlot(ctx, p, b)
+		v.Outcome, v.Err = judge(sh.run, n, err)
 	}
 	if v.Outcome == slots.OutcomeCounted {
-		r.Plan.tally.shared(len(b.Members) - 1)
+		sh.run.Plan.tally.shared(len(b.Members) - 1)
 	}
 }
 
 // addMany adds to slots of many rows: to all of them, or to none if a roll-up or a drain has
 // deleted one meanwhile.
-func (r *Run) addMany(ctx context.Context) (driver.Result, int64, error) {
-	picker := r.picker()
+func (sh sharing) addMany(ctx context.Context, b *slots.Batch) (driver.Result, int64, error) {
+	picker := incrementOf(sh.run).picker()
 	defer func() {
-		for _, row := range r.batch.Rows {
+		for _, row := range b.Rows {
 			picker.Release(row.Place)
 		}
 	}()
-	return r.execBound(ctx, r.Plan.Increment.Coalesced.Many)
+	co := sh.run.Plan.Increment.Coalesced
+	return sh.run.execBound(ctx, co.Many, &addition{batch: b, shares: co.Shares})
 }
 
 // errLeaderGone is the error of members whose leader has panicked.
 var errLeaderGone = &link.UnknownOutcomeError{Cause: "the goroutine running the coalesced statement panicked"}
 
 // judge returns what the result of a shared statement means for each member.
-func (r *Run) judge(n int64, err error) (slots.Outcome, error) {
+func judge(r *Run, n int64, err error) (slots.Outcome, error) {
 	switch {
 	case err == nil && n > 0:
 		return slots.OutcomeCounted, nil
@@ -255,7 +227,7 @@ func (r *Run) judge(n int64, err error) (slots.Outcome, error) {
 
 // judgeMany returns what the result of a statement for many rows means: it must have updated all
 // of them, or none.
-func (r *Run) judgeMany(n int64, err error, rows int) (slots.Outcome, error) {
+func judgeMany(r *Run, n int64, err error, rows int) (slots.Outcome, error) {
 	switch {
 	case err == nil && n == int64(rows):
 		return slots.OutcomeCounted, nil
@@ -264,74 +236,11 @@ func (r *Run) judgeMany(n int64, err error, rows int) (slots.Outcome, error) {
 	case err != nil && r.conn.Engine.LockTimeout(err):
 		return slots.OutcomeAlone, nil // it does not wait at all
 	}
-	return r.judge(n, err)
+	return judge(r, n, err)
 }
 
 // mayShare reports whether the execution may share a statement, in a slot or on the base row: it
 // has exactly the arguments of the statement, and its session is as the connector opened it.
-func (r *Run) mayShare() bool {
-	return len(r.call.options) == 0 && len(r.call.args) == r.Plan.Inputs && r.conn.AsConnected()
-}
-
-// commonArgs appends the arguments that all executions of a shared statement have in common; false
-// if one has a type whose equality is not plain.
-func (r *Run) commonArgs(b []byte, args []rewrite.Arg) ([]byte, bool) {
-	for _, a := range args {
-		if a.Slot || a.Total > 0 || a.Bound > 0 || a.Free {
-			continue
-		}
-		v, ok := r.value(a)
-		if !ok {
-			return nil, false
-		}
-		if b, ok = slots.AppendValue(append(b, ','), v); !ok {
-			return nil, false
-		}
-	}
-	return b, true
-}
-
-// adds returns what the execution adds to a counter, in units of its last digit.
-func (r *Run) adds(s rewrite.Share) (int64, bool) {
-	if s.Arg == nil {
-		return s.Literal.Of(r.Plan.Values), true
-	}
-	v, ok := r.value(*s.Arg)
-	if !ok {
-		return 0, false
-	}
-	n, ok := units(v.Value, s.Scale)
-	if s.Arg.Negate {
-		n = -n
-	}
-	return n, ok && n >= -s.Max && n <= s.Max
-}
-
-// units returns a number in units of the last of scale digits after the decimal point; false if it
-// is no number, or has more digits.
-func units(v any, scale int) (int64, bool) {
-	kind, n, text := readArgument(v)
-	switch kind {
-	case signedArgument, unsignedArgument:
-		least := int64(0)
-		if kind == signedArgument {
-			least = -maxUnits
-		}
-		return n * int64(math.Pow10(scale)), n >= least && n <= maxUnits
-	case textArgument:
-		return decimalUnits(text, scale)
-	}
-	return 0, false
-}
-
-// maxUnits times ten to the largest scale is within 64 bits.
-const maxUnits = 1 << 42
-
-func decimalUnits(s string, scale int) (int64, bool) {
-	whole, frac, _ := strings.Cut(s, ".")
-	if len(frac) > scale || len(whole) > 13 {
-		return 0, false
-	}
-	n, err := strconv.ParseInt(whole+frac+strings.Repeat("0", scale-len(frac)), 10, 64)
-	return n, err == nil
+func (sh sharing) mayShare() bool {
+	return len(sh.run.call.options) == 0 && len(sh.run.call.args) == sh.run.Plan.Inputs && sh.conn.AsConnected()
 }

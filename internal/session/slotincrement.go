@@ -9,78 +9,105 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// execInSlot adds to a slot, together with others in flight where that is possible. If that affects
+// inSlot adds to a slot, together with others in flight where that is possible. If that affects
 // no row, the row may be missing, or its counter NULL or close to the end of its range: the
 // increment falls back.
-func (r *Run) execInSlot(ctx context.Context) (answer, error) {
-	v := r.share(ctx)
+func inSlot(ctx context.Context, r *Run) (a answer, done bool, err error) {
+	in := incrementOf(r)
+	v := sharingOf(r).share(ctx)
 	if v.Outcome == slots.OutcomeAlone {
 		var n int64
-		v.Result, n, v.Err = r.addToSlot(ctx, r.place(), r.conn.Tx.KeepsLocks(), r.conn.InAutocommit())
+		v.Result, n, v.Err = in.addToSlot(ctx, in.place(), nil)
 		switch {
 		case v.Err == nil && n == 0:
-			return r.because(noRowAffected).fallback(ctx)
+			r.cause = noRowAffected
+			return answer{}, false, nil
 		case v.Err != nil && r.conn.Engine.SlotFull(v.Err):
 			if r.conn.Engine.Unreferenced(v.Err) {
 				r.conn.Shared.Watch.Due() // another table has taken the counter table's place
 			}
-			return r.because(outOfRange).fallback(ctx)
+			r.cause = outOfRange
+			return answer{}, false, nil
 		}
 	}
 	if v.Err != nil {
-		return answer{}, v.Err
+		return answer{}, false, v.Err
 	}
 	r.Plan.tally.ranSlotted()
-	r.noteIncrement()
-	if err := r.holdIncrement(ctx); err != nil {
-		return answer{}, err
+	in.noteIncrement()
+	if err := rowChangesOf(r).holdIncrement(ctx); err != nil {
+		return answer{}, false, err
 	}
 	var n int64 = 1
 	if r.Plan.Increment.Upsert && r.conn.Shared.Traits.UpsertCounts {
 		n = 2
 	}
-	return answer{result: &result{v.Result, n}}, nil
+	return answer{result: &result{v.Result, n}}, true, nil
 }
 
-// addToSlot adds to a slot. In autocommit (auto) it retries after a conflict: on a cluster a process
+// addition is what is added to slots: by one execution, or by those of a batch. It is the binding of the statements that add.
+type addition struct {
+	slot   int64
+	batch  *slots.Batch // nil for one execution
+	shares []rewrite.Share
+}
+
+// bound implements binding.
+func (a *addition) bound(arg rewrite.Arg) (any, bool) {
+	switch {
+	case arg.Slot:
+		return a.slot, true
+	case arg.Total > 0:
+		return slots.Decimal(a.batch.Rows[0].Sums[arg.Total-1], a.shares[arg.Total-1].Scale), true
+	case arg.Many != rewrite.NotMany:
+		return a.batch.Value(arg, a.shares), true
+	}
+	return nil, false
+}
+
+// addToSlot adds to a slot what the execution adds, or its batch. Outside transactions it retries after a conflict: on a cluster a process
 // on another node may use the same slot. From the second retry on it takes any other slot.
-func (r *Run) addToSlot(ctx context.Context, p slots.Place, lasting, auto bool) (res driver.Result, n int64, err error) {
-	picker := r.picker()
+func (in increment) addToSlot(ctx context.Context, p slots.Place, b *slots.Batch) (res driver.Result, n int64, err error) {
+	picker := in.picker()
 	defer picker.Release(p)
+	auto := b != nil || in.conn.InAutocommit()
 	for tries := 1; ; tries++ {
-		res, n, err = r.addOnce(ctx, p, lasting)
-		if !auto || !r.conn.Retry(ctx, tries, err) {
+		res, n, err = in.addOnce(ctx, p, b)
+		if !auto || !in.conn.Retry(ctx, tries, err) {
 			return res, n, err
 		}
 		if tries > 1 {
-			p.Slot = r.anotherSlot()
+			p.Slot = in.anotherSlot()
 		}
 	}
 }
 
 // anotherSlot returns another slot to try.
-func (r *Run) anotherSlot() int64 {
-	c := r.Plan.Increment.Table.Counter
+func (in increment) anotherSlot() int64 {
+	c := in.of.Table.Counter
 	if c.Layout == rewrite.LayoutJournal {
-		return r.conn.Shared.placement.Journal.Next()
+		return in.conn.Shared.placement.Journal.Next()
 	}
 	return rand.Int64N(int64(c.Slots))
 }
 
 // addOnce adds to a slot: by an update of the slot row if the process has written it before, else by
-// the upsert. In a transaction (lasting) both lock the base row before the slot row, as a drain does.
+// the upsert. In a transaction both lock the base row before the slot row, as a drain does.
 // Where an update that finds no row would keep others from creating theirs (MySQL), a transaction
 // only has the upsert.
-func (r *Run) addOnce(ctx context.Context, p slots.Place, lasting bool) (res driver.Result, n int64, err error) {
+func (in increment) addOnce(ctx context.Context, p slots.Place, b *slots.Batch) (res driver.Result, n int64, err error) {
 	defer func() {
 		if n > 0 {
-			r.conn.Shared.woke(r.Plan.Increment.Table, slots.WokenByIncrement)
+			in.conn.Shared.woke(in.of.Table, slots.WokenByIncrement)
 		}
 	}()
-	r.slot = p.Slot
-	places, st := r.conn.Shared.placement, r.slotStatements(lasting)
+	places, st, own := in.conn.Shared.placement, in.slotStatements(b != nil), &in.run.added
+	*own = addition{slot: p.Slot, batch: b}
+	if b != nil {
+		own.shares = in.of.Coalesced.Shares
+	}
 	if p.Keyed && st.update != nil && places.Knows(p.SlotRow) {
-		if res, n, err = r.execBound(ctx, st.update); err != nil {
+		if res, n, err = in.run.execBound(ctx, st.update, own); err != nil {
 			return res, n, err
 		}
 		if n > 0 {
@@ -89,16 +116,16 @@ func (r *Run) addOnce(ctx context.Context, p slots.Place, lasting bool) (res dri
 		}
 		places.NoteMissing(p.SlotRow)
 	}
-	res, n, err = r.upsertSlot(ctx, st)
+	res, n, err = in.upsertSlot(ctx, st, own)
 	switch {
 	case err != nil:
 	case n > 0:
-		r.noteSlotRow()
+		in.noteSlotRow(b != nil)
 		if p.Keyed {
 			places.Learn(p.SlotRow)
-			r.noteRowExists(p.Row)
+			in.noteRowExists(p.Row)
 		}
-	case p.Keyed && r.Plan.Increment.Upsert:
+	case p.Keyed && in.of.Upsert:
 		places.Forget(slots.SlotRow{Row: p.Row, Slot: existence})
 	}
 	return res, n, err
@@ -111,42 +138,42 @@ type slotStatements struct {
 	firm   *rewrite.Bound // the upsert that certainly locks the base row
 }
 
-// slotStatements returns the statements for this execution, alone or as the leader of a batch.
-func (r *Run) slotStatements(lasting bool) slotStatements {
-	inc := r.Plan.Increment
+// slotStatements returns the statements for this execution, or for the batch that it leads.
+func (in increment) slotStatements(batch bool) slotStatements {
+	inc := in.of
 	st := slotStatements{inc.Add, &inc.Bound, inc.Holding}
-	if r.batch != nil {
+	if batch {
 		st = slotStatements{inc.Coalesced.Add, &inc.Coalesced.Upsert, inc.Coalesced.Holding}
 	}
-	if lasting && !r.conn.Shared.Traits.OneWriter {
+	if !batch && in.conn.Tx.KeepsLocks() && !in.conn.Shared.Traits.OneWriter {
 		st.update = inc.AddLocked
 	}
 	return st
 }
 
 // upsertSlot adds to a slot by the upsert.
-func (r *Run) upsertSlot(ctx context.Context, st slotStatements) (res driver.Result, n int64, err error) {
-	if r.firm = st.firm != nil && r.conn.Origin.RoleSet(); r.firm {
-		return r.execBound(ctx, st.firm)
+func (in increment) upsertSlot(ctx context.Context, st slotStatements, own *addition) (res driver.Result, n int64, err error) {
+	if in.run.firm = st.firm != nil && in.conn.Origin.RoleSet(); in.run.firm {
+		return in.run.execBound(ctx, st.firm, own)
 	}
-	res, n, err = r.execBound(ctx, st.upsert)
-	if n == 0 && err == nil && st.firm != nil && !r.Plan.Increment.Upsert {
+	res, n, err = in.run.execBound(ctx, st.upsert, own)
+	if n == 0 && err == nil && st.firm != nil && !in.of.Upsert {
 		// The lock on the row is not certain, or there is no row. (After an upsert the application's
 		// own statement follows, which waits for the row, or inserts it.)
-		r.firm = true
-		return r.execBound(ctx, st.firm)
+		in.run.firm = true
+		return in.run.execBound(ctx, st.firm, own)
 	}
 	return res, n, err
 }
 
 // place chooses the slot for an increment on this connection.
-func (r *Run) place() slots.Place {
-	c, n := r.conn, r.Plan.Increment.Table.Counter.Slots
-	if r.Plan.Increment.Table.Counter.Layout == rewrite.LayoutJournal {
+func (in increment) place() slots.Place {
+	c, n := in.conn, in.of.Table.Counter.Slots
+	if in.of.Table.Counter.Layout == rewrite.LayoutJournal {
 		return slots.Place{SlotRow: slots.SlotRow{Slot: c.Shared.placement.Journal.Next()}, Ordinal: -1}
 	}
-	picker := r.picker()
-	row, keyed := r.rowKey()
+	picker := in.picker()
+	row, keyed := in.rowKey()
 	p := slots.Place{SlotRow: slots.SlotRow{Row: row}, Keyed: keyed, Ordinal: -1}
 	switch {
 	case !keyed && !picker.Shares():
@@ -169,7 +196,9 @@ func (r *Run) place() slots.Place {
 	return p
 }
 
-func (r *Run) picker() slots.Picker { return r.pickerOf(r.Plan.Increment.Table.Counter) }
+func (in increment) picker() slots.Picker {
+	return in.run.pickerOf(in.of.Table.Counter)
+}
 
 func (r *Run) pickerOf(c *rewrite.Counter) slots.Picker {
 	s := r.conn.Shared
@@ -179,22 +208,22 @@ func (r *Run) pickerOf(c *rewrite.Counter) slots.Picker {
 
 // rowKey names the row of this execution; false if the increment does not find it by the key of
 // the slots, or by a value of a type whose equality is not plain.
-func (r *Run) rowKey() (slots.RowKey, bool) {
-	return r.rowOf(r.Plan.Increment.Table, r.Plan.Increment.Key)
+func (in increment) rowKey() (slots.RowKey, bool) {
+	return in.run.rowOf(in.of.Table, in.of.Key)
 }
 
 // heatKey names the row of this execution for its heat, by the key of the slots or by another one.
 // In a transaction that has counted in slots of the table, another key may mean a row that it has
 // counted in. Then heatKey returns false, so that this increment goes to a slot, too: two
 // transactions that then changed the base row would wait for each other.
-func (r *Run) heatKey() (slots.RowKey, bool) {
-	inc := r.Plan.Increment
-	row, ok := r.rowOf(inc.Table, inc.Which)
+func (in increment) heatKey() (slots.RowKey, bool) {
+	inc := in.of
+	row, ok := in.run.rowOf(inc.Table, inc.Which)
 	if inc.ByOther == "" || !ok {
 		return row, ok
 	}
 	row.Values = inc.ByOther + ":" + row.Values
-	return row, !r.conn.Tx.KeepsLocks() || !r.conn.addedToSlots(inc.Table)
+	return row, !in.conn.Tx.KeepsLocks() || !in.conn.addedToSlots(inc.Table)
 }
 
 // rowOf names the row of a table by its key.
@@ -214,7 +243,7 @@ func (r *Run) rowOf(t *rewrite.Table, key []rewrite.KeyValue) (slots.RowKey, boo
 			if i == len(k.Args) {
 				break
 			}
-			v, ok := r.value(k.Args[i])
+			v, ok := r.args().Value(k.Args[i])
 			if !ok {
 				return slots.RowKey{}, false
 			}
@@ -244,12 +273,12 @@ func (c *Conn) release() {
 // noteSlotRow notes that the increment has made a slot row, for the roll-up to come early if there
 // are many. It wakes the roll-up for each row of a journal: at once if the row is committed, else
 // when the transaction ends.
-func (r *Run) noteSlotRow() {
-	c := r.conn
+func (in increment) noteSlotRow(batch bool) {
+	c := in.conn
 	c.Shared.Made.Add()
 	switch {
-	case r.Plan.Increment.Table.Counter.Layout != rewrite.LayoutJournal:
-	case r.batch != nil || c.InAutocommit():
+	case in.of.Table.Counter.Layout != rewrite.LayoutJournal:
+	case batch || c.InAutocommit():
 		c.Shared.Made.WakeJournal()
 	default:
 		c.history.made = madeJournalRows

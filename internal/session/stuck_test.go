@@ -127,7 +127,7 @@ func TestLeaseStuck(t *testing.T) {
 			Plan: &plan{Plan: &rewrite.Plan{Grouping: rewrite.Grouping{Group: &rewrite.Group{Bound: rewrite.Bound{SQL: rewrite.Whole("UPDATE")}}}}},
 		}
 		start := time.Now()
-		a, done, err := r.leaseInTx(t.Context(), lease)
+		a, done, err := drawOf(r).leaseInTx(t.Context(), lease)
 		if took := time.Since(start); a != (answer{}) || done || err != nil || took > leasePatience {
 			t.Errorf("%v %v %v after %v", a, done, err, took)
 		}

@@ -44,12 +44,21 @@ const (
 // itself wait for a lock that the transaction has.
 const ticketWait = 100 * time.Millisecond
 
+// draw is an execution that may draw its number from a block.
+type draw struct {
+	run  *Run
+	conn *Conn
+}
+
+func drawOf(r *Run) draw { return draw{r, r.conn} }
+
 // drawTicket draws a number from a block; false if the execution is to run as written.
 func (r *Run) drawTicket(ctx context.Context) (a answer, done bool, err error) {
+	dw := drawOf(r)
 	if r.Plan.Group == nil || r.Plan.Group.Block == 0 {
 		return answer{}, false, nil
 	}
-	key, inTx, ok, err := r.mayDraw(ctx)
+	key, inTx, ok, err := dw.mayDraw(ctx)
 	if !ok || err != nil {
 		return answer{}, err != nil, err
 	}
@@ -59,17 +68,17 @@ func (r *Run) drawTicket(ctx context.Context) (a answer, done bool, err error) {
 	for {
 		n, drawn, ahead := roll.Draw(most, !s.Traits.OneWriter)
 		if ahead != nil {
-			r.leaseAhead(ctx, ahead)
+			dw.leaseAhead(ctx, ahead)
 		}
 		if drawn {
-			return r.ticketAnswer(n), true, nil
+			return dw.ticketAnswer(n), true, nil
 		}
 		lease, ended := roll.Lead(most)
 		switch {
 		case lease != nil && inTx:
-			return r.leaseInTx(ctx, lease)
+			return dw.leaseInTx(ctx, lease)
 		case lease != nil:
-			return r.leaseHere(ctx, lease)
+			return dw.leaseHere(ctx, lease)
 		case ended == nil:
 			return answer{}, false, nil
 		}
@@ -86,36 +95,36 @@ func (r *Run) drawTicket(ctx context.Context) (a answer, done bool, err error) {
 
 // mayDraw reports whether the execution may draw from a block, what it has in common with others
 // that draw from the same block, and whether it is in a transaction.
-func (r *Run) mayDraw(ctx context.Context) (key string, inTx, ok bool, err error) {
-	c, g, rows := r.conn, r.Plan.Group, r.call.wantsRows
+func (dw draw) mayDraw(ctx context.Context) (key string, inTx, ok bool, err error) {
+	c, g, rows := dw.conn, dw.run.Plan.Group, dw.run.call.wantsRows
 	if rows != (len(g.Returns) > 0) || !rows && g.InsertID == 0 || // nobody sees the number
-		r.partsStay || ctx.Err() != nil || len(r.call.options) > 0 || len(r.call.args) != r.Plan.Inputs {
+		dw.run.partsStay || ctx.Err() != nil || len(dw.run.call.options) > 0 || len(dw.run.call.args) != dw.run.Plan.Inputs {
 		return "", false, false, nil
 	}
 	if inTx = c.Tx.KeepsLocks() || !c.InAutocommit(); inTx {
-		if ok, err := r.mayDrawInTx(ctx); !ok || err != nil {
+		if ok, err := dw.mayDrawInTx(ctx); !ok || err != nil {
 			return "", true, false, err
 		}
 	} else if !c.AsConnected() {
 		return "", false, false, nil
 	}
 	var buf [128]byte
-	args, ok := r.groupArgs(buf[:0])
+	args, ok := sharingOf(dw.run).groupArgs(buf[:0])
 	if !ok {
 		return "", inTx, false, nil
 	}
-	if _, _, ok = r.member(ctx, args); !ok {
+	if _, _, ok = sharingOf(dw.run).member(ctx, args); !ok {
 		return "", inTx, false, nil
 	}
-	return g.SameSQL.Of(r.Plan.Values) + "\x00" + string(args), inTx, true, nil
+	return g.SameSQL.Of(dw.run.Plan.Values) + "\x00" + string(args), inTx, true, nil
 }
 
 // mayDrawInTx reports whether a transaction may draw from a block. It may not once it has touched
 // rows of a table with tickets: if it has changed the row it must see its own version of it, and a
 // lease would wait for it. Nor if it would fail because the row has changed since its snapshot:
 // the lease changes the row. On an engine with one writer any lease would make it fail.
-func (r *Run) mayDrawInTx(ctx context.Context) (bool, error) {
-	c := r.conn
+func (dw draw) mayDrawInTx(ctx context.Context) (bool, error) {
+	c := dw.conn
 	if c.Shared.Traits.OneWriter || !c.Ordinary() || c.tickets == ticketsTouched || c.readOnly || c.Tx.Own() {
 		return false, nil
 	}
@@ -124,14 +133,14 @@ func (r *Run) mayDrawInTx(ctx context.Context) (bool, error) {
 }
 
 // leaseHere leases a block on the execution's own connection.
-func (r *Run) leaseHere(ctx context.Context, l *slots.Lease) (answer, bool, error) {
-	b, err := r.leaseOn(ctx, r.conn, l)
+func (dw draw) leaseHere(ctx context.Context, l *slots.Lease) (answer, bool, error) {
+	b, err := dw.leaseOn(ctx, dw.conn, l)
 	if b != nil {
-		return r.ticketAnswer(l.Complete(b, b.top)), true, nil
+		return dw.ticketAnswer(l.Complete(b, b.top)), true, nil
 	}
-	e := &r.conn.Engine
+	e := &dw.conn.Engine
 	if ctx.Err() != nil || err != nil && (e.LockTimeout(err) || !e.NotApplied(err) && !e.SlotFull(err)) {
-		r.conn.noteRan(r.Plan, err)
+		dw.conn.noteRan(dw.run.Plan, err)
 		return answer{}, true, err
 	}
 	return answer{}, false, nil // as it is written it meets its own error, or affects no row
@@ -139,10 +148,10 @@ func (r *Run) leaseHere(ctx context.Context, l *slots.Lease) (answer, bool, erro
 
 // leaseInTx leases a block on a side connection. Other executions draw from it, too, so the lease
 // outlives the caller's context.
-func (r *Run) leaseInTx(ctx context.Context, l *slots.Lease) (answer, bool, error) {
-	cp, got := r.clone(), make(chan *slots.Ticket, 1)
+func (dw draw) leaseInTx(ctx context.Context, l *slots.Lease) (answer, bool, error) {
+	cp, got := dw.run.clone(), make(chan *slots.Ticket, 1)
 	go func() {
-		if b := cp.leaseAside(ctx, l); b != nil {
+		if b := drawOf(cp).leaseAside(ctx, l); b != nil {
 			n := l.Complete(b, b.top)
 			got <- &n
 		}
@@ -153,33 +162,33 @@ func (r *Run) leaseInTx(ctx context.Context, l *slots.Lease) (answer, bool, erro
 		if n == nil {
 			return answer{}, false, nil
 		}
-		return r.ticketAnswer(*n), true, nil
+		return dw.ticketAnswer(*n), true, nil
 	case <-ctx.Done():
 		return answer{}, true, ctx.Err()
 	}
 }
 
 // leaseAhead leases the next block while the last one is still being drawn from.
-func (r *Run) leaseAhead(ctx context.Context, l *slots.Lease) {
-	cp := r.clone()
+func (dw draw) leaseAhead(ctx context.Context, l *slots.Lease) {
+	cp := dw.run.clone()
 	go func() {
-		if b := cp.leaseAside(ctx, l); b != nil {
+		if b := drawOf(cp).leaseAside(ctx, l); b != nil {
 			l.CompleteAhead(b, b.top)
 		}
 	}()
 }
 
 // leaseAside runs a lease on a side connection; nil if that fails.
-func (r *Run) leaseAside(ctx context.Context, l *slots.Lease) *block {
+func (dw draw) leaseAside(ctx context.Context, l *slots.Lease) *block {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leasePatience)
 	defer cancel()
-	s := r.conn.Shared
+	s := dw.conn.Shared
 	d, ok := s.Dialect.(dialect.TicketLeaser)
 	if !ok || !s.OpensAside {
 		l.Fail(true)
 		return nil
 	}
-	b, err := link.WithContext(ctx, &s.Database, func() (*block, error) { return r.leaseOnSide(ctx, d, l), nil }, func(*block, error) {})
+	b, err := link.WithContext(ctx, &s.Database, func() (*block, error) { return dw.leaseOnSide(ctx, d, l), nil }, func(*block, error) {})
 	if err != nil {
 		l.Fail(true) // a block that comes later is not drawn from
 	}
@@ -187,15 +196,15 @@ func (r *Run) leaseAside(ctx context.Context, l *slots.Lease) *block {
 }
 
 // leaseOnSide is leaseAside, but may return later than the end of ctx.
-func (r *Run) leaseOnSide(ctx context.Context, d dialect.TicketLeaser, l *slots.Lease) *block {
-	s := r.conn.Shared
+func (dw draw) leaseOnSide(ctx context.Context, d dialect.TicketLeaser, l *slots.Lease) *block {
+	s := dw.conn.Shared
 	side, tx := s.sides.tickets.side, d.Leasing()
 	c, err := side.takeNow(ctx, func(ctx context.Context) (*Conn, error) { return s.openSide(ctx, tx.Connected) })
 	if err != nil {
 		l.Fail(true)
 		return nil
 	}
-	b, err := r.leaseInTxOf(ctx, c, tx, l)
+	b, err := dw.leaseInTxOf(ctx, c, tx, l)
 	if err != nil {
 		s.warnAside(ctx, "a block of numbers could not be leased, so they are drawn from the row itself", err)
 	}
@@ -212,9 +221,9 @@ func (r *Run) leaseOnSide(ctx context.Context, d dialect.TicketLeaser, l *slots.
 }
 
 // leaseInTxOf runs a lease in a transaction of a side connection, which is left open if it returns no block.
-func (r *Run) leaseInTxOf(ctx context.Context, c *Conn, tx dialect.SideTx, l *slots.Lease) (b *block, err error) {
+func (dw draw) leaseInTxOf(ctx context.Context, c *Conn, tx dialect.SideTx, l *slots.Lease) (b *block, err error) {
 	if _, err = c.inOneTrip(ctx, statements(tx.Begin, "", nil, nil)); err == nil {
-		b, err = r.leaseOn(ctx, c, l)
+		b, err = dw.leaseOn(ctx, c, l)
 	}
 	if b != nil {
 		err = c.Session().ExecAll(ctx, tx.Commit)
@@ -236,7 +245,7 @@ type block struct {
 
 // leaseOn runs a lease on a connection: the statement of a group, with the size of the block as
 // its sum. If it returns no block the lease has ended, with an error or because there is no row.
-func (r *Run) leaseOn(ctx context.Context, c *Conn, l *slots.Lease) (b *block, err error) {
+func (dw draw) leaseOn(ctx context.Context, c *Conn, l *slots.Lease) (b *block, err error) {
 	failed := true
 	defer func() {
 		if failed {
@@ -244,22 +253,22 @@ func (r *Run) leaseOn(ctx context.Context, c *Conn, l *slots.Lease) (b *block, e
 			b = nil
 		}
 	}()
-	form, cp, rows := r.Plan.Group, *r, r.call.wantsRows
+	form, rows := dw.run.Plan.Group, dw.run.call.wantsRows
+	on := c.newRun(dw.run.Plan, direct{c}, dw.run.call)
 	bound := &form.Bound
 	if form.One != nil && l.Size == 1 {
 		bound = form.One
 	}
-	cp.conn, cp.sender, cp.sums = c, direct{c}, &sums{totals: []int64{l.Size}}
-	args, err := cp.bind(bound.Args)
+	args, err := on.bind(bound.Args, &sums{of: form, totals: []int64{l.Size}})
 	if err != nil {
 		return nil, err
 	}
-	if form.TryLock != nil && c != r.conn { // beside a transaction, which may have the row itself
-		if _, err := cp.find(ctx, form.TryLock); err != nil {
+	if form.TryLock != nil && c != dw.conn { // beside a transaction, which may have the row itself
+		if _, err := on.find(ctx, form.TryLock); err != nil {
 			return nil, err
 		}
 	}
-	g := &group{run: &cp}
+	g := &group{run: on}
 	var a groupReply
 	for tries := 1; ; tries++ {
 		if a, err = g.send(ctx, bound, args); !c.Retry(ctx, tries, err) {
@@ -307,16 +316,16 @@ func ticketNumber(v driver.Value) (int64, bool) {
 }
 
 // ticketAnswer returns the answer to the execution that has drawn a number.
-func (r *Run) ticketAnswer(n slots.Ticket) answer {
+func (dw draw) ticketAnswer(n slots.Ticket) answer {
 	b := n.Answer.(*block)
-	r.Plan.tally.drewTicket()
-	if !r.call.wantsRows {
-		r.conn.insertID.drew(b.top - n.Behind)
+	dw.run.Plan.tally.drewTicket()
+	if !dw.run.call.wantsRows {
+		dw.conn.insertID.drew(b.top - n.Behind)
 		return answer{result: &result{insertID(b.top - n.Behind), b.affected}}
 	}
 	row := slices.Clone(b.rows[0])
 	for i, v := range row {
 		row[i] = less(v, n.Behind, 0)
 	}
-	return answer{rows: r.asCalled(&bufferedRows{columns: b.columns, columnTypes: b.types, heldRows: heldRows{[][]driver.Value{row}}})}
+	return answer{rows: dw.run.asCalled(&bufferedRows{columns: b.columns, columnTypes: b.types, heldRows: heldRows{[][]driver.Value{row}}})}
 }

@@ -42,7 +42,7 @@ func (r *Run) recalls() bool {
 		if !s.Ticket {
 			continue
 		}
-		if n, ok := r.adds(s); !ok || n < 0 {
+		if n, ok := r.args().Adds(s); !ok || n < 0 {
 			return true
 		}
 	}
@@ -52,11 +52,11 @@ func (r *Run) recalls() bool {
 // recall waits until no block is drawn from that was leased before the statement locked its rows.
 // It waits even if the caller gives up: in a transaction the statement has been applied, and may
 // yet be committed.
-func (r *Run) recall() { time.Sleep(r.conn.Shared.sides.tickets.holding.Recall) }
+func recall(r *Run) { time.Sleep(r.conn.Shared.sides.tickets.holding.Recall) }
 
 // needsRecall reports whether the statement has to wait so, and is of a class that has no
 // transaction of its own for that.
-func (r *Run) needsRecall() bool {
+func needsRecall(r *Run) bool {
 	switch r.Plan.Class {
 	case rewrite.Multi, rewrite.Drain, rewrite.Refused:
 		return false
@@ -65,11 +65,12 @@ func (r *Run) needsRecall() bool {
 }
 
 // runRecalled runs such a statement.
-func (r *Run) runRecalled(ctx context.Context) (answer, error) {
-	if inc := r.Plan.Increment; inc != nil || r.Plan.Class == rewrite.AdditiveBase && !r.baseFits() {
-		return r.because(argumentUnfit).runDrained(ctx)
+func runRecalled(ctx context.Context, r *Run) (answer, error) {
+	if inc := r.Plan.Increment; inc != nil || r.Plan.Class == rewrite.AdditiveBase && !r.args().FitBase(&r.Plan.Base) {
+		r.cause = argumentUnfit
+		return r.drained(ctx)
 	}
-	run := r.runClass
+	run := func(ctx context.Context) (answer, error) { return r.try(ctx, r.Plan.ways) }
 	if r.conn.InAutocommit() {
 		run = r.send // nothing of the transaction has come before
 	}
@@ -79,7 +80,7 @@ func (r *Run) runRecalled(ctx context.Context) (answer, error) {
 				return err
 			}
 			if a, _, err = a.counted(); err == nil {
-				r.recall()
+				recall(r)
 			}
 			return err
 		})

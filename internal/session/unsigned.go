@@ -4,8 +4,6 @@ import (
 	"database/sql/driver"
 	"math"
 	"strconv"
-
-	"github.com/slotsql/slotsql/rewrite"
 )
 
 // This file gives values of BIGINT UNSIGNED the Go type that the parent would have given them.
@@ -71,30 +69,4 @@ func wholeUnsigned(digits []byte, text bool) driver.Value {
 		return digits
 	}
 	return unsigned(int64(n), text) //nolint:gosec // converted back there
-}
-
-// isUnsigned reports whether the parent sends an argument as an unsigned number. The server then computes a sum of it and
-// a signed column as an unsigned number, and refuses one below zero.
-func (r *Run) isUnsigned(v any) bool {
-	if !r.conn.Shared.Traits.UnsignedByProtocol {
-		return false
-	}
-	kind, _, _ := readArgument(v)
-	return kind == unsignedArgument
-}
-
-// unsignedShares reports for each of a group's shares whether what is added is such an argument; nil if none is.
-func (r *Run) unsignedShares(list []rewrite.Share) (out []bool) {
-	for i, s := range list {
-		if s.Arg == nil || s.Scale != 0 {
-			continue
-		}
-		if v, _ := r.value(*s.Arg); r.isUnsigned(v.Value) {
-			if out == nil {
-				out = make([]bool, len(list))
-			}
-			out[i] = true
-		}
-	}
-	return out
 }

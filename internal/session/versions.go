@@ -20,17 +20,17 @@ import (
 // none of their slots. (At other levels it does so anyway, and the query that looks for slots
 // finds nothing.) Seen reports that it sees its own version of the rows. If its increments were in
 // slots, and the slots added up to zero, the drain has left the row as others have written it.
-func (r *Run) oneVersion(ctx context.Context, v *rewrite.Versions, seen bool) error {
+func (rc rowChanges) oneVersion(ctx context.Context, v *rewrite.Versions, seen bool) error {
 	if !seen {
-		if err := r.steps(ctx, v.Touch); err != nil {
+		if err := rc.run.steps(ctx, v.Touch); err != nil {
 			return err
 		}
 	}
-	args, err := r.bind(v.Find.Args)
+	args, err := rc.run.bind(v.Find.Args, nil)
 	if err != nil {
 		return err
 	}
-	rows, err := r.conn.ParentQuery(ctx, r.sql(&v.Find), args)
+	rows, err := rc.conn.ParentQuery(ctx, rc.run.sql(&v.Find), args)
 	if err != nil {
 		return err
 	}
@@ -39,7 +39,7 @@ func (r *Run) oneVersion(ctx context.Context, v *rewrite.Versions, seen bool) er
 		return err
 	}
 	for _, row := range all.rows {
-		if err := r.hide(ctx, v, row, all.columnTypes); err != nil {
+		if err := rc.hide(ctx, v, row, all.columnTypes); err != nil {
 			return err
 		}
 	}
@@ -47,7 +47,7 @@ func (r *Run) oneVersion(ctx context.Context, v *rewrite.Versions, seen bool) er
 }
 
 // hide takes a row of Find: the key, the slot, the version.
-func (r *Run) hide(ctx context.Context, v *rewrite.Versions, row []driver.Value, types []ColumnType) error {
+func (rc rowChanges) hide(ctx context.Context, v *rewrite.Versions, row []driver.Value, types []ColumnType) error {
 	values := make([]any, len(row))
 	for i, x := range row {
 		if b, ok := x.([]byte); ok && utf8.Valid(b) && !binaryType(types[i].Name) {
@@ -57,14 +57,14 @@ func (r *Run) hide(ctx context.Context, v *rewrite.Versions, row []driver.Value,
 	}
 	key, slot, version := values[:len(values)-2], values[len(values)-2], values[len(values)-1]
 	put := append(append([]any{slot}, key...), version)
-	res, err := r.conn.ParentExec(ctx, v.Hide, link.NamedValues(put))
+	res, err := rc.conn.ParentExec(ctx, v.Hide, link.NamedValues(put))
 	if err != nil {
 		return err
 	}
 	if n, err := res.RowsAffected(); n == 0 || err != nil {
 		return err
 	}
-	return r.conn.Session().Exec(ctx, v.Drop, append(key[:len(key):len(key)], slot)...)
+	return rc.conn.Session().Exec(ctx, v.Drop, append(key[:len(key):len(key)], slot)...)
 }
 
 func binaryType(name string) bool {

@@ -1,4 +1,4 @@
-package session
+package argument
 
 import (
 	"database/sql/driver"
@@ -62,13 +62,13 @@ func arrayIn(s string) (array, bool) {
 
 // eachFits checks each element of an array of deltas. The array must not be shorter than those of
 // the rows' other columns, or NULL would be used for what is missing.
-func (r *Run) eachFits(d rewrite.DeltaArg, v any) bool {
+func (l List) eachFit(d rewrite.DeltaArg, v any) bool {
 	a, ok := arrayOf(v)
 	if !ok {
 		return false
 	}
 	for _, other := range d.Beside {
-		w, ok := r.value(other)
+		w, ok := l.Value(other)
 		if !ok {
 			return false
 		}

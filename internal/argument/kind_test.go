@@ -1,4 +1,4 @@
-package session
+package argument
 
 import (
 	"database/sql"
@@ -63,7 +63,7 @@ func TestKept(t *testing.T) {
 	b, list, n := []byte("abc"), []int64{1, 2}, int64(3)
 	for _, v := range []any{b, list, &n} {
 		before := fmt.Sprint(reflect.Indirect(reflect.ValueOf(v)))
-		cp, ok := kept(v)
+		cp, ok := Kept(v)
 		b[0], list[0], n = 'z', 9, 9
 		if after := fmt.Sprint(reflect.Indirect(reflect.ValueOf(cp))); !ok || after != before || reflect.TypeOf(cp) != reflect.TypeOf(v) {
 			t.Errorf("%T: kept as %v (%t), was %v", v, after, ok, before)
@@ -71,12 +71,12 @@ func TestKept(t *testing.T) {
 		b[0], list[0], n = 'a', 1, 3
 	}
 	for _, v := range []any{nil, 1, "x", 1.5, true, time.Now(), sql.NullString{}, sql.NullTime{}, [16]byte{}, cents(1), (*int64)(nil), []byte(nil)} {
-		if cp, ok := kept(v); !ok || !reflect.DeepEqual(cp, v) {
+		if cp, ok := Kept(v); !ok || !reflect.DeepEqual(cp, v) {
 			t.Errorf("%T is kept as %v (%t)", v, cp, ok)
 		}
 	}
 	for _, v := range []any{map[string]int{}, [][]byte{b}, &[]string{"x"}, struct{ p *int }{}} {
-		if _, ok := kept(v); ok {
+		if _, ok := Kept(v); ok {
 			t.Errorf("%T is said not to change", v)
 		}
 	}

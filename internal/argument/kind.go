@@ -1,4 +1,4 @@
-package session
+package argument
 
 import (
 	"database/sql/driver"
@@ -51,8 +51,8 @@ func readArgument(v any) (kind argumentKind, n int64, text string) {
 	return unknownArgument, 0, ""
 }
 
-// integerOf returns a whole number of 63 bits and a sign.
-func integerOf(v any) (int64, bool) {
+// Integer returns a whole number of 63 bits and a sign.
+func Integer(v any) (int64, bool) {
 	switch kind, n, _ := readArgument(v); kind {
 	case signedArgument:
 		return n, true
@@ -64,7 +64,7 @@ func integerOf(v any) (int64, bool) {
 
 // rowCount returns a number of rows, as LIMIT and OFFSET have it.
 func rowCount(v any) (int64, bool) {
-	n, ok := integerOf(v)
+	n, ok := Integer(v)
 	if s, text := v.(string); text {
 		var err error
 		n, err = strconv.ParseInt(s, 10, 64)
@@ -74,7 +74,7 @@ func rowCount(v any) (int64, bool) {
 }
 
 func isInteger(v any) bool {
-	_, ok := integerOf(v)
+	_, ok := Integer(v)
 	return ok
 }
 
@@ -106,9 +106,9 @@ func mayBeNull(v any) bool {
 	return rv.Kind() == reflect.Pointer && rv.IsNil()
 }
 
-// kept returns an argument that its caller cannot change any more, even after it has given up; false if something that the
+// Kept returns an argument that its caller cannot change any more, even after it has given up; false if something that the
 // argument refers to may still change.
-func kept(v any) (any, bool) {
+func Kept(v any) (any, bool) {
 	switch v := v.(type) {
 	case nil, int64, float64, bool, string, time.Time:
 		return v, true
