@@ -39,7 +39,7 @@ func (m *dml) planClamp(plan *Plan) {
 	own.st = &st
 	g := newGrouper(&own)
 	g.implied = implied
-	if !g.increments() || g.plan() != "" {
+	if !g.increments() || !g.ofOneRow() || g.plan() != "" {
 		return
 	}
 	if g.planBounded(plan); plan.Bounded == nil {

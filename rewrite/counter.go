@@ -11,6 +11,7 @@ type Counter struct {
 	// hold counts of them: increments of each may share a statement on the base row.
 	Counted    []string
 	Companions []Companion // in table order
+	Touch      []string    // ordinary columns whose last writer wins, as stored in the database
 	Bounds     []Bounds    // of the counters that have any
 	Tickets    []Tickets   // of the counters that have any
 

@@ -91,6 +91,9 @@ func DrainKey(d Dialect, t *Table, forms []string) DrainTable {
 
 func (p *planning) drainTable(t *Table, rows *rowset) DrainTable {
 	out := DrainTable{Table: t}
+	if len(t.Counter.Counters) == 0 {
+		return out // a table that is only touched has nothing to drain
+	}
 	var tp template
 	scope := Scope{Ref: p.baseRef(t, nil), Qualifier: p.d.Quote(t.Name)}
 	if rows != nil {

@@ -44,6 +44,8 @@ type Group struct {
 	// InsertID is the share, from 1, whose counter the session tells as its last insert
 	// ID; 0 for none.
 	InsertID int
+	// Touch reports whether an execution only sets columns that the configuration says are touched. It adds nothing.
+	Touch bool
 	// Upsert is what an upsert has; nil for an UPDATE.
 	Upsert *UpsertGroup
 	// NotNumber are arguments compared with key columns that are not numbers, as in

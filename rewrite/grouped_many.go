@@ -22,7 +22,7 @@ type ManyRowsDialect interface {
 func (g *grouper) many() {
 	d, ok := g.d.(ManyRowsDialect)
 	key := g.table.Counter.Key
-	if !ok || !g.rows.only || g.rows.key == nil || len(key) == 0 || len(g.rows.key.Columns) != len(key) ||
+	if !ok || g.group.Touch || !g.rows.only || g.rows.key == nil || len(key) == 0 || len(g.rows.key.Columns) != len(key) ||
 		len(g.counts) != len(g.st.Set) || len(g.st.Returning) > 0 || g.group.InsertID > 0 {
 		return
 	}

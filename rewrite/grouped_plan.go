@@ -64,7 +64,7 @@ func (p *planning) planGroup(plan *Plan, st *Statement) *Plan {
 		return plan
 	}
 	g := newGrouper(m)
-	if !g.increments() {
+	if g.touches(); !g.group.Touch && !g.increments() || !g.ofOneRow() {
 		m.planClamp(plan)
 		return plan
 	}
@@ -85,6 +85,9 @@ func (g *grouper) planned(plan *Plan) *Plan {
 	asIs := plan.Class == PassThrough || plan.Class == AdditiveBase
 	if !asIs && g.real.Counter.Slots > 0 {
 		return plan // slots of it are left over, and the total is more than the base row has
+	}
+	if g.group.Touch && asIs {
+		plan.Class, plan.Reason, plan.Tables = AdditiveBase, touchesRow, names([]*Table{g.real})
 	}
 	if g.group.Block = g.block(); g.group.Block > 0 {
 		g.group.TryLock = g.tryLock()
@@ -115,7 +118,7 @@ func newGrouper(m *dml) *grouper {
 	}
 }
 
-// increments reports whether the statement increments a counter of one row.
+// increments reports whether the statement increments a counter.
 func (g *grouper) increments() bool {
 	found := false
 	for _, a := range g.st.Set {
@@ -126,7 +129,12 @@ func (g *grouper) increments() bool {
 		ops, ok := g.additive(g.sc, g.insertID(a.Value), g.table, name)
 		found = found || ok && len(ops) > 0
 	}
-	if !found || len(g.st.From) > 0 {
+	return found
+}
+
+// ofOneRow reports whether the statement changes one row, which its key names.
+func (g *grouper) ofOneRow() bool {
+	if len(g.st.From) > 0 {
 		return false
 	}
 	if g.st.Where == nil {

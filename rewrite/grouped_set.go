@@ -321,7 +321,7 @@ func (g *grouper) assigned() string {
 // or the engine might refuse the value of one of them.
 func (g *grouper) free(a assigning) *InsertedArg {
 	name := a.column.Name
-	if g.returned[name] || a.column.Domain != "" || a.column.Generated || contains(g.real.Checked, name) {
+	if g.alikeTouched() || g.returned[name] || a.column.Domain != "" || a.column.Generated || contains(g.real.Checked, name) {
 		return nil
 	}
 	if itself := func(c string) bool { return c == name }; g.real.uniqueOver(itself) != nil || g.real.tied(itself) != "" {

@@ -27,6 +27,7 @@ func (pl *Planner) grouped() []*Table {
 const (
 	runsGrouped = "the increment runs as written; those that overlap share one statement"
 	runsAlone   = "the increment runs as written"
+	touchesRow  = "the statement runs as written; those that overlap and only touch the same row share one"
 )
 
 // withGroup returns the plan of a statement that runs as it is, with the group that its
@@ -56,8 +57,12 @@ func (pl *Planner) withGroup(plan *Plan, sql string) (*Plan, error) {
 	if out.Reason = runsAlone; out.Group != nil {
 		out.Reason = runsGrouped
 	}
-	if out.Group != nil && out.Group.Block > 0 {
+	switch {
+	case out.Group == nil:
+	case out.Group.Block > 0:
 		out.Reason = drawsTickets
+	case out.Group.Touch:
+		out.Reason = touchesRow
 	}
 	return &out, nil
 }

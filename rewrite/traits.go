@@ -125,6 +125,8 @@ type StatementRules struct {
 	// UpsertSetsInsertID: an upsert of a table with an AUTO_INCREMENT column
 	// changes LAST_INSERT_ID().
 	UpsertSetsInsertID bool
+	// CountsChanged: RowsAffected of an UPDATE is the rows that it has changed, or those that it has found if the client has asked for that.
+	CountsChanged bool
 	// UpsertCounts: RowsAffected of an upsert is 1 for a new and 2 for a
 	// changed row.
 	UpsertCounts bool

@@ -33,6 +33,7 @@ func (d *Dialect) Traits() rewrite.Traits {
 			SumsSpreadNull:     d.MySQL,
 			InsertIDCall:       "last_insert_id",
 			UpsertSetsInsertID: true,
+			CountsChanged:      true,
 			UpsertCounts:       true,
 		},
 		ReadRules: rewrite.ReadRules{

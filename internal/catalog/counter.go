@@ -94,6 +94,7 @@ func (m *maker) make() *rewrite.Counter {
 	m.add(faults)
 	m.counters(c)
 	m.companions(c)
+	m.touch(c)
 	c.SlotTable.Column = slotColumn(c)
 	if cfg.Layout == rewrite.LayoutShared {
 		m.add(sharedCounter(cfg, t, c))
@@ -221,6 +222,34 @@ func (m *maker) companions(c *rewrite.Counter) {
 		}
 	}
 	c.Companions = companionsInOrder(m.table, c.Companions)
+}
+
+// touch sets the touched columns of c. Its key, counters and companions are set.
+func (m *maker) touch(c *rewrite.Counter) {
+	for i, written := range m.cfg.Touch {
+		path := fmt.Sprintf("touch[%d]", i)
+		col, why := FindColumn(m.table, written)
+		also := func(kind string) {
+			m.report(path, "column %s is both touched and %s: remove it from touch", config.Clip(col.Name), kind)
+		}
+		switch {
+		case col == nil && m.severity == running:
+		case col == nil:
+			m.report(path, "touched column %s", why)
+		case slices.Contains(c.Touch, col.Name):
+			m.report(path, "touched column %s is the same column as another one, %s: keep one", config.Clip(written), config.Clip(col.Name))
+		case slices.Contains(c.Counters, col.Name):
+			also("counter")
+		case slices.Contains(c.Key, col.Name):
+			also("key")
+		case slices.ContainsFunc(c.Companions, func(o rewrite.Companion) bool { return o.Column == col.Name }):
+			also("companion")
+		case col.Generated || col.Identity:
+			m.report(path, "touched column %s is written by the database: remove it from touch", config.Clip(col.Name))
+		default:
+			c.Touch = append(c.Touch, col.Name)
+		}
+	}
 }
 
 // slotTable sets the name of the slot table.

@@ -137,8 +137,9 @@ type TableConfig struct {
 	// single-row table.
 	Key []string
 
-	Counters   []CounterConfig   // in file order, at least one
+	Counters   []CounterConfig   // in file order, at least one unless there is Touch
 	Companions []CompanionConfig // in file order
+	Touch      []string          // ordinary columns whose last writer wins, as written
 
 	Mode      Mode
 	Layout    rewrite.Layout
@@ -226,6 +227,7 @@ func (t *TableConfig) clone() TableConfig {
 		}
 	}
 	c.Companions = slices.Clone(t.Companions)
+	c.Touch = slices.Clone(t.Touch)
 	if t.Shared != nil {
 		sh := *t.Shared
 		c.Shared = &sh

@@ -54,7 +54,7 @@ func FuzzConfig(f *testing.F) {
 			t.Fatalf("%+v became %+v by\n%s", c, second, text)
 		}
 		for _, table := range c.Tables() {
-			if table.Table == "" || len(table.Counters) == 0 || table.Slots < 0 || table.Slots > 4096 ||
+			if table.Table == "" || len(table.Counters)+len(table.Touch) == 0 || table.Slots < 0 || table.Slots > 4096 ||
 				!slices.Contains(layouts, table.Layout) ||
 				!slices.Contains(onDrains, table.OnDrain) {
 				t.Errorf("%+v", table)
@@ -136,7 +136,9 @@ func writeConfig(c *Config) string {
 			}
 			fmt.Fprintf(&b, "    key: [%s]\n", strings.Join(quoted, ", "))
 		}
-		b.WriteString("    counters:\n")
+		if len(t.Counters) > 0 {
+			b.WriteString("    counters:\n")
+		}
 		for _, counter := range t.Counters {
 			fmt.Fprintf(&b, "      %s:", yamlQuote(counter.Column))
 			var options []string
@@ -165,6 +167,12 @@ func writeConfig(c *Config) string {
 				fmt.Fprintf(&b, " {%s}", strings.Join(options, ", "))
 			}
 			b.WriteByte('\n')
+		}
+		if len(t.Touch) > 0 {
+			b.WriteString("    touch:\n")
+			for _, c := range t.Touch {
+				fmt.Fprintf(&b, "      - %s\n", yamlQuote(c))
+			}
 		}
 		if len(t.Companions) > 0 {
 			b.WriteString("    companions:\n")

@@ -95,7 +95,7 @@ func (d *decoder) table(e *entry, fallback TableConfig) *TableConfig {
 	if !ok {
 		return &t
 	}
-	hasCounters := false
+	empty := false
 	for i := range entries {
 		s := &entries[i]
 		t.at[s.name] = s.at
@@ -103,10 +103,11 @@ func (d *decoder) table(e *entry, fallback TableConfig) *TableConfig {
 		case "key":
 			d.key(&t, s, subject)
 		case "counters":
-			hasCounters = true
-			d.counters(&t, s, subject)
+			empty = d.counters(&t, s, subject)
 		case "companions":
 			d.companions(&t, s, subject)
+		case "touch":
+			d.touch(&t, s, subject)
 		case "slot_table":
 			d.slotTable(&t, s, subject)
 		case "views":
@@ -121,11 +122,17 @@ func (d *decoder) table(e *entry, fallback TableConfig) *TableConfig {
 			}
 		}
 	}
-	if !hasCounters {
-		report(e.at, "counters", "counters is missing: name at least one counter column, such as counters: {views: }")
+	if _, touches := t.at["touch"]; len(t.Counters) == 0 && !touches {
+		if at, given := t.at["counters"]; !given {
+			report(e.at, "counters", "counters is missing: name at least one counter column, such as counters: {views: }")
+		} else if empty {
+			report(at, "counters", "counters is empty: name at least one counter column, such as counters: {views: }")
+		}
 	}
 	d.overlaps(&t)
+	d.touchOverlaps(&t)
 	d.ticketsAlone(&t)
+	d.touchAlone(&t)
 	d.slotless(&t)
 	return &t
 }
@@ -209,11 +216,9 @@ func (d *decoder) names(t *TableConfig, out *[]string, e *entry, subject, kind, 
 	}
 }
 
-func (d *decoder) counters(t *TableConfig, e *entry, subject string) {
+// counters decodes the counters, and reports whether there are none.
+func (d *decoder) counters(t *TableConfig, e *entry, subject string) (empty bool) {
 	entries, ok := d.mapping(e.value, e.valueAt(), e.path, subject+"counters", "views: , one column per line")
-	if ok && len(entries) == 0 {
-		d.report(e.at, e.path, "%scounters is empty: name at least one counter column, such as counters: {views: }", subject)
-	}
 	for i := range entries {
 		s := &entries[i]
 		path := "counters." + PathName(s.name)
@@ -254,6 +259,7 @@ func (d *decoder) counters(t *TableConfig, e *entry, subject string) {
 		}
 		t.Counters = append(t.Counters, counter)
 	}
+	return ok && len(entries) == 0
 }
 
 // bound decodes a bound of a counter: a whole number, or {column: name} for a column of

@@ -46,6 +46,7 @@ var (
 		"key",
 		"counters",
 		"companions",
+		"touch",
 		"layout",
 		"coalesce",
 		"placement",

@@ -70,6 +70,12 @@ func (g *group) runPart(ctx context.Context, members []*slots.Member) (parts [][
 	switch {
 	case outcome == slots.OutcomeCounted:
 		return nil
+	case outcome == slots.OutcomeAlone && err == nil && g.run.Plan.Group.Touch:
+		for _, m := range members { // each would have met the same row
+			g.refuse(m)
+		}
+		g.run.Plan.tally.ranGrouped(len(members))
+		return nil
 	case outcome == slots.OutcomeAlone && upsert != nil && (err == nil || upsert.Numbers):
 		g.tell(slots.Verdict{Outcome: slots.OutcomeAlone}, members...)
 		return nil
@@ -167,6 +173,7 @@ func (g *group) runStatement(ctx context.Context, members []*slots.Member) (slot
 	outcome, failure := judge(r, a.affected, err)
 	switch outcome {
 	case slots.OutcomeCounted:
+		members = g.repeated(ctx, bound, args, &a, members)
 		g.tellEach(a, members)
 		r.Plan.tally.ranGrouped(len(members))
 		sharingOf(r).noteShared(members)
@@ -176,9 +183,27 @@ func (g *group) runStatement(ctx context.Context, members []*slots.Member) (slot
 	return outcome, failure
 }
 
+// repeated finds out what a touch affects that sets what the row has already, and so all members but the first: where the engine counts
+// the rows that are changed, that depends on the client's settings. The statement itself is sent again, and tells. If it fails, which
+// changes nothing, only the first member has a result, and the others run alone.
+func (g *group) repeated(ctx context.Context, bound *rewrite.Bound, args []driver.NamedValue, a *groupReply, members []*slots.Member) []*slots.Member {
+	a.again = a.affected
+	if len(members) == 1 || !g.run.Plan.Group.Touch || !g.run.conn.Shared.Traits.CountsChanged {
+		return members
+	}
+	again, err := g.send(ctx, bound, args)
+	if err != nil {
+		g.tell(slots.Verdict{Outcome: slots.OutcomeAlone}, members[1:]...)
+		return members[:1]
+	}
+	a.again = again.affected
+	return members
+}
+
 // groupReply is the database's answer to a group's statement.
 type groupReply struct {
-	affected int64
+	affected int64 // of the first member
+	again    int64 // of each other one
 	result   driver.Result
 	rows     [][]driver.Value
 }
@@ -339,6 +364,9 @@ func (g *group) tellEach(a groupReply, members []*slots.Member) {
 func (g *group) affectedBy(i int, a groupReply) int64 {
 	if i > 0 && g.run.Plan.Group.Upsert != nil && g.run.conn.Shared.Traits.UpsertCounts {
 		return 2
+	}
+	if i > 0 && g.run.Plan.Group.Touch {
+		return a.again
 	}
 	return a.affected
 }

@@ -84,7 +84,7 @@ func (b *Batch) take(m *Member) {
 }
 
 // admit adds a member to the batch if the sums of its row stay within their limits, and are not
-// all zero: engines differ in what a sum of nothing affects.
+// all zero, where they add something: engines differ in what a sum of nothing affects.
 func (b *Batch) admit(m *Member, g *Group) bool {
 	i, ok := b.find(m.Row)
 	if !ok {
@@ -111,7 +111,7 @@ func (b *Batch) admit(m *Member, g *Group) bool {
 		}
 		nothing = nothing && sum == 0
 	}
-	if nothing {
+	if nothing && len(m.Adds) > 0 {
 		return false
 	}
 	for i, n := range m.Adds {

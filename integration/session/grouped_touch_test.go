@@ -1,0 +1,88 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/slotsql/slotsql/integration/twin"
+)
+
+// Touches of one row share statements, and each caller is told how many rows its own would have affected: of those that set the same
+// value only the first changes the row, which MySQL tells apart unless the client asks for the rows that are found.
+func TestGroupedTouch(t *testing.T) {
+	modes := []struct{ dialect, params string }{{"mysql", ""}, {"mysql", "clientFoundRows=true"}, {"postgres", ""}, {"sqlite", ""}}
+	for _, m := range modes {
+		for name, config := range map[string]string{
+			"alone": "{touch: [ip, seen]}", "beside counters": "{counters: {uses: {}}, touch: [ip, seen], slots: 0}",
+			"beside slots": "{counters: {uses: {}}, touch: [ip, seen], slots: 8}",
+		} {
+			t.Run(m.dialect+m.params+"/"+name, func(t *testing.T) {
+				p := twin.New(t, twin.Options{
+					Dialect: m.dialect, Params: m.params,
+					Schema: []string{
+						"CREATE TABLE sessions (id INT PRIMARY KEY, ip VARCHAR(40), seen TIMESTAMP NULL, uses INT NOT NULL, open INT NOT NULL)",
+						"INSERT INTO sessions VALUES (1, 'none', NULL, 0, 1)",
+					},
+					Config: "version: 1\nauto_migrate: true\ntables:\n  sessions: " + config + "\n",
+				})
+				touched(t, p, m.dialect == "mysql" && m.params == "")
+			})
+		}
+	}
+}
+
+// touched has a crowd touch the one row of sessions. Changed reports whether only rows that are changed count as affected.
+func touched(t *testing.T, p *twin.Pair, changed bool) {
+	const times = 10 // for each caller
+	p.Wrapped.SetMaxOpenConns(clients)
+	p.Wrapped.SetMaxIdleConns(clients)
+	placed := func(query string) string {
+		for i := 1; p.Dialect == "postgres" && strings.Contains(query, "?"); i++ {
+			query = strings.Replace(query, "?", fmt.Sprint("$", i), 1)
+		}
+		return query
+	}
+	touch := func(query string, args ...any) (affected int64) {
+		var all atomic.Int64
+		query = placed(query)
+		crowd(t, times, func(ctx context.Context, _, _ int) error {
+			res, err := p.Wrapped.ExecContext(ctx, query, args...)
+			if err != nil {
+				return err
+			}
+			n, err := res.RowsAffected()
+			all.Add(n)
+			return err
+		})
+		return all.Load()
+	}
+	if n := touch("UPDATE sessions SET ip = ? WHERE id = ?", "none", 9); n != 0 {
+		t.Errorf("%d rows affected that do not exist", n)
+	}
+	if n := touch("UPDATE sessions SET ip = ? WHERE id = ? AND open = ?", "guarded", 1, 2); n != 0 || value(t, p.Under, "SELECT ip FROM sessions") != "none" {
+		t.Errorf("%d rows affected for which the condition is false", n)
+	}
+	untilGrouped(t, p.Dialect, func(round int) {
+		ip, want := fmt.Sprint("10.0.0.", round), int64(clients*times)
+		if changed {
+			want = 1
+		}
+		if n := touch("UPDATE sessions SET ip = ? WHERE id = ? AND open = 1", ip, 1); n != want || value(t, p.Under, "SELECT ip FROM sessions") != ip {
+			t.Errorf("%d rows affected by touches with one value, want %d; it is %s now", n, want, value(t, p.Under, "SELECT ip FROM sessions"))
+		}
+	})
+	last := map[string]bool{}
+	for i := range clients {
+		last[fmt.Sprint("caller ", i)] = true
+	}
+	crowd(t, times, func(ctx context.Context, caller, _ int) error {
+		_, err := p.Wrapped.ExecContext(ctx, placed("UPDATE sessions SET ip = ?, seen = CURRENT_TIMESTAMP WHERE id = ?"), fmt.Sprint("caller ", caller), 1)
+		return err
+	})
+	if ip := value(t, p.Under, "SELECT ip FROM sessions WHERE seen IS NOT NULL"); !last[ip] {
+		t.Errorf("ip is %q, which nobody has sent", ip)
+	}
+}
