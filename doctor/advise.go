@@ -163,18 +163,7 @@ func (l *looker) judge(s *Spot, p *proposed) error {
 		}
 	}
 	if t == nil || t.Off != "" || p.planner == nil {
-		s.Verdict, s.Why = "no", "no waiting statement adds to a column that could be a counter"
-		if t != nil && t.Off != "" {
-			s.Why = t.Off
-		}
-		for _, st := range s.Statements {
-			if st.Cut {
-				s.Verdict, s.Why = "unknown", "the server shows only the beginning of a waiting statement"
-			}
-			if st.full == "" {
-				s.Verdict, s.Why = "unknown", "the server does not show the waiting statements"
-			}
-		}
+		l.notProposed(s, t)
 		return nil
 	}
 	helped, all := 0, 0
@@ -215,6 +204,26 @@ func (l *looker) judge(s *Spot, p *proposed) error {
 		}
 	}
 	return nil
+}
+
+// notProposed gives the reason why nothing is proposed for a spot.
+func (l *looker) notProposed(s *Spot, t *Proposed) {
+	if l.options.Propose == nil {
+		s.Verdict, s.Why = "unknown", "the table is not configured, and there is no Options.Propose"
+		return
+	}
+	s.Verdict, s.Why = "no", "no waiting statement adds to a column that could be a counter"
+	if t != nil && t.Off != "" {
+		s.Why = t.Off
+	}
+	for _, st := range s.Statements {
+		if st.Cut {
+			s.Verdict, s.Why = "unknown", "the server shows only the beginning of a waiting statement"
+		}
+		if st.full == "" {
+			s.Verdict, s.Why = "unknown", "the server does not show the waiting statements"
+		}
+	}
 }
 
 // saves finds full-row saves of configured counters.

@@ -8,73 +8,37 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql"
-	"github.com/slotsql/slotsql/internal/propose"
 	"github.com/slotsql/slotsql/rewrite"
 )
 
 // proposed is a configuration for the tables that have none, made of the
 // statements that were seen, and the planner with it.
 type proposed struct {
-	tables  []*propose.Proposal
+	tables  []Proposed
 	planner *slotsql.Explainer // nil when there is nothing to configure
 }
 
 // propose looks for counters in the tables of spots: for those that have a
 // configuration, for counters that are not in it.
-// A statement counts as often as it was seen to wait.
-//
-//nolint:funlen // one proposal, from the rows to the lines of a configuration
 func (l *looker) propose(ctx context.Context, spots []*Spot) (*proposed, error) {
-	var tables []propose.Table
-	weights, full := map[string]int64{}, map[string]string{}
-	for _, s := range spots {
-		for _, st := range s.Statements {
-			if st.full != "" && !st.Cut {
-				weights[st.SQL] += int64(st.Seen)
-				full[st.SQL] = st.full
-			}
-		}
-		t, err := l.table(ctx, s.Schema, s.Table)
-		if err != nil {
-			return nil, err
-		}
-		if t == nil || t.facts == nil || has(tables, t) {
-			continue
-		}
-		plain, err := l.table(ctx, "", s.Table)
-		if err != nil {
-			return nil, err
-		}
-		tables = append(tables, propose.Table{Table: t.facts, Bare: plain.facts != nil && plain.facts.Schema == t.facts.Schema})
-	}
-	var statements []*propose.Statement
-	for shape, n := range weights {
-		statements = append(statements, &propose.Statement{SQL: full[shape], Shape: shape, Runs: n})
-	}
-	slices.SortFunc(statements, func(a, b *propose.Statement) int {
-		return cmp.Or(cmp.Compare(b.Runs, a.Runs), cmp.Compare(a.Shape, b.Shape))
-	})
 	out := &proposed{}
-	for _, p := range propose.Propose(l.dialect, tables, statements, l.transactions) {
-		if p.Guess {
-			continue
-		}
-		if cfg := l.configured(&Spot{Schema: schemaOf(tables, p), Table: p.Name()}); cfg != nil {
-			for _, c := range p.Counters {
-				if slices.ContainsFunc(cfg.Counters, func(has slotsql.CounterConfig) bool {
-					return l.dialect.SameColumn(rewrite.Ident{Name: has.Column, Quoted: true}, c.Column)
-				}) {
-					p.Drop(c.Column, "it is configured")
-				}
-			}
-			if p.Off != "" {
-				continue
-			}
-		}
-		out.tables = append(out.tables, p)
+	if l.options.Propose == nil {
+		return out, nil
 	}
-	text, _ := propose.Bare(out.tables)
-	config, err := slotsql.Parse([]byte(text), "proposal")
+	request, err := l.request(ctx, spots)
+	if err != nil {
+		return nil, err
+	}
+	p, err := l.options.Propose(request)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range p.Tables {
+		if t.Off == "" || l.configured(&Spot{Schema: t.Table.Schema, Table: t.Table.Name}) == nil {
+			out.tables = append(out.tables, t)
+		}
+	}
+	config, err := slotsql.Parse([]byte(p.Config), "proposal")
 	if err != nil {
 		return nil, err
 	}
@@ -88,22 +52,67 @@ func (l *looker) propose(ctx context.Context, spots []*Spot) (*proposed, error) 
 		out.tables = nil
 		return out, nil
 	}
-	_, yaml, _ := strings.Cut(text, "\ntables:")
+	_, yaml, _ := strings.Cut(p.Config, "\ntables:")
 	l.report.Propose = "tables:" + yaml
 	return out, err
 }
 
-// transactions says what was seen of the transactions that hold rows of a table: those
-// whose session runs nothing, or a statement of another table, hold them over round trips.
-func (l *looker) transactions(t propose.Table) (known propose.Transactions) {
+// request asks for a proposal for the tables of spots. A statement counts as often as
+// it was seen to wait.
+func (l *looker) request(ctx context.Context, spots []*Spot) (Request, error) {
+	r := Request{Dialect: l.dialect}
+	weights, full := map[string]int64{}, map[string]string{}
+	for _, s := range spots {
+		for _, st := range s.Statements {
+			if st.full != "" && !st.Cut {
+				weights[st.SQL] += int64(st.Seen)
+				full[st.SQL] = st.full
+			}
+		}
+		t, err := l.table(ctx, s.Schema, s.Table)
+		if err != nil {
+			return r, err
+		}
+		if t == nil || t.facts == nil || slices.ContainsFunc(r.Tables, func(o Table) bool { return o.Table == t.facts }) {
+			continue
+		}
+		plain, err := l.table(ctx, "", s.Table)
+		if err != nil {
+			return r, err
+		}
+		visible := plain.facts != nil && plain.facts.Schema == t.facts.Schema
+		r.Tables = append(r.Tables, l.contended(t.facts, visible))
+	}
+	for shape, n := range weights {
+		r.Statements = append(r.Statements, Waiting{SQL: full[shape], Shape: shape, Seen: n})
+	}
+	slices.SortFunc(r.Statements, func(a, b Waiting) int {
+		return cmp.Or(cmp.Compare(b.Seen, a.Seen), cmp.Compare(a.Shape, b.Shape))
+	})
+	return r, nil
+}
+
+// contended says what is known of a table that sessions wait for. Transactions whose
+// session runs nothing, or a statement of another table, hold their rows over round trips.
+func (l *looker) contended(facts *rewrite.Table, visible bool) Table {
+	t := Table{Table: facts, Visible: visible}
 	for _, s := range l.report.Spots {
-		if s.Table == t.Name && s.Schema == t.Schema {
-			known.Inside = known.Inside || l.heldOver(s)
-			known.Outside = known.Outside || !l.heldOver(s)
+		if s.Table == facts.Name && s.Schema == facts.Schema {
+			t.Held = t.Held || l.heldOver(s)
+			t.Brief = t.Brief || !l.heldOver(s)
 		}
 	}
-	known.Why = "no transaction was seen to hold its rows over round trips"
-	return known
+	if cfg := l.configured(&Spot{Schema: facts.Schema, Table: facts.Name}); cfg != nil {
+		for i := range facts.Columns {
+			column := facts.Columns[i].Name
+			if slices.ContainsFunc(cfg.Counters, func(c slotsql.CounterConfig) bool {
+				return l.dialect.SameColumn(rewrite.Ident{Name: c.Column, Quoted: true}, column)
+			}) {
+				t.Configured = append(t.Configured, column)
+			}
+		}
+	}
+	return t
 }
 
 // heldOver reports whether a transaction may have held the row of a spot while it ran
@@ -115,43 +124,19 @@ func (l *looker) heldOver(s *Spot) bool {
 	})
 }
 
-func has(tables []propose.Table, t *table) bool {
-	for _, o := range tables {
-		if o.Table == t.facts {
-			return true
-		}
-	}
-	return false
-}
-
-func schemaOf(tables []propose.Table, p *propose.Proposal) string {
-	for _, t := range tables {
-		if t.Name == p.Name() {
-			return t.Schema
-		}
-	}
-	return ""
-}
-
 // columns returns the counters that are proposed for a spot's table.
-func (p *proposed) columns(s *Spot) (out []string) {
-	t := p.of(s)
-	if t == nil {
-		return nil
+func (p *proposed) columns(s *Spot) []string {
+	if t := p.of(s); t != nil {
+		return t.Counters
 	}
-	for _, c := range t.Counters {
-		if t.Proposed(c.Column) {
-			out = append(out, c.Column)
-		}
-	}
-	return out
+	return nil
 }
 
 // of returns what is proposed for a spot's table, nil for nothing.
-func (p *proposed) of(s *Spot) *propose.Proposal {
-	for _, t := range p.tables {
-		if t.Table == s.Table || strings.HasSuffix(t.Table, "."+s.Table) {
-			return t
+func (p *proposed) of(s *Spot) *Proposed {
+	for i := range p.tables {
+		if t := p.tables[i].Table; t.Name == s.Table && (s.Schema == "" || t.Schema == s.Schema) {
+			return &p.tables[i]
 		}
 	}
 	return nil

@@ -6,7 +6,6 @@ import (
 
 	"github.com/slotsql/slotsql/integration/cases"
 	"github.com/slotsql/slotsql/integration/twin"
-	"github.com/slotsql/slotsql/internal/propose"
 	"github.com/slotsql/slotsql/rewrite"
 )
 
@@ -60,10 +59,10 @@ func besideCounters(d rewrite.Dialect, facts *rewrite.Table, table counterTable,
 		name := facts.Columns[i].Name
 		slottable, _ := facts.Slottable(name) // one that is not is an ordinary column
 		if slottable && slices.ContainsFunc(table.counters, func(c string) bool { return d.SameColumn(rewrite.Ident{Name: c}, name) }) {
-			increments = increments || propose.ReadsColumn(d, a.Value, name)
+			increments = increments || readsColumn(d, a.Value, name)
 			continue
 		}
-		out[name] = propose.MergeOf(d, a.Value, name)
+		out[name] = mergeOf(d, a.Value, name)
 	}
 	if !increments {
 		return nil
@@ -102,4 +101,39 @@ func agreed(facts *rewrite.Table, sets []map[string]rewrite.Merge) map[string]re
 		delete(out, name)
 	}
 	return out
+}
+
+// mergeOf returns the merge that a value of a column asks for beside an increment; "" where a
+// slot cannot take it: one that is computed from columns, but for the greatest and the least of
+// the column itself and another value.
+func mergeOf(d rewrite.Dialect, e *rewrite.Expr, column string) rewrite.Merge {
+	if e == nil {
+		return ""
+	}
+	if e.Kind == rewrite.Call && len(e.Args) == 2 && readsColumn(d, e, column) {
+		switch e.Op {
+		case "greatest", "max":
+			return rewrite.Max
+		case "least", "min":
+			return rewrite.Min
+		}
+	}
+	merge := rewrite.Latest
+	e.Walk(func(x *rewrite.Expr) bool {
+		if x.Kind == rewrite.ColumnRef || x.Kind == rewrite.Subquery {
+			merge = ""
+		}
+		return merge != ""
+	})
+	return merge
+}
+
+// readsColumn reports whether an expression names the column, outside of subqueries.
+func readsColumn(d rewrite.Dialect, e *rewrite.Expr, column string) bool {
+	found := false
+	e.Walk(func(x *rewrite.Expr) bool {
+		found = found || x.Kind == rewrite.ColumnRef && len(x.Name) > 0 && d.SameColumn(x.Name[len(x.Name)-1], column)
+		return !found
+	})
+	return found
 }

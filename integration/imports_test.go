@@ -64,26 +64,12 @@ var (
 		},
 		why: "an importer of the root package pays for no driver and no parser",
 	}, {
-		name:    "sqlfile",
-		matches: func(p string) bool { return p == module+"/internal/sqlfile" },
-		all:     []string{module + "/..."},
-		allowed: []string{module + "/rewrite/lex"},
-		why:     "files are cut into statements without parsing them",
-	}, {
-		name: "user's build",
-		matches: func(p string) bool {
-			return slices.Contains([]string{module, module + "/mysql", module + "/postgres", module + "/sqlite", module + "/status"}, p) ||
-				within(p, module+"/dialect/...")
-		},
-		all: []string{module + "/internal/schemafile/...", module + "/internal/sqlfile", module + "/internal/workload", module + "/internal/propose"},
-		why: "what only the command does is in no program that imports slotsql",
-	}, {
 		name: "leaves",
 		matches: func(p string) bool {
 			return within(p, module+"/...") && !within(p, module+"/examples/...") && !within(p, module+"/integration/...")
 		},
-		all: []string{module + "/examples/...", module + "/integration/..."},
-		why: "nothing imports examples and integration tests",
+		all: []string{module + "/cmd/...", module + "/examples/...", module + "/integration/..."},
+		why: "nothing imports the command, examples and integration tests",
 	}, {
 		name: "library",
 		matches: func(p string) bool {
@@ -185,6 +171,36 @@ func TestImports(t *testing.T) {
 func within(path, pattern string) bool {
 	tree, ok := strings.CutSuffix(pattern, "/...")
 	return path == tree || ok && strings.HasPrefix(path, tree+"/")
+}
+
+// TestUsersBuild: what only the command does is in its own module (cmd/slotsql), and in no program that imports slotsql.
+// So a package of this module's internal/ is part of what users import, or for tests only.
+func TestUsersBuild(t *testing.T) {
+	tests := []string{module + "/internal/fake", module + "/internal/golden"}
+	imported := []string{".", "./dialect/...", "./doctor", "./mysql", "./postgres", "./rewrite/...", "./sqlite", "./status"}
+	linked := list(t, append([]string{"-deps"}, imported...)...)
+	for _, p := range linked {
+		if slices.Contains(tests, p) || within(p, module+"/cmd/...") {
+			t.Errorf("a program that imports slotsql links %s", p)
+		}
+	}
+	for _, p := range list(t, "./internal/...") {
+		if !slices.Contains(linked, p) && !slices.Contains(tests, p) {
+			t.Errorf("%s is in no program that imports slotsql: if it is the command's, move it to cmd/slotsql/internal", p)
+		}
+	}
+}
+
+// list returns the packages that go list prints, in the root module alone.
+func list(t *testing.T, args ...string) []string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", append([]string{"list"}, args...)...)
+	cmd.Dir, cmd.Env = "..", append(os.Environ(), "GOWORK=off")
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Fields(string(out))
 }
 
 // TestEngineAlone: who imports the package of one engine links the driver and the parser of no other one.

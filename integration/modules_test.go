@@ -84,6 +84,9 @@ func TestModules(t *testing.T) {
 			if !within(r.Path, module+"/...") {
 				continue
 			}
+			if dir == "." {
+				t.Errorf("the library's module requires %s", r.Path)
+			}
 			if got := path.Join(dir, replaced[r.Path]); replaced[r.Path] == "" || got != dirs[r.Path] {
 				t.Errorf("%s/go.mod takes %s from %q, which is not its directory %s", dir, r.Path, replaced[r.Path], dirs[r.Path])
 			}

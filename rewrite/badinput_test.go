@@ -63,10 +63,7 @@ func TestBadInput(t *testing.T) {
 	} {
 		for name := range engines {
 			t.Run(c.name+"/"+name, func(t *testing.T) {
-				pl, err := newPlanner(name, fuzzSchema[name], fuzzConfig[name])
-				if err != nil {
-					t.Fatal(err)
-				}
+				pl := fuzzPlannerOf(t, name)
 				var before, after runtime.MemStats
 				runtime.ReadMemStats(&before)
 				start := time.Now()

@@ -2,8 +2,7 @@ package rewrite_test
 
 import (
 	"flag"
-	"fmt"
-	"strings"
+	"os/exec"
 	"testing"
 
 	"github.com/slotsql/slotsql/dialect"
@@ -11,7 +10,6 @@ import (
 	"github.com/slotsql/slotsql/dialect/postgres"
 	"github.com/slotsql/slotsql/dialect/sqlite"
 	"github.com/slotsql/slotsql/internal/golden"
-	"github.com/slotsql/slotsql/internal/schemafile"
 	"github.com/slotsql/slotsql/rewrite"
 )
 
@@ -26,8 +24,15 @@ func mariaDB() *mysql.Dialect {
 var engines = map[string]dialect.Dialect{"mysql": mariaDB(), "postgres": postgres.New(), "sqlite": sqlite.New()}
 
 // TestGolden plans the statement of every case in testdata and compares the
-// plan with the one that is written there; -update writes it.
+// plan with the one that is written there; -update writes it, and before it the tables of
+// schemas.
 func TestGolden(t *testing.T) {
+	if *update {
+		record := exec.CommandContext(t.Context(), "go", "test", "-C", "../cmd/slotsql", "./internal/schemafile", "-run", "^TestRecorded$", "-update")
+		if out, err := record.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+	}
 	for _, c := range cases(t) {
 		t.Run(c.Class+"/"+c.Name, func(t *testing.T) {
 			plans := map[string]string{}
@@ -89,9 +94,9 @@ func planner(t testing.TB, c *golden.Case, dialect string) *rewrite.Planner {
 
 func newPlanner(dialect string, schema []string, config string) (*rewrite.Planner, error) {
 	d := engines[dialect]
-	tables, err := schemafile.Tables(d, strings.Join(schema, ";\n"))
+	tables, err := golden.Tables("testdata", dialect, schema)
 	if err != nil {
-		return nil, fmt.Errorf("schema: %w", err)
+		return nil, err
 	}
 	catalog, err := golden.NewCatalog(d, tables, config)
 	if err != nil {

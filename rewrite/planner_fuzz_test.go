@@ -42,10 +42,7 @@ func fuzzPlanner(f *testing.F, dialect string) {
 		f.Add(sql)
 		f.Add("UPDATE posts SET views = views + 1 WHERE id = 1 " + sql)
 	}
-	pl, err := newPlanner(dialect, fuzzSchema[dialect], fuzzConfig[dialect])
-	if err != nil {
-		f.Fatal(err)
-	}
+	pl := fuzzPlannerOf(f, dialect)
 	f.Fuzz(func(t *testing.T, sql string) {
 		if len(sql) > 1<<13 {
 			return
@@ -58,24 +55,20 @@ func FuzzPlannerMySQL(f *testing.F)    { fuzzPlanner(f, "mysql") }
 func FuzzPlannerPostgres(f *testing.F) { fuzzPlanner(f, "postgres") }
 func FuzzPlannerSQLite(f *testing.F)   { fuzzPlanner(f, "sqlite") }
 
-var (
-	fuzzTables = []string{
-		"CREATE TABLE posts (id INT PRIMARY KEY, slug VARCHAR(20) NOT NULL UNIQUE, title VARCHAR(20) NOT NULL, views INT NOT NULL, likes BIGINT)",
-		"CREATE TABLE comments (id INT PRIMARY KEY, post_id INT NOT NULL, views INT NOT NULL)",
-		"CREATE TABLE hits (page INT NOT NULL, day INT NOT NULL, n INT NOT NULL, PRIMARY KEY (page, day))",
-		"CREATE TABLE orders (id INT PRIMARY KEY, total DECIMAL(12,2) NOT NULL)",
-		"CREATE TABLE totals (n BIGINT NOT NULL)",
+var fuzzConfig = map[string]string{"mysql": counters + "  items: {counters: {stock: {}}}\n", "postgres": counters, "sqlite": counters}
+
+func fuzzPlannerOf(t testing.TB, dialect string) *rewrite.Planner {
+	t.Helper()
+	schema, err := golden.Schema("testdata", "fuzz", dialect)
+	if err != nil {
+		t.Fatal(err)
 	}
-	fuzzSchema = map[string][]string{
-		"mysql": append(
-			slices.Clone(fuzzTables),
-			"CREATE TABLE items (id INT PRIMARY KEY, name VARCHAR(20) NOT NULL, stock INT UNSIGNED NOT NULL)",
-		),
-		"postgres": fuzzTables,
-		"sqlite":   fuzzTables,
+	pl, err := newPlanner(dialect, schema, fuzzConfig[dialect])
+	if err != nil {
+		t.Fatal(err)
 	}
-	fuzzConfig = map[string]string{"mysql": counters + "  items: {counters: {stock: {}}}\n", "postgres": counters, "sqlite": counters}
-)
+	return pl
+}
 
 const counters = `tables:
   posts: {counters: {views: {}, likes: {}}}

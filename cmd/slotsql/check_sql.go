@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slotsql/slotsql"
+	"github.com/slotsql/slotsql/cmd/slotsql/internal/workload"
 	"github.com/slotsql/slotsql/internal/digest"
-	"github.com/slotsql/slotsql/internal/workload"
 	"github.com/slotsql/slotsql/rewrite"
 )
 

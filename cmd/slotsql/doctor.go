@@ -18,6 +18,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/slotsql/slotsql"
+	"github.com/slotsql/slotsql/cmd/slotsql/internal/propose"
 	"github.com/slotsql/slotsql/doctor"
 )
 
@@ -72,6 +73,7 @@ GRANT for each, and the exit code is 1.`,
 				}
 				return slotsql.NewExplainer(ctx, c)
 			}
+			opts.Propose = propose.ForDoctor
 			var finish func()
 			opts.Progress, finish = looking(cmd.ErrOrStderr(), opts.For)
 			report, err := doctor.Look(cmd.Context(), db, e.dialect, opts)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/slotsql/slotsql/internal/propose"
+	"github.com/slotsql/slotsql/cmd/slotsql/internal/propose"
 )
 
 // initFlags are the flags of init as they are written.

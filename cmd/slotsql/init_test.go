@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/slotsql/slotsql/cmd/slotsql/internal/propose"
 	"github.com/slotsql/slotsql/integration/server"
-	"github.com/slotsql/slotsql/internal/propose"
 )
 
 // rememberingEngines remember what they have run, where they can.

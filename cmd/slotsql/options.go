@@ -12,10 +12,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slotsql/slotsql"
+	"github.com/slotsql/slotsql/cmd/slotsql/internal/schemafile"
+	"github.com/slotsql/slotsql/cmd/slotsql/internal/sqlfile"
 	"github.com/slotsql/slotsql/cmd/slotsql/internal/survey"
 	"github.com/slotsql/slotsql/dialect"
-	"github.com/slotsql/slotsql/internal/schemafile"
-	"github.com/slotsql/slotsql/internal/sqlfile"
 	"github.com/slotsql/slotsql/mysql"
 	"github.com/slotsql/slotsql/postgres"
 	"github.com/slotsql/slotsql/sqlite"

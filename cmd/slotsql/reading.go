@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/slotsql/slotsql/internal/workload"
+	"github.com/slotsql/slotsql/cmd/slotsql/internal/workload"
 )
 
 // readStatements reads the statements of a file, - for standard input, and

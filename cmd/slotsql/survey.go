@@ -12,10 +12,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slotsql/slotsql"
+	"github.com/slotsql/slotsql/cmd/slotsql/internal/propose"
 	"github.com/slotsql/slotsql/cmd/slotsql/internal/survey"
+	"github.com/slotsql/slotsql/cmd/slotsql/internal/workload"
 	"github.com/slotsql/slotsql/dialect"
-	"github.com/slotsql/slotsql/internal/propose"
-	"github.com/slotsql/slotsql/internal/workload"
 	"github.com/slotsql/slotsql/rewrite"
 )
 

@@ -17,7 +17,6 @@ import (
 	"github.com/slotsql/slotsql/dialect/sqlite"
 	"github.com/slotsql/slotsql/integration/server"
 	"github.com/slotsql/slotsql/integration/twin"
-	"github.com/slotsql/slotsql/internal/schemafile"
 	"github.com/slotsql/slotsql/rewrite"
 
 	_ "github.com/go-sql-driver/mysql"
@@ -39,13 +38,18 @@ func (c catalog) Lookup(name []rewrite.Ident) (*rewrite.Table, bool) {
 	return nil, true
 }
 
-func planner(t *testing.T, d dialect.Dialect, ddl string) *rewrite.Planner {
+// planner plans for the table of a database.
+func planner(t *testing.T, d dialect.Dialect, db *sql.DB) *rewrite.Planner {
 	t.Helper()
-	tables, err := schemafile.Tables(d, ddl)
+	conn, err := db.Conn(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	table := tables[0]
+	defer conn.Close()
+	table, err := d.Table(t.Context(), dialect.PlainSession{Conn: conn}, "", "t")
+	if err != nil || table == nil {
+		t.Fatalf("table t: %v, %v", table, err)
+	}
 	counters := []string{"n", "big", "small", "maybe", "cents"}
 	table.Counter = &rewrite.Counter{
 		Key: []string{"id"}, Counters: counters, Counted: counters,
@@ -110,7 +114,7 @@ func TestGroups(t *testing.T) {
 					name := fmt.Sprintf("%s/%s/unsigned=%v", f.name, mode, unsigned)
 					t.Run(name, func(t *testing.T) {
 						f.partly = f.partly || f.clamps && mode == "not strict"
-						testForm(t, db, dialect, ddl, f)
+						testForm(t, db, dialect, f)
 					})
 				}
 			}
@@ -123,10 +127,10 @@ var (
 	rounds     = flag.Int("groups.n", 15, "how often a form is tried in each mode")
 )
 
-func testForm(t *testing.T, db *sql.DB, dialect, ddl string, f form) {
+func testForm(t *testing.T, db *sql.DB, dialect string, f form) {
 	d := dialects[dialect]
 	query := numbered(d, f.sql)
-	plan, err := planner(t, d, ddl).Plan(query)
+	plan, err := planner(t, d, db).Plan(query)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/slotsql/slotsql/integration/twin"
 	"github.com/slotsql/slotsql/internal/catalog"
 	"github.com/slotsql/slotsql/internal/config"
-	"github.com/slotsql/slotsql/internal/schemafile"
+	"github.com/slotsql/slotsql/rewrite"
 )
 
 // A drain and a roll-up that want the same row at the same moment are no deadlock: both lock
@@ -37,11 +37,9 @@ func TestPickBesideDrains(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := schemafile.Parse(d, schema)
-	if err != nil {
-		t.Fatal(err)
-	}
-	tables, problems, err := catalog.NewCatalog(d, cfg, cfg.Tables()).CheckTables(config.Always, f.Look)
+	session := dialect.PlainSession{Conn: twin.Conn(t, p.Under)}
+	look := func(schema, name string) (*rewrite.Table, error) { return d.Table(t.Context(), session, schema, name) }
+	tables, problems, err := catalog.NewCatalog(d, cfg, cfg.Tables()).CheckTables(config.Always, look)
 	if err != nil || len(problems) > 0 {
 		t.Fatal(problems, err)
 	}

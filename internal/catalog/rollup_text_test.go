@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,18 +15,11 @@ import (
 	"github.com/slotsql/slotsql/dialect/sqlite"
 	"github.com/slotsql/slotsql/internal/catalog"
 	"github.com/slotsql/slotsql/internal/config"
-	"github.com/slotsql/slotsql/internal/schemafile"
+	"github.com/slotsql/slotsql/internal/golden"
+	"github.com/slotsql/slotsql/rewrite"
 )
 
 var updateRollUp = flag.Bool("update-rollup", false, "rewrite testdata/rollup")
-
-const rollUpSchema = `
-CREATE TABLE posts (id BIGINT NOT NULL PRIMARY KEY, views BIGINT NOT NULL);
-CREATE TABLE pairs (a INT NOT NULL, b VARCHAR(20) NOT NULL, n INT NOT NULL, m DECIMAL(12,2), seen VARCHAR(20), top INT NOT NULL, PRIMARY KEY (a, b));
-CREATE TABLE hits (cnt BIGINT NOT NULL);
-CREATE TABLE orders (status VARCHAR(10) NOT NULL PRIMARY KEY, n INT NOT NULL);
-CREATE TABLE days (day DATE NOT NULL, status VARCHAR(10) NOT NULL, n INT NOT NULL, top INT NOT NULL, seen VARCHAR(20), PRIMARY KEY (day, status));
-`
 
 const rollUpConfigText = `
 version: 1
@@ -47,15 +41,21 @@ func TestRollUpStatements(t *testing.T) {
 	}
 	for _, d := range []dialect.Dialect{mysql.New(), postgres.New(), sqlite.New()} {
 		t.Run(d.Name(), func(t *testing.T) {
-			schema := rollUpSchema
-			if d.Name() == "sqlite" {
-				schema = strings.ReplaceAll(schema, "m DECIMAL(12,2)", "m BIGINT") // DECIMAL is a floating-point number there
-			}
-			f, err := schemafile.Parse(d, schema)
+			schema, err := golden.Schema("testdata", "rollup", d.Name())
 			if err != nil {
 				t.Fatal(err)
 			}
-			tables, problems, err := catalog.NewCatalog(d, cfg, cfg.Tables()).CheckTables(config.Always, f.Look)
+			facts, err := golden.Tables("testdata", d.Name(), schema)
+			if err != nil {
+				t.Fatal(err)
+			}
+			look := func(_, name string) (*rewrite.Table, error) {
+				if i := slices.IndexFunc(facts, func(t *rewrite.Table) bool { return t.Name == name }); i >= 0 {
+					return facts[i], nil
+				}
+				return nil, nil
+			}
+			tables, problems, err := catalog.NewCatalog(d, cfg, cfg.Tables()).CheckTables(config.Always, look)
 			if err != nil || len(problems) > 0 {
 				t.Fatal(problems, err)
 			}

@@ -1,4 +1,4 @@
-package upkeep
+package propose_test
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/slotsql/slotsql"
+	"github.com/slotsql/slotsql/cmd/slotsql/internal/propose"
 	"github.com/slotsql/slotsql/dialect"
 	mysqldialect "github.com/slotsql/slotsql/dialect/mysql"
 	"github.com/slotsql/slotsql/dialect/postgres"
@@ -61,7 +62,7 @@ func contend(t *testing.T, p *twin.Pair, holding string, waiting ...string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	execAll(t, holder, holding)
+	twin.ExecAll(t, holder, holding)
 	done := make(chan error, len(waiting))
 	for _, q := range waiting {
 		go func() {
@@ -89,7 +90,7 @@ func seen(t *testing.T, p *twin.Pair, waits int, o doctor.Options) *doctor.Repor
 // seenBy is seen by an account of its own.
 func seenBy(t *testing.T, p *twin.Pair, db *sql.DB, waits int, o doctor.Options) *doctor.Report {
 	t.Helper()
-	o.Explain = explain(t, p)
+	o.Explain, o.Propose = explain(t, p), propose.ForDoctor
 	for deadline := time.Now().Add(5 * time.Minute); ; time.Sleep(150*time.Millisecond + rand.N(300*time.Millisecond)) {
 		r, err := doctor.Look(t.Context(), db, plainDialects[p.Dialect], o)
 		if err != nil {
@@ -111,7 +112,7 @@ func seenBy(t *testing.T, p *twin.Pair, db *sql.DB, waits int, o doctor.Options)
 // A hot row is found with its table, key and statements, and the lines that would
 // help come with it.
 func TestDoctor(t *testing.T) {
-	each(t, func(t *testing.T, dialect string) {
+	twin.Each(t, func(t *testing.T, dialect string) {
 		p := doctorPair(t, dialect)
 		if dialect == "sqlite" {
 			if _, err := doctor.Look(t.Context(), p.Under, plainDialects[dialect], doctor.Options{}); err != doctor.ErrNothing {
@@ -186,6 +187,19 @@ func TestDoctor(t *testing.T) {
 	})
 }
 
+// Without anything that proposes a configuration the waits are shown, and what would help is not known.
+func TestDoctorProposesNothing(t *testing.T) {
+	twin.Servers(t, func(t *testing.T, dialect string) {
+		p := doctorPair(t, dialect)
+		contend(t, p, "UPDATE posts SET views = views + 1 WHERE id = 7", "UPDATE posts SET views = views + 2 WHERE id = 7")
+		seen(t, p, 1, doctor.Options{})
+		r, err := doctor.Look(t.Context(), p.Under, plainDialects[dialect], doctor.Options{For: 300 * time.Millisecond})
+		if err != nil || len(r.Spots) != 1 || r.Spots[0].Verdict != "unknown" || r.Spots[0].Key["id"] != "7" || r.Propose != "" {
+			t.Errorf("%+v, %v", r, err)
+		}
+	})
+}
+
 // With a configuration it knows the tables that have slots, and warns of
 // statements that write whole rows back.
 func TestDoctorConfigured(t *testing.T) {
@@ -228,8 +242,8 @@ func TestDoctorDeadlock(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		execAll(t, a, "UPDATE posts SET views = 1 WHERE id = 7")
-		execAll(t, b, "UPDATE posts SET views = 1 WHERE id = 8")
+		twin.ExecAll(t, a, "UPDATE posts SET views = 1 WHERE id = 7")
+		twin.ExecAll(t, b, "UPDATE posts SET views = 1 WHERE id = 8")
 		done := make(chan error, 1)
 		go func() {
 			_, err := a.ExecContext(t.Context(), "UPDATE posts SET views = 2 WHERE id = 8")
@@ -273,7 +287,7 @@ func TestDoctorRights(t *testing.T) {
 		dsn := p.WrappedDSN
 		admin := func(q string) {
 			t.Helper()
-			execAll(t, p.Under, q)
+			twin.ExecAll(t, p.Under, q)
 		}
 		switch dialect {
 		case "mysql":
@@ -299,7 +313,7 @@ func TestDoctorRights(t *testing.T) {
 		defer db.Close()
 		contend(t, p, "UPDATE posts SET views = views + 1 WHERE id = 7", "UPDATE posts SET views = views + 2 WHERE id = 7")
 		seen(t, p, 1, doctor.Options{}) // by an account that may
-		r, err := doctor.Look(t.Context(), db, plainDialects[dialect], doctor.Options{Explain: explain(t, p)})
+		r, err := doctor.Look(t.Context(), db, plainDialects[dialect], doctor.Options{Explain: explain(t, p), Propose: propose.ForDoctor})
 		lacks := 1
 		if dialect == "mysql" && server.MySQLVersion(t).MySQL { // locks are in performance_schema
 			lacks = 2

@@ -10,10 +10,10 @@ import (
 
 	_ "github.com/go-sql-driver/mysql"
 
+	"github.com/slotsql/slotsql/cmd/slotsql/internal/sqlfile"
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/dialect/mysql"
 	"github.com/slotsql/slotsql/integration/server"
-	"github.com/slotsql/slotsql/internal/sqlfile"
 	"github.com/slotsql/slotsql/rewrite"
 )
 

@@ -8,7 +8,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 
-	"github.com/slotsql/slotsql/internal/sqlfile"
+	"github.com/slotsql/slotsql/cmd/slotsql/internal/sqlfile"
 	"github.com/slotsql/slotsql/rewrite/lex"
 )
 

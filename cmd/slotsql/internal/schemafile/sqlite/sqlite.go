@@ -13,9 +13,9 @@ import (
 
 	"modernc.org/sqlite"
 
+	"github.com/slotsql/slotsql/cmd/slotsql/internal/sqlfile"
 	"github.com/slotsql/slotsql/dialect"
 	slotsqlite "github.com/slotsql/slotsql/dialect/sqlite"
-	"github.com/slotsql/slotsql/internal/sqlfile"
 	"github.com/slotsql/slotsql/rewrite"
 )
 

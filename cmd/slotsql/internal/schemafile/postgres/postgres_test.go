@@ -9,10 +9,10 @@ import (
 
 	_ "github.com/jackc/pgx/v5/stdlib"
 
+	"github.com/slotsql/slotsql/cmd/slotsql/internal/sqlfile"
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/dialect/postgres"
 	"github.com/slotsql/slotsql/integration/server"
-	"github.com/slotsql/slotsql/internal/sqlfile"
 	"github.com/slotsql/slotsql/rewrite"
 )
 

@@ -10,8 +10,8 @@ import (
 
 	"github.com/sqlc-dev/oliphant/ast"
 
+	"github.com/slotsql/slotsql/cmd/slotsql/internal/sqlfile"
 	dialect "github.com/slotsql/slotsql/dialect/postgres"
-	"github.com/slotsql/slotsql/internal/sqlfile"
 	"github.com/slotsql/slotsql/rewrite"
 )
 

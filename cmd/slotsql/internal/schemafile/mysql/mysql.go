@@ -9,8 +9,8 @@ import (
 
 	"github.com/pingcap/tidb/pkg/parser/ast"
 
+	"github.com/slotsql/slotsql/cmd/slotsql/internal/sqlfile"
 	dialect "github.com/slotsql/slotsql/dialect/mysql"
-	"github.com/slotsql/slotsql/internal/sqlfile"
 	"github.com/slotsql/slotsql/rewrite"
 	"github.com/slotsql/slotsql/rewrite/lex"
 )

@@ -1,6 +1,6 @@
 // Package schemafile reads tables from a file of CREATE statements, such as a dump without data,
-// and explains statements, checks a configuration and writes DDL for them as for a database. It is
-// for the command and for tests; programs that import slotsql do not link it.
+// and explains statements, checks a configuration and writes DDL for them as for a database. The
+// tables that tests of the library plan with are recorded by its own tests (TestRecorded).
 package schemafile
 
 import (
@@ -8,15 +8,15 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slotsql/slotsql/cmd/slotsql/internal/schemafile/mysql"
+	"github.com/slotsql/slotsql/cmd/slotsql/internal/schemafile/postgres"
+	"github.com/slotsql/slotsql/cmd/slotsql/internal/schemafile/sqlite"
+	"github.com/slotsql/slotsql/cmd/slotsql/internal/sqlfile"
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/internal/catalog"
 	"github.com/slotsql/slotsql/internal/config"
 	"github.com/slotsql/slotsql/internal/explain"
-	"github.com/slotsql/slotsql/internal/schemafile/mysql"
-	"github.com/slotsql/slotsql/internal/schemafile/postgres"
-	"github.com/slotsql/slotsql/internal/schemafile/sqlite"
 	"github.com/slotsql/slotsql/internal/session"
-	"github.com/slotsql/slotsql/internal/sqlfile"
 	"github.com/slotsql/slotsql/internal/upkeep"
 	"github.com/slotsql/slotsql/rewrite"
 	"github.com/slotsql/slotsql/rewrite/lex"

@@ -1,4 +1,4 @@
-package upkeep
+package propose_test
 
 import (
 	"net/url"

@@ -7,12 +7,12 @@ import (
 	"testing"
 
 	"github.com/slotsql/slotsql"
+	"github.com/slotsql/slotsql/cmd/slotsql/internal/schemafile"
+	"github.com/slotsql/slotsql/cmd/slotsql/internal/workload"
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/dialect/mysql"
 	"github.com/slotsql/slotsql/dialect/postgres"
 	"github.com/slotsql/slotsql/dialect/sqlite"
-	"github.com/slotsql/slotsql/internal/schemafile"
-	"github.com/slotsql/slotsql/internal/workload"
 	"github.com/slotsql/slotsql/rewrite"
 )
 

@@ -10,9 +10,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/slotsql/slotsql/cmd/slotsql/internal/workload"
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/internal/digest"
-	"github.com/slotsql/slotsql/internal/workload"
 	"github.com/slotsql/slotsql/rewrite"
 )
 

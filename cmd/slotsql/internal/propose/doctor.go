@@ -1,0 +1,46 @@
+package propose
+
+import (
+	"slices"
+
+	"github.com/slotsql/slotsql/doctor"
+)
+
+// ForDoctor proposes counters for tables that sessions wait for: see doctor.Options. It guesses
+// none from the names of columns.
+func ForDoctor(r doctor.Request) (*doctor.Proposal, error) {
+	var tables []Table
+	for _, t := range r.Tables {
+		tables = append(tables, Table{Table: t.Table, Bare: t.Visible})
+	}
+	var statements []*Statement
+	for _, w := range r.Statements {
+		statements = append(statements, &Statement{SQL: w.SQL, Shape: w.Shape, Runs: w.Seen})
+	}
+	of := func(t Table) doctor.Table {
+		return r.Tables[slices.IndexFunc(r.Tables, func(o doctor.Table) bool { return o.Table == t.Table })]
+	}
+	known := func(t Table) Transactions {
+		seen := of(t)
+		return Transactions{
+			Inside: seen.Held, Outside: seen.Brief, Why: "no transaction was seen to hold its rows over round trips",
+		}
+	}
+	out := &doctor.Proposal{}
+	all := Propose(r.Dialect, tables, statements, known)
+	all = slices.DeleteFunc(all, func(p *Proposal) bool { return p.Guess })
+	for _, p := range all {
+		for _, column := range of(p.table).Configured {
+			p.Drop(column, "it is configured")
+		}
+		t := doctor.Proposed{Table: p.table.Table, Off: p.Off, Slotless: p.Slotless}
+		for _, c := range p.Counters {
+			if p.Proposed(c.Column) {
+				t.Counters = append(t.Counters, c.Column)
+			}
+		}
+		out.Tables = append(out.Tables, t)
+	}
+	out.Config, _ = Bare(all)
+	return out, nil
+}

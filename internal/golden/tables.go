@@ -1,0 +1,158 @@
+package golden
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/slotsql/slotsql/rewrite"
+)
+
+// What a schema's statements leave behind is recorded in dir/tables/<dialect>.json, so that
+// tests plan without a database and without the command's reader of schema files. The test of
+// that reader (package schemafile in the command's module) compares it with the record, and
+// writes it with -update.
+
+var records sync.Map // by file: func() (map[string]json.RawMessage, error), the tables of each schema
+
+// Tables returns the tables that a schema leaves behind, as they are recorded in dir.
+func Tables(dir, dialect string, schema []string) (tables []*rewrite.Table, err error) {
+	file := filepath.Join(dir, "tables", dialect+".json")
+	read, _ := records.LoadOrStore(file, sync.OnceValues(func() (all map[string]json.RawMessage, err error) {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		return all, json.Unmarshal(text, &all)
+	}))
+	all, err := read.(func() (map[string]json.RawMessage, error))()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	list, ok := all[strings.Join(schema, ";\n")]
+	if !ok {
+		return nil, fmt.Errorf("%s lacks this schema: go test -C cmd/slotsql ./internal/schemafile -run TestRecorded -update", file)
+	}
+	d := json.NewDecoder(bytes.NewReader(list))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&tables); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return tables, nil
+}
+
+// Schemas returns the schemas whose tables are recorded in dir: those of its cases, and
+// dir/tables/*.sql.
+func Schemas(dir, dialect string) ([][]string, error) {
+	all, err := Load(dir)
+	if err != nil {
+		return nil, err
+	}
+	by := map[string][]string{}
+	add := func(schema []string) { by[strings.Join(schema, ";\n")] = schema }
+	for _, c := range all {
+		if slices.Contains(c.Dialects, dialect) {
+			add(c.Schema(dialect))
+		}
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "tables", "*.sql"))
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range files {
+		name, _, _ := strings.Cut(filepath.Base(f), ".")
+		schema, err := Schema(dir, name, dialect)
+		if err != nil {
+			return nil, err
+		}
+		add(schema)
+	}
+	var out [][]string
+	for _, key := range slices.Sorted(maps.Keys(by)) {
+		out = append(out, by[key])
+	}
+	return out, nil
+}
+
+// Schema returns the statements of dir/tables/<name>.<dialect>.sql or else <name>.sql.
+func Schema(dir, name, dialect string) ([]string, error) {
+	text, err := os.ReadFile(filepath.Join(dir, "tables", name+"."+dialect+".sql"))
+	if errors.Is(err, fs.ErrNotExist) {
+		text, err = os.ReadFile(filepath.Join(dir, "tables", name+".sql"))
+	}
+	return statements(string(text)), err
+}
+
+// Record is what dir/tables/<dialect>.json has to be: the schemas with their tables, a line each.
+func Record(schemas [][]string, tables func(schema string) ([]*rewrite.Table, error)) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	line := func(v any, end string) error {
+		err := e.Encode(v)
+		b.Truncate(b.Len() - 1)
+		b.WriteString(end)
+		return err
+	}
+	b.WriteString("{\n")
+	for i, s := range schemas {
+		text := strings.Join(s, ";\n")
+		list, err := tables(text)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", text, err)
+		}
+		err = line(text, ": [\n")
+		for j, t := range list {
+			err = errors.Join(err, line(facts(reflect.ValueOf(t).Elem()), separator(j, len(list))))
+		}
+		if err != nil {
+			return nil, err
+		}
+		b.WriteString("]" + separator(i, len(schemas)))
+	}
+	b.WriteString("}\n")
+	return b.Bytes(), nil
+}
+
+func separator(i, n int) string {
+	if i+1 < n {
+		return ",\n"
+	}
+	return "\n"
+}
+
+// facts leaves out what is zero.
+func facts(v reflect.Value) any {
+	switch v.Kind() {
+	case reflect.Struct:
+		out := map[string]any{}
+		for i := range v.NumField() {
+			f := v.Type().Field(i)
+			if v.Field(i).IsZero() {
+				continue
+			}
+			if value := facts(v.Field(i)); f.Anonymous {
+				maps.Copy(out, value.(map[string]any))
+			} else {
+				out[f.Name] = value
+			}
+		}
+		return out
+	case reflect.Slice:
+		out := make([]any, v.Len())
+		for i := range out {
+			out[i] = facts(v.Index(i))
+		}
+		return out
+	}
+	return v.Interface()
+}
