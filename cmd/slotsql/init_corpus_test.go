@@ -23,7 +23,7 @@ type found struct {
 // people have found in them. Whatever it proposes must fit the database; of our
 // own corpus all counters must be named, proposed or with the reason why not.
 func TestInitOnApplications(t *testing.T) {
-	files := []string{"../../integration/testdata/statements.yaml"}
+	files := []string{"../../integration/corpus/testdata/statements.yaml"}
 	if more := os.Getenv("SLOTSQL_CORPUS"); more != "" {
 		files = append(files, more)
 	}

@@ -146,3 +146,8 @@ func databaseName() string {
 	rand.Read(b[:])
 	return "slotsql_" + hex.EncodeToString(b[:]) + "_db" // not a letter and digits, as names in rewritten SQL are
 }
+
+// SQLiteSeries is a source of numbers, AS s with a column n.
+func SQLiteSeries(from, to string) string {
+	return "(WITH RECURSIVE r(n) AS (SELECT " + from + " UNION ALL SELECT n + 1 FROM r WHERE n < " + to + ") SELECT n FROM r) AS s"
+}

@@ -50,6 +50,17 @@ func Conflict(err error) bool {
 	}
 }
 
+// Retryable reports whether the error is one that the plain driver, too, gives to transactions that
+// meet.
+func Retryable(err error) bool {
+	switch c := Class(err); c {
+	case "PostgreSQL 40001", "PostgreSQL 40P01", "MySQL 1213 (40001)", "MySQL 1205 (HY000)", "MySQL 1020 (HY000)":
+		return true
+	default:
+		return strings.HasPrefix(c, "SQLite 5") && len(c) <= len("SQLite 517") // SQLITE_BUSY and its extended codes
+	}
+}
+
 // Class is what a program can tell of an error without reading its text:
 // the engine's code, a well-known sentinel, or else the type of the innermost
 // error.
