@@ -41,7 +41,7 @@ reports it and exits with code 1. Otherwise base values were the totals at that 
 			if opts.Watch <= 0 {
 				return errors.New("--watch must be positive")
 			}
-			c, err := o.connector(e, config)
+			c, err := o.connector(e, config.WithoutAutoMigrate())
 			if err != nil {
 				return err
 			}

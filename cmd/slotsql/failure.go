@@ -4,8 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"strings"
 
 	"github.com/slotsql/slotsql"
+	"github.com/slotsql/slotsql/internal/catalog"
 )
 
 // failure is the JSON of an error, on standard error, for every command that has --json.
@@ -30,7 +33,7 @@ func (o *options) fail(w io.Writer, err error) int {
 	if errors.Is(err, errReported) {
 		return code
 	}
-	text := o.redact(trimName(err.Error()))
+	text := o.redact(o.filled(trimName(err.Error())))
 	if !o.json {
 		fmt.Fprintln(w, "slotsql: "+text)
 		return code
@@ -38,11 +41,33 @@ func (o *options) fail(w io.Writer, err error) int {
 	out := failure{Error: text, Exit: code}
 	if e := (*slotsql.ConfigError)(nil); errors.As(err, &e) {
 		for _, p := range e.Problems {
-			out.Problems = append(out.Problems, configProblem{p.File, p.Line, p.Column, p.Path, o.redact(p.Message)})
+			out.Problems = append(out.Problems, configProblem{p.File, p.Line, p.Column, p.Path, o.redact(o.filled(p.Message))})
 		}
 	}
 	_ = printJSON(w, out)
 	return code
+}
+
+// filled puts what the command was given into the advice of an error, and leaves out advice that is followed already.
+func (o *options) filled(text string) string {
+	if !strings.Contains(text, catalog.MigrateCommand) {
+		return text
+	}
+	command := "slotsql migrate --driver " + o.driver
+	switch {
+	case o.dsnFile != "" && o.dsnFile != "-":
+		command += " --dsn-file " + o.dsnFile
+	case os.Getenv(environmentDSN) != o.dsn:
+		command += " --dsn '" + o.dsn + "'"
+	}
+	if o.config != "" {
+		command += " --config " + o.config
+	}
+	text = strings.ReplaceAll(text, catalog.MigrateCommand, command)
+	if config, err := o.load(); err == nil && config.AutoMigrate() {
+		text = strings.ReplaceAll(text, "or set auto_migrate: true", "or start the application, which creates it (auto_migrate: true)")
+	}
+	return text
 }
 
 // exitCode tells what was found from what went wrong.

@@ -46,7 +46,7 @@ and the others stand by.`,
 			if err != nil {
 				return err
 			}
-			c, err := o.connector(e, config)
+			c, err := o.connector(e, config.WithoutAutoMigrate())
 			if err != nil {
 				return err
 			}
