@@ -50,6 +50,14 @@ func derivable(reason string, bs ...*binding) error {
 	return e
 }
 
+// unmerged has the sources that an error asks to derive kept out of the block.
+func unmerged(err error) error {
+	if d, ok := err.(*errDerive); ok { //nolint:errorlint // made here
+		d.separate = true
+	}
+	return err
+}
+
 // derives reports whether an error names a source to derive.
 func derives(err error) bool {
 	var d *errDerive
@@ -149,11 +157,6 @@ func (r *reader) derivedSource(sc *scope, s *Source) {
 		tail := ""
 		if r.keptSeparate(sc, b) {
 			tail = r.d.Traits().Unmerged
-		} else if sc.grouped && r.d.Traits().StrictGroups {
-			// MariaDB merges it into the block, and when a prepared statement
-			// runs for the second time no longer knows the total for what the
-			// block groups by (error 1055). Plain has no such query in FROM.
-			r.found.merged = true
 		}
 		r.edits = append(r.edits,
 			edit{Span{s.Ref.Start, s.Ref.Start}, "(SELECT " + strings.Join(r.totals(b.table, q, nil), ", ") + " FROM "},
@@ -165,22 +168,12 @@ func (r *reader) derivedSource(sc *scope, s *Source) {
 }
 
 // keptSeparate reports whether a derived form is not to be merged into the block, as
-// MariaDB does with derived tables where it can.
+// MariaDB does with derived tables where it can. Into a block that groups it must not: a HAVING that names an expression which is
+// grouped by and not selected finds no rows (10.11.14), groups by a DECIMAL that may be NULL are mixed up, of two expressions that hold the
+// same query the grouped one is not found, and a prepared statement that runs for the second time no longer knows the total (error 1055).
 func (r *reader) keptSeparate(sc *scope, x *binding) bool {
-	switch {
-	case r.groupingSets() || r.separate[x.source] || r.d.Traits().StrictGroups && r.windowed() && (r.compares() || r.extends()):
-		return true
-	case !sc.grouped || !r.d.Traits().StrictGroups:
-		return false
-	case x.table.nullableDecimal():
-		// Sorting groups by an expression of type DECIMAL that is NULL in some
-		// rows, it may take those for rows of the group before.
-		return true
-	}
-	// Under ONLY_FULL_GROUP_BY what is selected may be an expression that is
-	// grouped by, but two that hold the same query are not the same to it. By
-	// its position there is one only.
-	return r.groupsComputed(sc, x)
+	return r.groupingSets() || r.separate[x.source] ||
+		r.d.Traits().StrictGroups && (sc.grouped || r.windowed() && (r.compares() || r.extends()))
 }
 
 // compares reports whether the statement may look something up in a subquery. Where a
@@ -188,15 +181,6 @@ func (r *reader) keptSeparate(sc *scope, x *binding) bool {
 // column compared with the subquery before there is a value in it.
 func (r *reader) compares() bool {
 	return r.src.hasWord("IN") || r.src.hasWord("ANY") || r.src.hasWord("SOME") || r.src.hasWord("ALL")
-}
-
-func (t *Table) nullableDecimal() bool {
-	for i := range t.Columns {
-		if c := &t.Columns[i]; t.IsCounter(c.Name) && c.Numeric == Decimal && c.Nullable {
-			return true
-		}
-	}
-	return false
 }
 
 // totals writes the columns of a table, counters as totals, as result columns

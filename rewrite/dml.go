@@ -177,7 +177,7 @@ func (p *planning) planReads(r *reader, err error, locked string) *Plan {
 		Reason: r.form(),
 		Tables: names(r.tables),
 		SQL:    sql,
-		Read:   ReadPlan{Args: args, Stars: r.stars, Reprepare: r.found.merged, reader: r},
+		Read:   ReadPlan{Args: args, Stars: r.stars, reader: r},
 	}
 }
 

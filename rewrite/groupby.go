@@ -50,37 +50,6 @@ func (p *planning) groupingSets() bool {
 	return p.src.hasWord("ROLLUP") || p.src.hasWord("CUBE") || p.src.hasWord("SETS")
 }
 
-// groupsComputed reports whether the block groups by an expression, one that is no
-// name, that may name a counter of x and has no position, and that it may also
-// select it.
-func (r *reader) groupsComputed(sc *scope, x *binding) bool {
-	if sc.block == nil {
-		return false
-	}
-	b := blockReader{r, sc, sc.block}
-	if !b.selects(x) {
-		return false
-	}
-	for _, g := range sc.block.GroupBy {
-		if b.computes(g, x) && b.position(g) == 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// selects reports whether an item may name a counter of x outside of aggregates.
-func (b *blockReader) selects(x *binding) bool {
-	found := b.windowed() // an Aggregate may be a window function
-	for _, it := range b.q.Items {
-		it.Expr.Walk(func(e *Expr) bool {
-			found = found || e.Kind == Star || e.Kind == ColumnRef && b.namesCounter(x, e)
-			return !found && !e.Aggregate
-		})
-	}
-	return found
-}
-
 func (b *blockReader) namesCounter(x *binding, e *Expr) bool {
 	c := b.columnIn(x, e.Name)
 	return c != "" && x.table.IsSlotted(c)

@@ -138,9 +138,6 @@ type ReadPlan struct {
 	// may write, folding them first costs less.
 	FoldFirst bool
 
-	// Reprepare reports whether SQL has to be prepared each time that it runs.
-	Reprepare bool
-
 	reader *reader // what a write of another table reads, for a statement around it
 }
 

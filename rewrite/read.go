@@ -71,7 +71,6 @@ type findings struct {
 	locks    bool // a block that reads a counter table locks rows
 	writes   bool // a data-modifying CTE writes a counter table's counters
 	wholeRow bool // a row as a whole is replaced
-	merged   bool // MariaDB merges a derived form into a block that groups
 	truth    bool // a comparison with ANY or ALL is more than a condition, see quantified
 }
 
@@ -114,7 +113,7 @@ func (p *planning) planSelect(st *Statement) *Plan {
 		return p.drainAll(tables, "a WITH query increments a counter that the statement also reads")
 	}
 	plan := &Plan{Class: Read, Reason: r.reason, Tables: names(r.tables)}
-	plan.Read = ReadPlan{Stars: r.stars, Reprepare: r.found.merged}
+	plan.Read = ReadPlan{Stars: r.stars}
 	plan.Read.Observed = p.observed(st, r.tables, r)
 	if r.wide != nil && !r.sums(r.wide, st.Select) && !r.narrow(r.wide, st.Select) {
 		r.many = true

@@ -114,8 +114,8 @@ func (b *blockReader) column(e *Expr, in clause, aggregate bool) error {
 	switch {
 	case aggregate && !b.sc.holds(t.binding):
 		// Such an aggregate is the outer query's; a subquery inside it could
-		// make it this one's.
-		return derivable("an aggregate over an outer query's counter", t.binding)
+		// make it this one's. MariaDB refuses it over a query that it has merged when a prepared statement runs again (error 1111).
+		return unmerged(derivable("an aggregate over an outer query's counter", t.binding))
 	case in == inHaving && !aggregate && b.d.Traits().HavingAlias:
 		return derivable("HAVING names a counter that is neither aggregated nor selected", t.binding)
 	case !aggregate && b.q != nil && len(b.q.GroupBy) > 0 && b.groupingSets():

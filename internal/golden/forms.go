@@ -13,9 +13,6 @@ func (b *printer) read(indent, sql string, p *rewrite.Plan) {
 	if p.Read.FoldFirst {
 		b.line(indent, "fold first", "outside transactions")
 	}
-	if p.Read.Reprepare {
-		b.line(indent, "prepared", "anew each time")
-	}
 	if p.Read.Types != nil {
 		shape := p.Read.Types.SQL.Of(nil)
 		if shape == sql+"\nLIMIT 0" {

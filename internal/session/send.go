@@ -67,7 +67,7 @@ func (t direct) querySQL(ctx context.Context, p *rewrite.Plan, c call) (driver.R
 			return rows, err
 		}
 	}
-	if (p.Drain.Proof != nil || p.Class == rewrite.Read && !p.Read.Reprepare) && len(c.options) == 0 && t.keeps(c.args) {
+	if (p.Drain.Proof != nil || p.Class == rewrite.Read) && len(c.options) == 0 && t.keeps(c.args) {
 		return t.queryUnpreparedOrKept(ctx, p.SQL, c.args)
 	}
 	return t.conn.ParentQuery(ctx, p.SQL, link.JoinArgs(c.options, c.args))

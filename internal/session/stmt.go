@@ -36,7 +36,6 @@ type stmt struct {
 type prepared struct {
 	driver.Stmt        // nil until it is needed
 	sql         string // that it was prepared with
-	ran         bool   // it has been executed
 }
 
 // convertingStmt is a stmt whose parent has column converters. A stmt without them must not have
@@ -164,10 +163,9 @@ func (s *stmt) plannedRun(ctx context.Context, args []driver.NamedValue, wantsRo
 	return s.conn.takeRun(p, s, call{args: values, options: options, wantsRows: wantsRows}), nil
 }
 
-// ready prepares SQL that is about to run, unless that has been done. With anew it is prepared each time that it runs.
-func (s *stmt) ready(ctx context.Context, p *prepared, sql string, anew bool) error {
-	if p.Stmt != nil && p.sql == sql && !(anew && p.ran) {
-		p.ran = true
+// ready prepares SQL that is about to run, unless that has been done.
+func (s *stmt) ready(ctx context.Context, p *prepared, sql string) error {
+	if p.Stmt != nil && p.sql == sql {
 		return nil
 	}
 	parent, err := s.conn.ParentPrepare(ctx, sql)
@@ -177,7 +175,7 @@ func (s *stmt) ready(ctx context.Context, p *prepared, sql string, anew bool) er
 	if p.Stmt != nil {
 		_ = p.Close()
 	}
-	*p = prepared{parent, sql, true}
+	*p = prepared{parent, sql}
 	return nil
 }
 
@@ -186,7 +184,7 @@ func (s *stmt) ownSQL(ctx context.Context, p *rewrite.Plan) (driver.Stmt, error)
 	if s.conn.Yields() {
 		return s.statements.Get(ctx, &s.conn.Conn, p.SQL, p.SQL)
 	}
-	err := s.ready(ctx, &s.own, p.SQL, p.Read.Reprepare)
+	err := s.ready(ctx, &s.own, p.SQL)
 	return s.own.Stmt, err
 }
 
@@ -207,7 +205,7 @@ func (s *stmt) querySQL(ctx context.Context, p *rewrite.Plan, c call) (driver.Ro
 }
 
 func (s *stmt) queryObserved(ctx context.Context, p *plan, c call) (driver.Rows, bool, error) {
-	if err := s.ready(ctx, &s.observed, p.Read.Observed.SQL.Of(p.Values), false); err != nil {
+	if err := s.ready(ctx, &s.observed, p.Read.Observed.SQL.Of(p.Values)); err != nil {
 		return nil, false, err
 	}
 	rows, err := link.StmtQuery(ctx, s.observed.Stmt, link.JoinArgs(c.options, c.args))
