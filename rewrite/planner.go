@@ -245,7 +245,7 @@ func (p *planning) plan() *Plan {
 		}
 		return p.drainAll(mentioned, Rejected+": "+err.Error())
 	}
-	if st.Opaque == "" && st.Kind.reads() && p.src.namesOwn() {
+	if st.Opaque == "" && readsRows(st.Kind) && p.src.namesOwn() {
 		st.Opaque = "a name is one of those that slotsql gives to parts of its own SQL"
 	}
 	p.parsed, p.top = st, st.Select
@@ -287,6 +287,15 @@ func (p *planning) plan() *Plan {
 		return p.drainRows(st, sc, sc.bindings[0], st.Where, true, "there is no faster plan for MERGE")
 	}
 	return p.drainAll(mentioned, "there is no faster plan for this kind of statement")
+}
+
+// readsRows reports whether statements of the kind may read totals, or write rows.
+func readsRows(k Kind) bool {
+	switch k {
+	case KindSelect, KindExplain, KindReads, KindCreateSelect, KindInsert, KindUpdate, KindDelete:
+		return true
+	}
+	return false
 }
 
 // hidden refuses what a drain cannot make right: SQL-level PREPARE, whose

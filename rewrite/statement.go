@@ -105,15 +105,6 @@ const (
 // Span is a byte range [Start, End) of the original SQL. A token's lex.Span converts to it.
 type Span struct{ Start, End int }
 
-// reads reports whether statements of the kind may read totals, or write rows.
-func (k Kind) reads() bool {
-	switch k {
-	case KindSelect, KindExplain, KindReads, KindCreateSelect, KindInsert, KindUpdate, KindDelete:
-		return true
-	}
-	return false
-}
-
 // Ident is one name. Name is the name with quotes taken off and escapes
 // resolved; letter case is as written. Quoted reports whether it stood in quotes.
 type Ident struct {

@@ -1,49 +1,49 @@
 package mysql
 
 import (
-	"github.com/pingcap/tidb/pkg/parser/ast"
+	tree "github.com/pingcap/tidb/pkg/parser/ast"
 	"github.com/slotsql/slotsql/rewrite"
 	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // statement translates one statement of any kind.
-func (t *translator) statement(n ast.StmtNode) *rewrite.Statement {
+func (t *translator) statement(n tree.StmtNode) *rewrite.Statement {
 	st := &rewrite.Statement{}
 	switch n := n.(type) {
-	case *ast.SelectStmt:
+	case *tree.SelectStmt:
 		st.Kind = rewrite.KindSelect
 		st.Select = t.query(n)
-	case *ast.SetOprStmt:
+	case *tree.SetOprStmt:
 		st.Kind = rewrite.KindSelect
 		st.Select = t.query(n)
-	case *ast.InsertStmt:
+	case *tree.InsertStmt:
 		t.insert(st, n)
-	case *ast.UpdateStmt:
+	case *tree.UpdateStmt:
 		t.update(st, n)
-	case *ast.DeleteStmt:
+	case *tree.DeleteStmt:
 		t.delete(st, n)
-	case *ast.ExplainStmt:
+	case *tree.ExplainStmt:
 		t.explain(st, n)
 		if st.Kind != rewrite.KindExplain {
 			return st
 		}
-	case *ast.DoStmt:
+	case *tree.DoStmt:
 		t.do(st, n)
-	case *ast.SetStmt:
+	case *tree.SetStmt:
 		t.set(st, n)
 		if st.Kind == rewrite.KindSession {
 			return st
 		}
-	case *ast.CreateTableStmt:
+	case *tree.CreateTableStmt:
 		t.createTable(st, n)
 		if st.Kind != rewrite.KindCreateSelect {
 			return st
 		}
-	case *ast.TruncateTableStmt:
+	case *tree.TruncateTableStmt:
 		st.Kind = rewrite.KindTruncate
 		st.Tables = t.tablesOf(n)
 		return st
-	case *ast.DropTableStmt:
+	case *tree.DropTableStmt:
 		st.Kind = rewrite.KindDrop
 		if n.IsView {
 			st.Kind = rewrite.KindDDL
@@ -71,27 +71,27 @@ func (t *translator) statement(n ast.StmtNode) *rewrite.Statement {
 
 // explain translates EXPLAIN of a query or a write; DESCRIBE table touches no
 // rows. MySQL's EXPLAIN ANALYZE runs queries.
-func (t *translator) explain(st *rewrite.Statement, n *ast.ExplainStmt) {
+func (t *translator) explain(st *rewrite.Statement, n *tree.ExplainStmt) {
 	st.Runs = n.Analyze
 	switch inner := n.Stmt.(type) {
-	case *ast.ShowStmt, nil:
+	case *tree.ShowStmt, nil:
 		st.Kind = rewrite.KindSession
 		return
-	case *ast.InsertStmt, *ast.UpdateStmt, *ast.DeleteStmt:
+	case *tree.InsertStmt, *tree.UpdateStmt, *tree.DeleteStmt:
 		st.Kind = rewrite.KindExplain
 		st.Explained = &rewrite.Statement{}
 		for t.pos < len(t.toks) && !t.isWord("INSERT", "REPLACE", "UPDATE", "DELETE", "WITH") {
 			t.next()
 		}
 		switch inner := inner.(type) {
-		case *ast.InsertStmt:
+		case *tree.InsertStmt:
 			t.insert(st.Explained, inner)
-		case *ast.UpdateStmt:
+		case *tree.UpdateStmt:
 			t.update(st.Explained, inner)
-		case *ast.DeleteStmt:
+		case *tree.DeleteStmt:
 			t.delete(st.Explained, inner)
 		}
-	case *ast.SelectStmt, *ast.SetOprStmt:
+	case *tree.SelectStmt, *tree.SetOprStmt:
 		st.Kind = rewrite.KindExplain
 		for t.pos < len(t.toks) && !t.isWord("SELECT", "WITH", "TABLE", "VALUES") && !t.isOp("(") {
 			t.next()
@@ -105,14 +105,14 @@ func (t *translator) explain(st *rewrite.Statement, n *ast.ExplainStmt) {
 }
 
 // other translates the statements whose rows the neutral form does not carry.
-func (t *translator) other(st *rewrite.Statement, n ast.StmtNode) {
+func (t *translator) other(st *rewrite.Statement, n tree.StmtNode) {
 	switch n.(type) {
-	case *ast.BeginStmt, *ast.CommitStmt, *ast.RollbackStmt, *ast.SavepointStmt, *ast.ReleaseSavepointStmt,
-		*ast.UseStmt, *ast.KillStmt, *ast.DeallocateStmt, *ast.FlushStmt, *ast.ExplainForStmt,
-		*ast.SetPwdStmt, *ast.SetRoleStmt, *ast.SetDefaultRoleStmt, *ast.UnlockTablesStmt:
+	case *tree.BeginStmt, *tree.CommitStmt, *tree.RollbackStmt, *tree.SavepointStmt, *tree.ReleaseSavepointStmt,
+		*tree.UseStmt, *tree.KillStmt, *tree.DeallocateStmt, *tree.FlushStmt, *tree.ExplainForStmt,
+		*tree.SetPwdStmt, *tree.SetRoleStmt, *tree.SetDefaultRoleStmt, *tree.UnlockTablesStmt:
 		st.Kind = rewrite.KindSession
 		return
-	case *ast.ShowStmt:
+	case *tree.ShowStmt:
 		st.Kind = rewrite.KindSession
 		for ; t.pos < len(t.toks); t.next() {
 			if t.isWord("SELECT", "TABLE") && t.pos > 1 && !t.isWordAt(-1, "CREATE") {
@@ -123,9 +123,9 @@ func (t *translator) other(st *rewrite.Statement, n ast.StmtNode) {
 			}
 		}
 		return
-	case *ast.LockTablesStmt: // counted as DDL by the parser
-	case ast.DDLNode, *ast.GrantStmt, *ast.RevokeStmt, *ast.GrantRoleStmt, *ast.RevokeRoleStmt,
-		*ast.CreateUserStmt, *ast.AlterUserStmt, *ast.DropUserStmt:
+	case *tree.LockTablesStmt: // counted as DDL by the parser
+	case tree.DDLNode, *tree.GrantStmt, *tree.RevokeStmt, *tree.GrantRoleStmt, *tree.RevokeRoleStmt,
+		*tree.CreateUserStmt, *tree.AlterUserStmt, *tree.DropUserStmt:
 		st.Kind = rewrite.KindDDL
 		st.Tables = append(t.tablesOf(n), t.everyName()...)
 		return
@@ -136,7 +136,7 @@ func (t *translator) other(st *rewrite.Statement, n ast.StmtNode) {
 }
 
 // tablesOf collects the tables that the tree names.
-func (t *translator) tablesOf(n ast.Node) [][]rewrite.Ident {
+func (t *translator) tablesOf(n tree.Node) [][]rewrite.Ident {
 	v := &tableVisitor{of: t}
 	n.Accept(v)
 	return v.names
@@ -147,8 +147,8 @@ type tableVisitor struct {
 	names [][]rewrite.Ident
 }
 
-func (v *tableVisitor) Enter(n ast.Node) (ast.Node, bool) {
-	if tn, ok := n.(*ast.TableName); ok {
+func (v *tableVisitor) Enter(n tree.Node) (tree.Node, bool) {
+	if tn, ok := n.(*tree.TableName); ok {
 		var name []rewrite.Ident
 		if tn.Schema.O != "" {
 			name = append(name, rewrite.Ident{Name: v.of.own(tn.Schema.O), Quoted: true})
@@ -158,7 +158,7 @@ func (v *tableVisitor) Enter(n ast.Node) (ast.Node, bool) {
 	return n, false
 }
 
-func (v *tableVisitor) Leave(n ast.Node) (ast.Node, bool) { return n, true }
+func (v *tableVisitor) Leave(n tree.Node) (tree.Node, bool) { return n, true }
 
 // everyName returns every name in the statement that could be a table, for
 // statements whose tree does not tell.

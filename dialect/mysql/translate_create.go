@@ -1,12 +1,12 @@
 package mysql
 
 import (
-	"github.com/pingcap/tidb/pkg/parser/ast"
+	tree "github.com/pingcap/tidb/pkg/parser/ast"
 	"github.com/slotsql/slotsql/rewrite"
 )
 
 // createTable translates CREATE TABLE ... SELECT; without a query it is DDL.
-func (t *translator) createTable(st *rewrite.Statement, n *ast.CreateTableStmt) {
+func (t *translator) createTable(st *rewrite.Statement, n *tree.CreateTableStmt) {
 	if n.Select == nil {
 		st.Kind = rewrite.KindDDL
 		st.Tables = t.tablesOf(n)

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/pingcap/tidb/pkg/parser/ast"
+	tree "github.com/pingcap/tidb/pkg/parser/ast"
 	"github.com/pingcap/tidb/pkg/parser/opcode"
 	"github.com/slotsql/slotsql/rewrite"
 	"github.com/slotsql/slotsql/rewrite/lex"
@@ -13,7 +13,7 @@ import (
 // expr passes one expression.
 //
 //nolint:funlen // one case for each kind of node
-func (t *translator) expr(n ast.ExprNode) *rewrite.Expr {
+func (t *translator) expr(n tree.ExprNode) *rewrite.Expr {
 	start := t.start()
 	e := &rewrite.Expr{}
 	if t.failed() {
@@ -22,43 +22,43 @@ func (t *translator) expr(n ast.ExprNode) *rewrite.Expr {
 	switch n := n.(type) {
 	case nil:
 		t.fail("expression is missing from the parser's tree")
-	case *ast.ColumnNameExpr:
+	case *tree.ColumnNameExpr:
 		e.Kind = rewrite.ColumnRef
 		e.Name = t.dotted(n.Name.Schema.O, n.Name.Table.O, n.Name.Name.O)
-	case ast.ParamMarkerExpr:
+	case tree.ParamMarkerExpr:
 		e.Kind, e.Text = rewrite.Param, t.peek()
 		if t.kind() != lex.Param {
 			t.mismatch("?")
 		}
 		t.next()
-	case ast.ValueExpr:
+	case tree.ValueExpr:
 		t.literal(e, n)
-	case *ast.PositionExpr:
+	case *tree.PositionExpr:
 		e.Kind, e.Text = rewrite.Number, t.peek()
 		if n.P != nil || t.kind() != lex.Number {
 			t.mismatch("a number")
 		}
 		t.next()
-	case *ast.BinaryOperationExpr:
+	case *tree.BinaryOperationExpr:
 		t.binary(e, n)
-	case *ast.UnaryOperationExpr:
+	case *tree.UnaryOperationExpr:
 		t.unary(e, n)
-	case *ast.ParenthesesExpr:
+	case *tree.ParenthesesExpr:
 		e.Kind = rewrite.Paren
 		t.wantOp("(")
 		e.Args = t.args(n.Expr)
 		t.wantOp(")")
-	case *ast.RowExpr:
+	case *tree.RowExpr:
 		if t.accept("ROW") {
 			e.Op = "ROW"
 		}
 		t.wantOp("(")
 		e.Args = t.list(n.Values)
 		t.wantOp(")")
-	case *ast.SubqueryExpr:
+	case *tree.SubqueryExpr:
 		e.Kind = rewrite.Subquery
 		e.Query = t.subquery(n)
-	case *ast.ExistsSubqueryExpr:
+	case *tree.ExistsSubqueryExpr:
 		e.Kind, e.Op = rewrite.Subquery, "EXISTS"
 		for t.accept("NOT") {
 			e.Negated = !e.Negated
@@ -67,40 +67,40 @@ func (t *translator) expr(n ast.ExprNode) *rewrite.Expr {
 			t.mismatch("EXISTS")
 		}
 		t.want("EXISTS")
-		if sub, ok := n.Sel.(*ast.SubqueryExpr); ok {
+		if sub, ok := n.Sel.(*tree.SubqueryExpr); ok {
 			e.Query = t.subquery(sub)
 		} else {
 			t.fail("EXISTS without a subquery")
 		}
-	case *ast.CompareSubqueryExpr:
+	case *tree.CompareSubqueryExpr:
 		e.Args = t.args(n.L)
 		e.Op = t.compare(n.Op)
 		if !t.accept("ANY", "SOME", "ALL") {
 			t.mismatch("ANY")
 		}
 		e.Args = append(e.Args, t.expr(n.R))
-	case *ast.PatternInExpr:
+	case *tree.PatternInExpr:
 		t.in(e, n)
-	case *ast.BetweenExpr:
+	case *tree.BetweenExpr:
 		e.Args = t.args(n.Expr)
 		e.Op, e.Negated = "BETWEEN", t.negated(n.Not)
 		t.want("BETWEEN")
 		e.Args = append(e.Args, t.expr(n.Left))
 		t.want("AND")
 		e.Args = append(e.Args, t.expr(n.Right))
-	case *ast.IsNullExpr:
+	case *tree.IsNullExpr:
 		e.Args = t.args(n.Expr)
 		t.want("IS")
 		e.Op, e.Negated = "IS NULL", t.negated(n.Not)
 		t.want("NULL")
-	case *ast.IsTruthExpr:
+	case *tree.IsTruthExpr:
 		e.Args = t.args(n.Expr)
 		t.want("IS")
 		e.Op, e.Negated = "IS TRUE", t.negated(n.Not)
 		if !t.accept("TRUE", "FALSE") {
 			t.mismatch("TRUE")
 		}
-	case *ast.PatternLikeOrIlikeExpr:
+	case *tree.PatternLikeOrIlikeExpr:
 		e.Args = t.args(n.Expr)
 		e.Op, e.Negated = "LIKE", t.negated(n.Not)
 		t.want("LIKE")
@@ -112,20 +112,20 @@ func (t *translator) expr(n ast.ExprNode) *rewrite.Expr {
 			}
 			t.next()
 		}
-	case *ast.PatternRegexpExpr:
+	case *tree.PatternRegexpExpr:
 		e.Args = t.args(n.Expr)
 		e.Op, e.Negated = "REGEXP", t.negated(n.Not)
 		if !t.accept("REGEXP", "RLIKE") {
 			t.mismatch("REGEXP")
 		}
 		e.Args = append(e.Args, t.expr(n.Pattern))
-	case *ast.CaseExpr:
+	case *tree.CaseExpr:
 		t.caseOf(e, n)
-	case *ast.SetCollationExpr:
+	case *tree.SetCollationExpr:
 		e.Args, e.Op = t.args(n.Expr), "COLLATE"
 		t.want("COLLATE")
 		t.name()
-	case *ast.VariableExpr:
+	case *tree.VariableExpr:
 		e.Op = "@"
 		if n.Value != nil {
 			t.fail("assignment to a user variable")
@@ -134,7 +134,7 @@ func (t *translator) expr(n ast.ExprNode) *rewrite.Expr {
 			t.mismatch("a variable")
 		}
 		t.next()
-	case *ast.ValuesExpr:
+	case *tree.ValuesExpr:
 		e.Kind = rewrite.Excluded
 		t.want("VALUES")
 		t.wantOp("(")
@@ -142,15 +142,15 @@ func (t *translator) expr(n ast.ExprNode) *rewrite.Expr {
 		name := t.dotted(c.Schema.O, c.Table.O, c.Name.O)
 		e.Name = name[max(0, len(name)-1):]
 		t.wantOp(")")
-	case *ast.MatchAgainst:
+	case *tree.MatchAgainst:
 		t.match(e, n)
-	case *ast.FuncCallExpr:
+	case *tree.FuncCallExpr:
 		t.call(e, n)
-	case *ast.FuncCastExpr:
+	case *tree.FuncCastExpr:
 		t.cast(e, n)
-	case *ast.AggregateFuncExpr:
+	case *tree.AggregateFuncExpr:
 		t.aggregate(e, n)
-	case *ast.WindowFuncExpr:
+	case *tree.WindowFuncExpr:
 		t.windowCall(e, n)
 	default:
 		t.fail(fmt.Sprintf("expression of type %T is not supported", n))
@@ -159,9 +159,9 @@ func (t *translator) expr(n ast.ExprNode) *rewrite.Expr {
 	return e
 }
 
-func (t *translator) args(n ast.ExprNode) []*rewrite.Expr { return []*rewrite.Expr{t.expr(n)} }
+func (t *translator) args(n tree.ExprNode) []*rewrite.Expr { return []*rewrite.Expr{t.expr(n)} }
 
-func (t *translator) list(ns []ast.ExprNode) []*rewrite.Expr {
+func (t *translator) list(ns []tree.ExprNode) []*rewrite.Expr {
 	out := make([]*rewrite.Expr, 0, len(ns))
 	for i, n := range ns {
 		if i > 0 {
@@ -191,7 +191,7 @@ func (t *translator) name() {
 }
 
 // literal passes a literal. Adjacent strings are one literal.
-func (t *translator) literal(e *rewrite.Expr, n ast.ValueExpr) {
+func (t *translator) literal(e *rewrite.Expr, n tree.ValueExpr) {
 	text := t.peek()
 	switch t.kind() {
 	case lex.Number:
@@ -257,12 +257,12 @@ func (t *translator) compare(op opcode.Op) string {
 	return ""
 }
 
-func (t *translator) binary(e *rewrite.Expr, n *ast.BinaryOperationExpr) {
+func (t *translator) binary(e *rewrite.Expr, n *tree.BinaryOperationExpr) {
 	if n.Op == opcode.Mod && t.isWord("MOD") && t.isOpAt(1, "(") {
 		e.Kind, e.Op = rewrite.Call, "mod"
 		t.next()
 		t.wantOp("(")
-		e.Args = t.list([]ast.ExprNode{n.L, n.R})
+		e.Args = t.list([]tree.ExprNode{n.L, n.R})
 		t.wantOp(")")
 		return
 	}
@@ -272,7 +272,7 @@ func (t *translator) binary(e *rewrite.Expr, n *ast.BinaryOperationExpr) {
 	e.Args = append(e.Args, t.expr(n.R))
 }
 
-func (t *translator) unary(e *rewrite.Expr, n *ast.UnaryOperationExpr) {
+func (t *translator) unary(e *rewrite.Expr, n *tree.UnaryOperationExpr) {
 	e.Kind = rewrite.Unary
 	switch n.Op {
 	case opcode.Not, opcode.Not2:
@@ -295,7 +295,7 @@ func (t *translator) unary(e *rewrite.Expr, n *ast.UnaryOperationExpr) {
 	e.Args = t.args(n.V)
 }
 
-func (t *translator) in(e *rewrite.Expr, n *ast.PatternInExpr) {
+func (t *translator) in(e *rewrite.Expr, n *tree.PatternInExpr) {
 	e.Kind = rewrite.In
 	e.Args = t.args(n.Expr)
 	e.Negated = t.negated(n.Not)
@@ -309,7 +309,7 @@ func (t *translator) in(e *rewrite.Expr, n *ast.PatternInExpr) {
 	t.wantOp(")")
 }
 
-func (t *translator) caseOf(e *rewrite.Expr, n *ast.CaseExpr) {
+func (t *translator) caseOf(e *rewrite.Expr, n *tree.CaseExpr) {
 	e.Op, e.Case = "CASE", &rewrite.Case{}
 	t.want("CASE")
 	if n.Value != nil {
@@ -332,7 +332,7 @@ func (t *translator) caseOf(e *rewrite.Expr, n *ast.CaseExpr) {
 	t.want("END")
 }
 
-func (t *translator) match(e *rewrite.Expr, n *ast.MatchAgainst) {
+func (t *translator) match(e *rewrite.Expr, n *tree.MatchAgainst) {
 	e.Op = "MATCH"
 	t.want("MATCH")
 	t.wantOp("(")

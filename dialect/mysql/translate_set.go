@@ -1,12 +1,12 @@
 package mysql
 
 import (
-	"github.com/pingcap/tidb/pkg/parser/ast"
+	tree "github.com/pingcap/tidb/pkg/parser/ast"
 	"github.com/slotsql/slotsql/rewrite"
 )
 
 // do translates DO: expressions that are evaluated, and nothing else.
-func (t *translator) do(st *rewrite.Statement, n *ast.DoStmt) {
+func (t *translator) do(st *rewrite.Statement, n *tree.DoStmt) {
 	st.Kind = rewrite.KindReads
 	t.want("DO")
 	st.Select = &rewrite.Select{Values: [][]*rewrite.Expr{t.list(n.Exprs)}}
@@ -14,7 +14,7 @@ func (t *translator) do(st *rewrite.Statement, n *ast.DoStmt) {
 
 // set translates SET. It touches no table's rows unless it has a subquery,
 // which may give a variable its value.
-func (t *translator) set(st *rewrite.Statement, n *ast.SetStmt) {
+func (t *translator) set(st *rewrite.Statement, n *tree.SetStmt) {
 	st.Kind = rewrite.KindSession
 	for i := range t.toks {
 		if t.isWordAt(i, "SELECT", "TABLE", "WITH", "VALUES") {

@@ -3,7 +3,7 @@ package postgres
 import (
 	"strings"
 
-	"github.com/sqlc-dev/oliphant/ast"
+	tree "github.com/sqlc-dev/oliphant/ast"
 
 	"github.com/slotsql/slotsql/rewrite"
 )
@@ -11,7 +11,7 @@ import (
 // expr translates an expression that is written with exactly the tokens of r.
 // Where the anchors of n do not cut r as expected, the result is Opaque over
 // r with all references inside in Args: the span holds in either case.
-func (t *translator) expr(n *ast.Node, r rng) *rewrite.Expr {
+func (t *translator) expr(n *tree.Node, r rng) *rewrite.Expr {
 	if n == nil || n.Node == nil {
 		return nil
 	}
@@ -22,45 +22,45 @@ func (t *translator) expr(n *ast.Node, r rng) *rewrite.Expr {
 		return t.node(rewrite.Paren, r, "", t.expr(n, rng{r.lo + 1, r.hi - 1}))
 	}
 	switch v := n.Node.(type) {
-	case *ast.Node_ColumnRef, *ast.Node_ParamRef, *ast.Node_AConst:
+	case *tree.Node_ColumnRef, *tree.Node_ParamRef, *tree.Node_AConst:
 		if e := t.leaf(n, r); e != nil {
 			return e
 		}
-	case *ast.Node_AExpr:
+	case *tree.Node_AExpr:
 		if e := t.operator(v.AExpr, r); e != nil {
 			return e
 		}
-	case *ast.Node_BoolExpr:
+	case *tree.Node_BoolExpr:
 		if e := t.boolean(v.BoolExpr, r); e != nil {
 			return e
 		}
-	case *ast.Node_SubLink:
+	case *tree.Node_SubLink:
 		if e := t.subquery(v.SubLink, r); e != nil {
 			return e
 		}
-	case *ast.Node_TypeCast:
+	case *tree.Node_TypeCast:
 		return t.cast(v.TypeCast, r)
-	case *ast.Node_FuncCall:
+	case *tree.Node_FuncCall:
 		return t.call(v.FuncCall, r)
-	case *ast.Node_CoalesceExpr:
+	case *tree.Node_CoalesceExpr:
 		return t.builtin("coalesce", v.CoalesceExpr.Args, r)
-	case *ast.Node_MinMaxExpr:
+	case *tree.Node_MinMaxExpr:
 		op := "greatest"
-		if v.MinMaxExpr.Op == ast.MinMaxOp_IS_LEAST {
+		if v.MinMaxExpr.Op == tree.MinMaxOp_IS_LEAST {
 			op = "least"
 		}
 		return t.builtin(op, v.MinMaxExpr.Args, r)
-	case *ast.Node_CaseExpr:
+	case *tree.Node_CaseExpr:
 		if e := t.caseOf(v.CaseExpr, r); e != nil {
 			return e
 		}
-	case *ast.Node_NullTest:
+	case *tree.Node_NullTest:
 		e := t.postfix(v.NullTest.Arg, v.NullTest.Location, r, "is null")
-		e.Negated = v.NullTest.Nulltesttype == ast.NullTestType_IS_NOT_NULL
+		e.Negated = v.NullTest.Nulltesttype == tree.NullTestType_IS_NOT_NULL
 		return e
-	case *ast.Node_BooleanTest:
+	case *tree.Node_BooleanTest:
 		return t.postfix(v.BooleanTest.Arg, v.BooleanTest.Location, r, "is boolean")
-	case *ast.Node_CollateClause:
+	case *tree.Node_CollateClause:
 		return t.postfix(v.CollateClause.Arg, v.CollateClause.Location, r, "collate")
 	}
 	return t.node(rewrite.Opaque, r, looseOp(n), t.operands(n)...)
@@ -71,11 +71,11 @@ func (t *translator) node(kind rewrite.ExprKind, r rng, op string, args ...*rewr
 }
 
 // ownsBrackets reports whether the parentheses at token i belong to n itself.
-func (t *translator) ownsBrackets(n *ast.Node, i int) bool {
+func (t *translator) ownsBrackets(n *tree.Node, i int) bool {
 	switch v := n.Node.(type) {
-	case *ast.Node_SubLink:
+	case *tree.Node_SubLink:
 		return int(v.SubLink.Location) == t.tok[i].start
-	case *ast.Node_RowExpr:
+	case *tree.Node_RowExpr:
 		return int(v.RowExpr.Location) == t.tok[i].start
 	}
 	return false
@@ -83,30 +83,30 @@ func (t *translator) ownsBrackets(n *ast.Node, i int) bool {
 
 // leaf translates a column, parameter or constant that takes all of r, or
 // returns nil.
-func (t *translator) leaf(n *ast.Node, r rng) *rewrite.Expr {
+func (t *translator) leaf(n *tree.Node, r rng) *rewrite.Expr {
 	own, ok := t.extent(n)
 	if !ok || own != r {
 		return nil
 	}
 	switch v := n.Node.(type) {
-	case *ast.Node_ColumnRef:
+	case *tree.Node_ColumnRef:
 		return t.column(v.ColumnRef, r)
-	case *ast.Node_ParamRef:
+	case *tree.Node_ParamRef:
 		e := t.node(rewrite.Param, r, "")
 		e.Text = t.word(r.lo)
 		return e
-	case *ast.Node_AConst:
+	case *tree.Node_AConst:
 		return t.constant(v.AConst, r)
 	}
 	return nil
 }
 
-func (t *translator) constant(c *ast.A_Const, r rng) *rewrite.Expr {
+func (t *translator) constant(c *tree.A_Const, r rng) *rewrite.Expr {
 	if c.Isnull {
 		return t.node(rewrite.Null, r, "")
 	}
 	switch v := c.Val.(type) {
-	case *ast.A_Const_Ival, *ast.A_Const_Fval:
+	case *tree.A_Const_Ival, *tree.A_Const_Fval:
 		if t.wrapped(r) {
 			return t.node(rewrite.Paren, r, "", t.constant(c, rng{r.lo + 1, r.hi - 1}))
 		}
@@ -114,16 +114,16 @@ func (t *translator) constant(c *ast.A_Const, r rng) *rewrite.Expr {
 		if t.is(r.lo, '-') && r.hi-r.lo > 1 {
 			return t.node(rewrite.Unary, r, "-", t.constant(c, rng{r.lo + 1, r.hi}))
 		}
-		if r.hi-r.lo == 1 && (t.is(r.lo, ast.Token_ICONST) || t.is(r.lo, ast.Token_FCONST)) {
+		if r.hi-r.lo == 1 && (t.is(r.lo, tree.Token_ICONST) || t.is(r.lo, tree.Token_FCONST)) {
 			return t.node(rewrite.Number, r, "")
 		}
-	case *ast.A_Const_Sval:
-		if r.hi-r.lo == 1 && t.is(r.lo, ast.Token_SCONST) {
+	case *tree.A_Const_Sval:
+		if r.hi-r.lo == 1 && t.is(r.lo, tree.Token_SCONST) {
 			e := t.node(rewrite.String, r, "")
 			e.Text = v.Sval.GetSval()
 			return e
 		}
-	case *ast.A_Const_Boolval:
+	case *tree.A_Const_Boolval:
 		return t.node(rewrite.Opaque, r, strings.ToLower(t.word(r.lo)))
 	}
 	return t.node(rewrite.Opaque, r, "constant")
@@ -131,7 +131,7 @@ func (t *translator) constant(c *ast.A_Const, r rng) *rewrite.Expr {
 
 // column translates a column reference, after reading its names back from the
 // text.
-func (t *translator) column(c *ast.ColumnRef, r rng) *rewrite.Expr {
+func (t *translator) column(c *tree.ColumnRef, r rng) *rewrite.Expr {
 	e := t.node(rewrite.ColumnRef, r, "")
 	for i, f := range c.Fields {
 		at := r.lo + 2*i
@@ -165,7 +165,7 @@ func (t *translator) ident(i int, value string) (rewrite.Ident, bool) {
 	}
 	w := t.word(i)
 	switch {
-	case t.tok[i].kind == ast.Token_UIDENT:
+	case t.tok[i].kind == tree.Token_UIDENT:
 		// A UESCAPE clause would belong to the name's text.
 		return rewrite.Ident{Name: value, Quoted: true}, !t.isWord(i+1, "uescape")
 	case strings.HasPrefix(w, `"`):
@@ -181,41 +181,41 @@ func (t *translator) isWord(i int, w string) bool {
 
 // extent finds the tokens of an expression that delimits itself: it starts
 // at its location and shows its own end.
-func (t *translator) extent(n *ast.Node) (rng, bool) {
+func (t *translator) extent(n *tree.Node) (rng, bool) {
 	switch v := n.GetNode().(type) {
-	case *ast.Node_ColumnRef:
+	case *tree.Node_ColumnRef:
 		i := t.index(v.ColumnRef.Location)
 		return rng{i, i + 2*len(v.ColumnRef.Fields) - 1}, i >= 0
-	case *ast.Node_ParamRef:
+	case *tree.Node_ParamRef:
 		i := t.index(v.ParamRef.Location)
-		return rng{i, i + 1}, t.is(i, ast.Token_PARAM)
-	case *ast.Node_AConst:
+		return rng{i, i + 1}, t.is(i, tree.Token_PARAM)
+	case *tree.Node_AConst:
 		return t.constantExtent(v.AConst)
-	case *ast.Node_FuncCall:
+	case *tree.Node_FuncCall:
 		return t.callExtent(v.FuncCall)
-	case *ast.Node_CoalesceExpr:
+	case *tree.Node_CoalesceExpr:
 		return t.bracketExtent(v.CoalesceExpr.Location)
-	case *ast.Node_MinMaxExpr:
+	case *tree.Node_MinMaxExpr:
 		return t.bracketExtent(v.MinMaxExpr.Location)
-	case *ast.Node_GroupingFunc:
+	case *tree.Node_GroupingFunc:
 		return t.bracketExtent(v.GroupingFunc.Location)
-	case *ast.Node_AArrayExpr:
+	case *tree.Node_AArrayExpr:
 		return t.bracketExtent(v.AArrayExpr.Location)
-	case *ast.Node_AExpr:
-		if v.AExpr.Kind == ast.A_Expr_Kind_AEXPR_NULLIF {
+	case *tree.Node_AExpr:
+		if v.AExpr.Kind == tree.A_Expr_Kind_AEXPR_NULLIF {
 			return t.bracketExtent(v.AExpr.Location)
 		}
-	case *ast.Node_CaseExpr:
+	case *tree.Node_CaseExpr:
 		i := t.index(v.CaseExpr.Location)
-		if t.is(i, ast.Token_CASE) && t.tok[i].match > i {
+		if t.is(i, tree.Token_CASE) && t.tok[i].match > i {
 			return rng{i, t.tok[i].match + 1}, true
 		}
-	case *ast.Node_TypeCast:
+	case *tree.Node_TypeCast:
 		i := t.index(v.TypeCast.Location)
-		if t.is(i, ast.Token_CAST) {
+		if t.is(i, tree.Token_CAST) {
 			return t.bracketExtent(v.TypeCast.Location)
 		}
-	case *ast.Node_SubLink:
+	case *tree.Node_SubLink:
 		i := t.index(v.SubLink.Location)
 		switch {
 		case i < 0:
@@ -237,7 +237,7 @@ func (t *translator) bracketExtent(location int32) (rng, bool) {
 	return rng{i, t.tok[i+1].match + 1}, true
 }
 
-func (t *translator) constantExtent(c *ast.A_Const) (rng, bool) {
+func (t *translator) constantExtent(c *tree.A_Const) (rng, bool) {
 	i := t.index(c.Location)
 	if i < 0 {
 		return rng{}, false
@@ -261,7 +261,7 @@ func (t *translator) constantExtent(c *ast.A_Const) (rng, bool) {
 }
 
 // loose translates an expression whose run of tokens is not known.
-func (t *translator) loose(n *ast.Node) *rewrite.Expr {
+func (t *translator) loose(n *tree.Node) *rewrite.Expr {
 	if n == nil || n.Node == nil {
 		return nil
 	}
@@ -270,13 +270,13 @@ func (t *translator) loose(n *ast.Node) *rewrite.Expr {
 	}
 	e := &rewrite.Expr{Op: looseOp(n)}
 	switch v := n.Node.(type) {
-	case *ast.Node_ColumnRef:
+	case *tree.Node_ColumnRef:
 		t.giveUp("a column reference without a place")
-	case *ast.Node_SubLink:
+	case *tree.Node_SubLink:
 		if sub := t.looseSubquery(v.SubLink); sub != nil {
 			return sub
 		}
-	case *ast.Node_SortBy:
+	case *tree.Node_SortBy:
 		return t.loose(v.SortBy.Node)
 	}
 	e.Args = t.operands(n)
@@ -293,9 +293,9 @@ func (t *translator) loose(n *ast.Node) *rewrite.Expr {
 }
 
 // looseOp names an expression that has no kind of its own.
-func looseOp(n *ast.Node) string {
+func looseOp(n *tree.Node) string {
 	switch v := n.Node.(type) {
-	case *ast.Node_AExpr:
+	case *tree.Node_AExpr:
 		if len(v.AExpr.Name) > 0 {
 			op := strings.ToLower(v.AExpr.Name[len(v.AExpr.Name)-1].GetString_().GetSval())
 			if schema := v.AExpr.Name[0].GetString_().GetSval(); len(v.AExpr.Name) > 1 && schema != "pg_catalog" {
@@ -303,21 +303,21 @@ func looseOp(n *ast.Node) string {
 			}
 			return op
 		}
-	case *ast.Node_TypeCast:
+	case *tree.Node_TypeCast:
 		return "cast"
-	case *ast.Node_CaseExpr:
+	case *tree.Node_CaseExpr:
 		return "case"
-	case *ast.Node_RowExpr:
+	case *tree.Node_RowExpr:
 		return "row"
-	case *ast.Node_AArrayExpr:
+	case *tree.Node_AArrayExpr:
 		return "array"
-	case *ast.Node_AIndirection:
+	case *tree.Node_AIndirection:
 		return "indirection"
-	case *ast.Node_GroupingFunc:
+	case *tree.Node_GroupingFunc:
 		return "grouping"
-	case *ast.Node_SetToDefault:
+	case *tree.Node_SetToDefault:
 		return "default"
-	case *ast.Node_SqlvalueFunction:
+	case *tree.Node_SqlvalueFunction:
 		return strings.ToLower(strings.TrimPrefix(v.SqlvalueFunction.Op.String(), "SVFOP_"))
 	}
 	return ""

@@ -3,7 +3,7 @@ package postgres
 import (
 	"fmt"
 
-	"github.com/sqlc-dev/oliphant/ast"
+	tree "github.com/sqlc-dev/oliphant/ast"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/slotsql/slotsql/rewrite"
@@ -14,7 +14,7 @@ type census struct{ columns, queries, tables, params int }
 
 // count takes the census of the parser's tree. It fails on a tree too deep to
 // be walked by recursion.
-func count(n *ast.Node) (census, error) {
+func count(n *tree.Node) (census, error) {
 	var c census
 	deep := false
 	var walk func(m protoreflect.Message, depth int)
@@ -23,24 +23,24 @@ func count(n *ast.Node) (census, error) {
 			return
 		}
 		switch v := m.Interface().(type) {
-		case *ast.ColumnRef:
+		case *tree.ColumnRef:
 			c.columns++
 			return
-		case *ast.ParamRef:
+		case *tree.ParamRef:
 			c.params++
 			return
-		case *ast.RangeVar:
+		case *tree.RangeVar:
 			c.tables++
 			return
-		case *ast.SubLink:
+		case *tree.SubLink:
 			c.queries++
-		case *ast.RangeSubselect:
+		case *tree.RangeSubselect:
 			c.queries++
-		case *ast.CommonTableExpr:
+		case *tree.CommonTableExpr:
 			c.queries++
-		case *ast.TypeName, *ast.IntoClause, *ast.LockingClause:
+		case *tree.TypeName, *tree.IntoClause, *tree.LockingClause:
 			return // names in here are no columns and no sources
-		case *ast.MultiAssignRef:
+		case *tree.MultiAssignRef:
 			if v.Colno > 1 {
 				return // the source is shared with column 1
 			}

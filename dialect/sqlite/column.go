@@ -3,7 +3,7 @@ package sqlite
 import (
 	"strings"
 
-	"github.com/sqlc-dev/meyer/ast"
+	tree "github.com/sqlc-dev/meyer/ast"
 
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/rewrite"
@@ -96,7 +96,7 @@ func columnType(declared string, strict bool) string {
 		return "BLOB"
 	}
 	n, err := parseOne("CREATE TABLE t (c " + declared + ")")
-	if create, ok := n.(*ast.CreateTableStmt); err == nil && ok && len(create.Columns) == 1 && len(create.Constraints) == 0 {
+	if create, ok := n.(*tree.CreateTableStmt); err == nil && ok && len(create.Columns) == 1 && len(create.Constraints) == 0 {
 		if c := create.Columns[0]; c.Type != nil && c.Type.Raw == declared && len(c.Constraints) == 0 {
 			return declared
 		}

@@ -3,7 +3,7 @@ package sqlite
 import (
 	"strings"
 
-	"github.com/sqlc-dev/meyer/ast"
+	tree "github.com/sqlc-dev/meyer/ast"
 
 	"github.com/slotsql/slotsql/rewrite"
 )
@@ -33,7 +33,7 @@ func readDefinition(sql string) definition {
 	if err != nil {
 		return def
 	}
-	create, ok := n.(*ast.CreateTableStmt)
+	create, ok := n.(*tree.CreateTableStmt)
 	if !ok {
 		return def
 	}
@@ -41,7 +41,7 @@ func readDefinition(sql string) definition {
 		def.column(c)
 	}
 	for _, k := range create.Constraints {
-		if k.Kind == ast.TableCheck {
+		if k.Kind == tree.TableCheck {
 			def.check(k.Expr)
 		}
 	}
@@ -50,15 +50,15 @@ func readDefinition(sql string) definition {
 }
 
 // column takes up what a column's definition says.
-func (def *definition) column(c *ast.ColumnDef) {
+func (def *definition) column(c *tree.ColumnDef) {
 	name := foldName(c.Name.Name)
 	for _, k := range c.Constraints {
 		switch k.Kind {
-		case ast.ColumnCollate:
+		case tree.ColumnCollate:
 			def.collations[name] = k.Collation.Name
-		case ast.ColumnCheck:
+		case tree.ColumnCheck:
 			def.check(k.Expr)
-		case ast.ColumnGenerated:
+		case tree.ColumnGenerated:
 			def.generated[name] = map[string]bool{}
 			namesIn(k.Expr, def.generated[name])
 			def.computed[name] = textOf(def.sql, k.Expr)
@@ -67,13 +67,13 @@ func (def *definition) column(c *ast.ColumnDef) {
 }
 
 // check takes up a CHECK constraint.
-func (def *definition) check(e ast.Expr) {
+func (def *definition) check(e tree.Expr) {
 	namesIn(e, def.checked)
 	def.checks = append(def.checks, textOf(def.sql, e))
 }
 
 // textOf returns an expression of a statement, "" if it cannot be told where it stands.
-func textOf(sql string, e ast.Expr) string {
+func textOf(sql string, e tree.Expr) string {
 	if sp := span(e); sp.Start >= 0 && sp.End <= len(sql) && sp.Start < sp.End {
 		return sql[sp.Start:sp.End]
 	}
@@ -95,12 +95,12 @@ func (def definition) checksOf(columns []string) []rewrite.Check {
 
 // namesIn adds every identifier of an expression: too many rather than too
 // few, functions and collations included.
-func namesIn(e ast.Expr, into map[string]bool) {
+func namesIn(e tree.Expr, into map[string]bool) {
 	if e == nil {
 		return
 	}
-	each(e, func(n ast.Node) {
-		if id, ok := n.(*ast.Ident); ok {
+	each(e, func(n tree.Node) {
+		if id, ok := n.(*tree.Ident); ok {
 			into[foldName(id.Name)] = true
 		}
 	})

@@ -4,7 +4,7 @@ import (
 	"context"
 	"strings"
 
-	"github.com/sqlc-dev/meyer/ast"
+	tree "github.com/sqlc-dev/meyer/ast"
 
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/rewrite"
@@ -33,7 +33,7 @@ func readTriggers(ctx context.Context, s dialect.Session, db, list string, found
 			continue
 		}
 		n, err := parseOne(dialect.String(r[2]))
-		create, ok := n.(*ast.CreateTriggerStmt)
+		create, ok := n.(*tree.CreateTriggerStmt)
 		if err != nil || !ok {
 			t.Triggers.Update, t.Triggers.Delete, t.Triggers.Insert = true, true, true
 			continue

@@ -1,7 +1,7 @@
 package sqlite
 
 import (
-	"github.com/sqlc-dev/meyer/ast"
+	tree "github.com/sqlc-dev/meyer/ast"
 
 	"github.com/slotsql/slotsql/rewrite"
 )
@@ -9,7 +9,7 @@ import (
 // query translates a complete SELECT: compounds become one Select whose
 // operands are flat, with the ORDER BY and LIMIT that the grammar hangs on the
 // last operand.
-func (t *translator) query(n *ast.SelectStmt) *rewrite.Select {
+func (t *translator) query(n *tree.SelectStmt) *rewrite.Select {
 	if n == nil {
 		return nil
 	}
@@ -42,8 +42,8 @@ func (t *translator) query(n *ast.SelectStmt) *rewrite.Select {
 }
 
 // bodyEnd returns where a core ends without its ORDER BY and LIMIT.
-func bodyEnd(c ast.SelectCore) int {
-	q, ok := c.(*ast.SelectQuery)
+func bodyEnd(c tree.SelectCore) int {
+	q, ok := c.(*tree.SelectQuery)
 	if !ok {
 		return c.End()
 	}
@@ -56,15 +56,15 @@ func bodyEnd(c ast.SelectCore) int {
 	return end
 }
 
-func (t *translator) core(c ast.SelectCore) *rewrite.Select {
+func (t *translator) core(c tree.SelectCore) *rewrite.Select {
 	s := &rewrite.Select{Span: span(c)}
 	switch n := c.(type) {
-	case *ast.ValuesClause:
+	case *tree.ValuesClause:
 		for _, row := range n.Rows {
 			s.Values = append(s.Values, t.exprs(row))
 		}
-	case *ast.SelectQuery:
-		s.Distinct = n.Distinct == ast.DistinctDistinct
+	case *tree.SelectQuery:
+		s.Distinct = n.Distinct == tree.DistinctDistinct
 		s.Items = t.items(n.Columns)
 		s.From = t.from(n.From)
 		s.Where = t.expr(n.Where)
@@ -81,7 +81,7 @@ func (t *translator) core(c ast.SelectCore) *rewrite.Select {
 	return s
 }
 
-func (t *translator) items(list []*ast.ResultColumn) []rewrite.Item {
+func (t *translator) items(list []*tree.ResultColumn) []rewrite.Item {
 	var out []rewrite.Item
 	for _, n := range list {
 		out = append(out, rewrite.Item{Span: span(n), Expr: t.expr(n.Expr), Alias: identOrNil(n.Alias)})
@@ -90,7 +90,7 @@ func (t *translator) items(list []*ast.ResultColumn) []rewrite.Item {
 }
 
 // limit returns the operands in source order.
-func (t *translator) limit(n *ast.Limit) []*rewrite.Expr {
+func (t *translator) limit(n *tree.Limit) []*rewrite.Expr {
 	switch {
 	case n == nil:
 		return nil
@@ -102,7 +102,7 @@ func (t *translator) limit(n *ast.Limit) []*rewrite.Expr {
 	return []*rewrite.Expr{t.expr(n.Count), t.expr(n.Offset)}
 }
 
-func (t *translator) with(n *ast.With) []*rewrite.CTE {
+func (t *translator) with(n *tree.With) []*rewrite.CTE {
 	if n == nil {
 		return nil
 	}
