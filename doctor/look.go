@@ -10,6 +10,7 @@ import (
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/internal/digest"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 // looker gathers what several looks see.
@@ -220,7 +221,7 @@ func (l *looker) target(sql string) (schema, name string) {
 		return "", ""
 	}
 	parts := st.Target.Name
-	fold := func(n rewrite.Ident) string {
+	fold := func(n ast.Ident) string {
 		if lower := strings.ToLower(n.Name); l.dialect.SameTable(n, lower) {
 			return lower
 		}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/slotsql/slotsql"
 	"github.com/slotsql/slotsql/internal/propose"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 // proposed is a configuration for the tables that have none, made of the
@@ -62,7 +62,7 @@ func (l *looker) propose(ctx context.Context, spots []*Spot) (*proposed, error) 
 		if cfg := l.configured(&Spot{Schema: schemaOf(tables, p), Table: p.Name()}); cfg != nil {
 			for _, c := range p.Counters {
 				if slices.ContainsFunc(cfg.Counters, func(has slotsql.CounterConfig) bool {
-					return l.dialect.SameColumn(rewrite.Ident{Name: has.Column, Quoted: true}, c.Column)
+					return l.dialect.SameColumn(ast.Ident{Name: has.Column, Quoted: true}, c.Column)
 				}) {
 					p.Drop(c.Column, "it is configured")
 				}

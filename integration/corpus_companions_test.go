@@ -8,6 +8,7 @@ import (
 	"github.com/slotsql/slotsql/integration/twin"
 	"github.com/slotsql/slotsql/internal/propose"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 // companions proposes the companions of an application's tables from its
@@ -45,7 +46,7 @@ func (a application) companions(t *testing.T, p *twin.Pair, tables []counterTabl
 
 // besideCounters returns the ordinary columns that an increment sets, with the
 // merge that its value asks for; "" where a slot cannot take it.
-func besideCounters(d rewrite.Dialect, facts *rewrite.Table, table counterTable, st *rewrite.Statement) map[string]rewrite.Merge {
+func besideCounters(d rewrite.Dialect, facts *rewrite.Table, table counterTable, st *ast.Statement) map[string]rewrite.Merge {
 	set := st.Set
 	if st.Conflict != nil {
 		set = st.Conflict.Set
@@ -59,7 +60,7 @@ func besideCounters(d rewrite.Dialect, facts *rewrite.Table, table counterTable,
 		}
 		name := facts.Columns[i].Name
 		slottable, _ := facts.Slottable(name) // one that is not is an ordinary column
-		if slottable && slices.ContainsFunc(table.counters, func(c string) bool { return d.SameColumn(rewrite.Ident{Name: c}, name) }) {
+		if slottable && slices.ContainsFunc(table.counters, func(c string) bool { return d.SameColumn(ast.Ident{Name: c}, name) }) {
 			increments = increments || propose.ReadsColumn(d, a.Value, name)
 			continue
 		}

@@ -1,34 +1,37 @@
 package rewrite
 
-import "strings"
+import (
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"strings"
+)
 
 // An operand is what an increment adds to its counter.
 type operand struct {
-	expr      *Expr
+	expr      *ast.Expr
 	negative  bool
-	sometimes bool  // it is added to some rows only
-	stored    bool  // the INSERT stores it before it is added
-	unless    *Expr // there is no expr: NULL is added to rows that no WHEN of this CASE chooses
+	sometimes bool      // it is added to some rows only
+	stored    bool      // the INSERT stores it before it is added
+	unless    *ast.Expr // there is no expr: NULL is added to rows that no WHEN of this CASE chooses
 }
 
 // additive recognises value as counter plus something: c + x, x + c, c - x,
 // COALESCE(c, 0) + x, CAST(c AS SIGNED) + x, in parentheses or not. The operands are the x. It is
 // exact for NULL too: a NULL counter has no slots, so the base value is all
 // there is to it.
-func (p *planning) additive(sc *scope, value *Expr, t *Table, column string) ([]operand, bool) {
+func (p *planning) additive(sc *scope, value *ast.Expr, t *Table, column string) ([]operand, bool) {
 	if value == nil {
 		return nil, false
 	}
 	switch value.Kind {
-	case Paren:
+	case ast.Paren:
 		return p.additive(sc, value.Args[0], t, column)
-	case ColumnRef:
+	case ast.ColumnRef:
 		return nil, p.isColumn(sc, value, t, column)
-	case Call:
-		if p.coalesces(value) && p.isColumn(sc, value.Args[0], t, column) && constant(value.Args[1]) {
+	case ast.Call:
+		if p.coalesces(value) && p.isColumn(sc, value.Args[0], t, column) && ast.Constant(value.Args[1]) {
 			return nil, true
 		}
-	case Opaque:
+	case ast.Opaque:
 		if x, bits := p.castNumber(value); x != nil {
 			ops, ok := p.additive(sc, x, t, column)
 			if len(ops) > 0 && p.storesLike(t.Column(column), bits) {
@@ -37,7 +40,7 @@ func (p *planning) additive(sc *scope, value *Expr, t *Table, column string) ([]
 			return nil, ok && len(ops) == 0 && p.keepsNumbers(t.Column(column), bits)
 		}
 		return p.additiveCase(sc, value, t, column)
-	case Binary:
+	case ast.Binary:
 		if len(value.Args) != 2 || value.Op != "+" && value.Op != "-" {
 			return nil, false
 		}
@@ -73,11 +76,11 @@ func (p *planning) storesLike(c *Column, bits int) bool {
 
 // isColumn reports whether e is a reference to that counter of the statement's
 // own target, which is the first binding of the scope.
-func (p *planning) isColumn(sc *scope, e *Expr, t *Table, column string) bool {
-	if e.Kind == Paren {
+func (p *planning) isColumn(sc *scope, e *ast.Expr, t *Table, column string) bool {
+	if e.Kind == ast.Paren {
 		return p.isColumn(sc, e.Args[0], t, column)
 	}
-	if e.Kind != ColumnRef || sc.strict && len(e.Name) == 1 || !p.qualifies(sc.bindings[0], e.Name) {
+	if e.Kind != ast.ColumnRef || sc.strict && len(e.Name) == 1 || !p.qualifies(sc.bindings[0], e.Name) {
 		return false
 	}
 	tg, err := p.resolve(sc, e.Name)
@@ -85,7 +88,7 @@ func (p *planning) isColumn(sc *scope, e *Expr, t *Table, column string) bool {
 }
 
 // counterFree reports whether evaluating e reads no counter.
-func (p *planning) counterFree(sc *scope, exprs ...*Expr) bool {
+func (p *planning) counterFree(sc *scope, exprs ...*ast.Expr) bool {
 	r := &reader{planning: p}
 	for _, e := range exprs {
 		if err := (&blockReader{r, sc, nil}).expr(e, inPredicate); err != nil {
@@ -93,25 +96,6 @@ func (p *planning) counterFree(sc *scope, exprs ...*Expr) bool {
 		}
 	}
 	return len(r.edits) == 0 && !r.found.locks && !r.found.writes
-}
-
-// constant reports whether e has one value for the whole statement, known before it
-// starts: literals, placeholders, and casts and signs of them.
-func constant(e *Expr) bool {
-	if e == nil {
-		return false
-	}
-	switch e.Kind {
-	case Number, String, Null, Param:
-		return true
-	case Paren:
-		return constant(e.Args[0])
-	case Unary:
-		return (e.Op == "-" || e.Op == "+") && constant(e.Args[0])
-	case Opaque:
-		return e.Op == "cast" && len(e.Args) == 1 && constant(e.Args[0])
-	}
-	return false
 }
 
 // A delta is the simple form of an increment's operand: a literal or a
@@ -150,9 +134,9 @@ func (p *planning) simpleDelta(ops []operand) (delta, bool) {
 	if e == nil { // DEFAULT
 		return delta{}, false
 	}
-	e, negative = signed(e, negative)
+	e, negative = ast.Signed(e, negative)
 	switch e.Kind {
-	case Number:
+	case ast.Number:
 		s := p.src.sql[e.Start:e.End]
 		if strings.HasPrefix(s, "-") {
 			s, negative = s[1:], !negative
@@ -164,7 +148,7 @@ func (p *planning) simpleDelta(ops []operand) (delta, bool) {
 			s = "-" + s
 		}
 		return delta{literal: s}, true
-	case Param:
+	case ast.Param:
 		a, ok := p.src.paramAt(e.Span)
 		a.Negate = negative
 		return delta{arg: a}, ok

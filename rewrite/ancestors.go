@@ -1,6 +1,9 @@
 package rewrite
 
-import "slices"
+import (
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"slices"
+)
 
 // A statement on an ancestor of a counter table, a table that it is a partition of or inherits from,
 // drains it, as one on a view over it does: a drain makes any statement right, and a statement that
@@ -18,7 +21,7 @@ func (p *planning) planAncestor() *Plan {
 		return nil
 	}
 	st, err := p.parse(p.src.sql)
-	if err != nil || st.Kind != KindDrop && st.Kind != KindTruncate {
+	if err != nil || st.Kind != ast.KindDrop && st.Kind != ast.KindTruncate {
 		return nil
 	}
 	var below []*Table // in the order of the names
@@ -35,7 +38,7 @@ func (p *planning) planAncestor() *Plan {
 	switch {
 	case len(below) == 0:
 		return nil
-	case st.Kind == KindTruncate:
+	case st.Kind == ast.KindTruncate:
 		plan := p.planTruncate(below, nil, by)
 		plan.Drain.FoldOptional = false
 		return plan

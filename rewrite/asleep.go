@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slotsql/slotsql/rewrite/ast"
 	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
@@ -68,7 +69,7 @@ func (p *planning) asleep(plan *Plan) *Asleep {
 	where := p.checkable(tables)
 	if where != nil && failing != "" {
 		out.Checked.SQL.same = p.src.apply([]edit{
-			{Span{where.Start, where.Start}, "("}, {Span{where.End, where.End}, ") AND " + failing},
+			{ast.At(where.Start), "("}, {ast.At(where.End), ") AND " + failing},
 		})
 		out.Check = &Bound{SQL: Whole("SELECT " + failing)}
 		return out
@@ -86,11 +87,11 @@ func (p *planning) asleep(plan *Plan) *Asleep {
 }
 
 // onlySource reports whether a statement reads nothing but the rows of one table, each as it is when the statement comes to it.
-func onlySource(st *Statement) bool {
+func onlySource(st *ast.Statement) bool {
 	sources, queries := 0, 0
-	v := Visitor{
-		Source:    func(*Source) { sources++ },
-		Statement: func(*Statement) { queries++ },
+	v := ast.Visitor{
+		Source:    func(*ast.Source) { sources++ },
+		Statement: func(*ast.Statement) { queries++ },
 	}
 	v.Walk(st)
 	return sources == 1 && queries == 1
@@ -98,7 +99,7 @@ func onlySource(st *Statement) bool {
 
 // checkable returns the condition of a statement that may be run and undone, and in which whatever reads a counter reads it
 // in the statement's snapshot, or locks its row against new slots; nil for any other.
-func (p *planning) checkable(tables []*Table) *Expr {
+func (p *planning) checkable(tables []*Table) *ast.Expr {
 	st := p.parsed
 	if st == nil || st.Opaque != "" || st.Replace || p.src.exec || p.src.large || p.src.hasWord("SHARE") || !p.calm(st) {
 		return nil
@@ -110,11 +111,11 @@ func (p *planning) checkable(tables []*Table) *Expr {
 		}
 	}
 	switch st.Kind {
-	case KindUpdate, KindDelete:
+	case ast.KindUpdate, ast.KindDelete:
 		if st.Target != nil && p.lookupCounter(st.Target.Name) != nil {
 			return st.Where
 		}
-	case KindSelect:
+	case ast.KindSelect:
 		if q := st.Select; q != nil && len(q.Operands) == 0 && !q.Into && !q.Table {
 			return q.Where
 		}
@@ -123,27 +124,27 @@ func (p *planning) checkable(tables []*Table) *Expr {
 }
 
 // deletes reports whether a statement deletes rows, or one of its WITH queries does.
-func deletes(st *Statement) (found bool) {
-	v := Visitor{Statement: func(s *Statement) { found = found || s.Kind == KindDelete }}
+func deletes(st *ast.Statement) (found bool) {
+	v := ast.Visitor{Statement: func(s *ast.Statement) { found = found || s.Kind == ast.KindDelete }}
 	v.Walk(st)
 	return found
 }
 
 // calm reports whether a statement calls only functions that have no side effects and read no tables, and inserts nothing.
-func (p *planning) calm(st *Statement) bool {
+func (p *planning) calm(st *ast.Statement) bool {
 	known, calm := p.stable(), true
-	v := Visitor{
-		Expr: func(e *Expr) {
-			if e.Kind == Call {
+	v := ast.Visitor{
+		Expr: func(e *ast.Expr) {
+			if e.Kind == ast.Call {
 				calm = calm && known.Functions[e.Op]
-			} else if e.Kind == Binary || e.Kind == Unary || e.Kind == Opaque {
+			} else if e.Kind == ast.Binary || e.Kind == ast.Unary || e.Kind == ast.Opaque {
 				calm = calm && p.volatileForm(known, e) == ""
 			}
 		},
-		Statement: func(s *Statement) {
-			calm = calm && (s.Kind == KindSelect || s.Kind == KindUpdate || s.Kind == KindDelete)
+		Statement: func(s *ast.Statement) {
+			calm = calm && (s.Kind == ast.KindSelect || s.Kind == ast.KindUpdate || s.Kind == ast.KindDelete)
 		},
-		Source: func(s *Source) { calm = calm && s.Func == nil },
+		Source: func(s *ast.Source) { calm = calm && s.Func == nil },
 	}
 	v.Walk(st)
 	return calm

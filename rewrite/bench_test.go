@@ -10,6 +10,7 @@ import (
 	"github.com/slotsql/slotsql/internal/catalog"
 	"github.com/slotsql/slotsql/internal/config"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
 	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
@@ -17,7 +18,7 @@ import (
 type benchCatalog struct{ posts *rewrite.Table }
 
 func (c benchCatalog) Counters() []*rewrite.Table { return []*rewrite.Table{c.posts} }
-func (c benchCatalog) Lookup(name []rewrite.Ident) (*rewrite.Table, bool) {
+func (c benchCatalog) Lookup(name []ast.Ident) (*rewrite.Table, bool) {
 	if name[len(name)-1].Name == "posts" {
 		return c.posts, true
 	}

@@ -1,5 +1,7 @@
 package rewrite
 
+import "github.com/slotsql/slotsql/rewrite/ast"
+
 // This file finds statements whose guards a part of the total may prove.
 //
 // Slots of a counter with a lower bound are never negative, no matter which process has written them and
@@ -68,13 +70,13 @@ func (g *grouper) proves() bool {
 
 // readsSlotted reports whether an expression reads a column whose newest value may be in
 // slots; guards reports whether the counters of the statement's guards are none.
-func (g *grouper) readsSlotted(e *Expr, guards bool) bool {
+func (g *grouper) readsSlotted(e *ast.Expr, guards bool) bool {
 	if e == nil {
 		return false
 	}
 	c, found := g.real.Counter, false
-	e.Walk(func(x *Expr) bool {
-		if x.Kind == ColumnRef {
+	e.Walk(func(x *ast.Expr) bool {
+		if x.Kind == ast.ColumnRef {
 			name := g.targetColumn(g.sc, g.target, x.Name)
 			found = found || name == "" || contains(c.Counters, name) && (!guards || g.share(name) < 0) || g.real.Companion(name) != nil
 		}

@@ -1,6 +1,7 @@
 package rewrite
 
 import (
+	"github.com/slotsql/slotsql/rewrite/ast"
 	"slices"
 	"strings"
 )
@@ -26,7 +27,7 @@ import (
 type candidates struct {
 	*reader
 	sc   *scope
-	q    *Select
+	q    *ast.Select
 	b    *binding
 	tail int // where WHERE goes in a block without one
 
@@ -39,7 +40,7 @@ type candidates struct {
 }
 
 // narrow adds the condition to a block that reads one counter table and nothing else, and reports whether it did.
-func (r *reader) narrow(sc *scope, q *Select) bool {
+func (r *reader) narrow(sc *scope, q *ast.Select) bool {
 	if len(r.edits) == 0 || r.found.locks || strings.Contains(r.src.sql, markerByte) || r.mistyped(nil) != "" || len(r.derived) > 0 ||
 		!ofOneTable(q) && !q.Distinct || len(sc.bindings) != 1 || slices.ContainsFunc(q.Items, r.namedByPlaceholder) {
 		return false
@@ -75,9 +76,9 @@ func (r *reader) narrow(sc *scope, q *Select) bool {
 func (c *candidates) beside(condition string) []edit {
 	w := c.q.Where
 	if w == nil {
-		return []edit{{Span{c.tail, c.tail}, " WHERE " + condition}}
+		return []edit{{ast.At(c.tail), " WHERE " + condition}}
 	}
-	return []edit{{Span{w.Start, w.Start}, "("}, {Span{w.End, w.End}, ") AND " + condition}}
+	return []edit{{ast.At(w.Start), "("}, {ast.At(w.End), ") AND " + condition}}
 }
 
 // conditions finds the conditions that can be written a second time, by base values.
@@ -85,7 +86,7 @@ func (c *candidates) conditions() {
 	if c.q.Where == nil {
 		return
 	}
-	for _, e := range conjuncts(c.q.Where, nil) {
+	for _, e := range ast.Conjuncts(c.q.Where, nil) {
 		switch sql := "(" + c.asWritten(e.Span) + ")"; {
 		case !c.repeatable(e):
 		case c.edited(e.Span):
@@ -97,15 +98,15 @@ func (c *candidates) conditions() {
 }
 
 // repeatable reports whether a condition may be written in a query of the source alone, by base values.
-func (c *candidates) repeatable(e *Expr) bool {
+func (c *candidates) repeatable(e *ast.Expr) bool {
 	return c.volatile(c.sc, e) == "" && c.own(e) && (cannotFail(e) || !c.edited(e.Span))
 }
 
 // asWritten is a piece of the block, by base values.
-func (c *candidates) asWritten(sp Span) string { return c.tp.mark(c.src.cut(sp)) }
+func (c *candidates) asWritten(sp ast.Span) string { return c.tp.mark(c.src.cut(sp)) }
 
 // edited reports whether anything has been replaced inside a span.
-func (c *candidates) edited(sp Span) bool {
+func (c *candidates) edited(sp ast.Span) bool {
 	c.work += len(c.edits)
 	for _, e := range c.edits {
 		if e.within(sp) {
@@ -119,8 +120,8 @@ func (c *candidates) edited(sp Span) bool {
 func (c *candidates) base(col *Column) string { return c.qualifier(c.b) + "." + c.d.Quote(col.Name) }
 
 // counter returns the counter of the source that an expression is, or nil.
-func (c *candidates) counter(e *Expr) *Column {
-	if e = unparen(e); e.Kind != ColumnRef {
+func (c *candidates) counter(e *ast.Expr) *Column {
+	if e = ast.Unparen(e); e.Kind != ast.ColumnRef {
 		return nil
 	}
 	t, err := c.resolve(c.sc, e.Name)
@@ -131,19 +132,19 @@ func (c *candidates) counter(e *Expr) *Column {
 }
 
 // own reports whether all columns that an expression names are certainly the source's, and there is no query in it.
-func (c *candidates) own(e *Expr) bool { return namesOnly(e, c.ownColumn, nil) }
+func (c *candidates) own(e *ast.Expr) bool { return namesOnly(e, c.ownColumn, nil) }
 
 // namesOnly reports whether an expression names only columns of a kind, and has only queries of a
 // kind in it, none where that is nil.
-func namesOnly(e *Expr, column func(name []Ident) bool, query func(*Expr) bool) bool {
+func namesOnly(e *ast.Expr, column func(name []ast.Ident) bool, query func(*ast.Expr) bool) bool {
 	ok := true
-	e.Walk(func(x *Expr) bool {
+	e.Walk(func(x *ast.Expr) bool {
 		switch x.Kind {
-		case ColumnRef:
+		case ast.ColumnRef:
 			ok = ok && column(x.Name)
-		case Subquery:
+		case ast.Subquery:
 			ok = ok && query != nil && query(x)
-		case Star, Excluded:
+		case ast.Star, ast.Excluded:
 			ok = false
 		}
 		return ok
@@ -151,7 +152,7 @@ func namesOnly(e *Expr, column func(name []Ident) bool, query func(*Expr) bool) 
 	return ok
 }
 
-func (c *candidates) ownColumn(name []Ident) bool {
+func (c *candidates) ownColumn(name []ast.Ident) bool {
 	has, err := c.hasColumn(c.b, name[len(name)-1])
 	return err == nil && has == yes && len(name) <= 2 && (len(name) == 1 || c.sameLabel(name[0], c.b.label))
 }

@@ -1,5 +1,7 @@
 package rewrite
 
+import "github.com/slotsql/slotsql/rewrite/ast"
+
 // A transaction reads its own changes. When it has changed a row of a counter
 // table and then reads the row's counter, slots have to be of the same version
 // as the row; package session sees to that (rowchange.go). For it a plan tells which
@@ -30,17 +32,17 @@ func (m *dml) changed(plan *Plan, t *Table) *Plan {
 
 // readsBesides notes in a plan whether its statement reads anything but what it locks. One of a table without triggers that has
 // no other source, no query and no function does not: the last three may read whatever there is.
-func (p *planning) readsBesides(plan *Plan, st *Statement) *Plan {
+func (p *planning) readsBesides(plan *Plan, st *ast.Statement) *Plan {
 	if st.Target == nil || st.Opaque != "" || st.Select != nil || len(st.From)+len(st.With) > 0 {
 		return plan
 	}
 	t, _ := p.lookup(st.Target.Name)
-	only := t != nil && !t.IsView && !t.Triggers.Update && !(t.Triggers.Insert && st.Kind == KindInsert)
-	v := Visitor{Expr: func(e *Expr) {
+	only := t != nil && !t.IsView && !t.Triggers.Update && !(t.Triggers.Insert && st.Kind == ast.KindInsert)
+	v := ast.Visitor{Expr: func(e *ast.Expr) {
 		switch e.Kind {
-		case Call, Subquery:
+		case ast.Call, ast.Subquery:
 			only = false
-		case Opaque:
+		case ast.Opaque:
 			only = only && (nullTest(e) != nil || equalFold(e.Op, "between"))
 		}
 	}}
@@ -137,8 +139,8 @@ func (m *dml) inserted(plan *Plan) *Plan {
 		return plan
 	}
 	b := &binding{
-		source: &Source{Name: []Ident{{Name: t.Name, Quoted: true}}},
-		label:  Ident{Name: t.Name, Quoted: true},
+		source: &ast.Source{Name: []ast.Ident{{Name: t.Name, Quoted: true}}},
+		label:  ast.Ident{Name: t.Name, Quoted: true},
 		table:  t,
 		counts: true,
 	}

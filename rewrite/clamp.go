@@ -1,5 +1,7 @@
 package rewrite
 
+import "github.com/slotsql/slotsql/rewrite/ast"
+
 // This file finds clamps: SET values that are counter plus something as long as the result
 // stays on one side of a limit, which the statement says itself.
 //
@@ -16,14 +18,14 @@ func (m *dml) planClamp(plan *Plan) {
 		return
 	}
 	st := *m.st
-	st.Set = append([]Assignment(nil), m.st.Set...)
-	var implied []*Expr
+	st.Set = append([]ast.Assignment(nil), m.st.Set...)
+	var implied []*ast.Expr
 	for i := range st.Set {
 		name, has := columnNamed(m.planning, m.table, st.Set[i].Column[len(st.Set[i].Column)-1])
 		if !has || !m.table.IsCounter(name) || st.Set[i].Value == nil {
 			continue
 		}
-		sum, guard := m.clamped(unparen(st.Set[i].Value), name)
+		sum, guard := m.clamped(ast.Unparen(st.Set[i].Value), name)
 		if guard != nil {
 			st.Set[i].Value = sum
 			implied = append(implied, guard)
@@ -33,7 +35,7 @@ func (m *dml) planClamp(plan *Plan) {
 		return
 	}
 	for _, e := range implied {
-		st.Where = &Expr{Span: m.st.Where.Span, Kind: Binary, Op: "AND", Args: []*Expr{st.Where, e}}
+		st.Where = &ast.Expr{Span: m.st.Where.Span, Kind: ast.Binary, Op: "AND", Args: []*ast.Expr{st.Where, e}}
 	}
 	own := *m
 	own.st = &st
@@ -47,28 +49,28 @@ func (m *dml) planClamp(plan *Plan) {
 	}
 	var tp template
 	end := m.st.Where.End
-	f := g.src.cutEdited(Span{0, m.st.Where.Start}, nil)
-	sql := tp.mark(f) + tp.mark(g.conditions(nil)) + tp.mark(g.src.cut(Span{end, len(g.src.sql)}))
+	f := g.src.cutEdited(ast.Span{Start: 0, End: m.st.Where.Start}, nil)
+	sql := tp.mark(f) + tp.mark(g.conditions(nil)) + tp.mark(g.src.cut(ast.Span{Start: end, End: len(g.src.sql)}))
 	b := tp.expand(g.d, sql)
 	plan.Bounded.Own = &b
 }
 
 // clamped reads a clamp: what the value is as long as the guard holds; nil for what is no clamp.
-func (m *dml) clamped(e *Expr, column string) (sum, guard *Expr) {
-	isSum := func(x *Expr) bool {
+func (m *dml) clamped(e *ast.Expr, column string) (sum, guard *ast.Expr) {
+	isSum := func(x *ast.Expr) bool {
 		ops, ok := m.additive(m.sc, x, m.table, column)
 		return ok && len(ops) == 1
 	}
 	if op := m.extreme(e); op != "" {
 		for i, x := range e.Args {
-			if isSum(x) && constant(e.Args[1-i]) {
-				return x, &Expr{Span: e.Span, Kind: Binary, Op: op, Args: []*Expr{x, e.Args[1-i]}}
+			if isSum(x) && ast.Constant(e.Args[1-i]) {
+				return x, &ast.Expr{Span: e.Span, Kind: ast.Binary, Op: op, Args: []*ast.Expr{x, e.Args[1-i]}}
 			}
 		}
 		return nil, nil
 	}
 	when, then, other := choice(e)
-	if when == nil || when.Kind != Binary || len(when.Args) != 2 || turned[when.Op] == "" {
+	if when == nil || when.Kind != ast.Binary || len(when.Args) != 2 || turned[when.Op] == "" {
 		return nil, nil
 	}
 	switch {
@@ -76,20 +78,20 @@ func (m *dml) clamped(e *Expr, column string) (sum, guard *Expr) {
 		return then, when
 	case isSum(other):
 		// The comparison is of numbers: where it is NULL this one is, too, and proves nothing.
-		return other, &Expr{Span: when.Span, Kind: Binary, Op: opposite[when.Op], Args: when.Args}
+		return other, &ast.Expr{Span: when.Span, Kind: ast.Binary, Op: opposite[when.Op], Args: when.Args}
 	}
 	return nil, nil
 }
 
 // extreme returns the comparison that the greater, or the lesser, of two values implies for
 // the one that it is; "" for another expression.
-func (p *planning) extreme(e *Expr) string {
+func (p *planning) extreme(e *ast.Expr) string {
 	greatest, least := "greatest", "least"
 	if p.d.Traits().ScalarMax {
 		greatest, least = "max", "min"
 	}
 	switch {
-	case e.Kind != Call || len(e.Args) != 2:
+	case e.Kind != ast.Call || len(e.Args) != 2:
 	case e.Op == greatest:
 		return ">="
 	case e.Op == least:
@@ -101,12 +103,12 @@ func (p *planning) extreme(e *Expr) string {
 var opposite = map[string]string{"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 
 // choice reads CASE WHEN a THEN b ELSE c END, and IF(a, b, c).
-func choice(e *Expr) (when, then, other *Expr) {
+func choice(e *ast.Expr) (when, then, other *ast.Expr) {
 	if c := e.Case; c != nil && c.Operand == nil && len(c.Whens) == 1 && c.Else != nil {
-		return unparen(c.Whens[0].When), c.Whens[0].Then, c.Else
+		return ast.Unparen(c.Whens[0].When), c.Whens[0].Then, c.Else
 	}
-	if e.Kind == Call && e.Op == "if" && len(e.Args) == 3 {
-		return unparen(e.Args[0]), e.Args[1], e.Args[2]
+	if e.Kind == ast.Call && e.Op == "if" && len(e.Args) == 3 {
+		return ast.Unparen(e.Args[0]), e.Args[1], e.Args[2]
 	}
 	return nil, nil, nil
 }

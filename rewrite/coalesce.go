@@ -1,6 +1,7 @@
 package rewrite
 
 import (
+	"github.com/slotsql/slotsql/rewrite/ast"
 	"strconv"
 	"strings"
 )
@@ -157,14 +158,14 @@ func keyNumber(f fragment) (KeyNumber, bool) {
 
 // comparisons reports whether a predicate is made of columns, constants and
 // operators.
-func (m *dml) comparisons(where *Expr) bool {
+func (m *dml) comparisons(where *ast.Expr) bool {
 	if where == nil {
 		return true
 	}
 	ok := true
-	where.Walk(func(e *Expr) bool {
+	where.Walk(func(e *ast.Expr) bool {
 		switch e.Kind {
-		case ColumnRef, Number, String, Null, Param, Binary, Unary, Paren, In:
+		case ast.ColumnRef, ast.Number, ast.String, ast.Null, ast.Param, ast.Binary, ast.Unary, ast.Paren, ast.In:
 		default:
 			ok = false
 		}

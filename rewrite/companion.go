@@ -2,6 +2,7 @@ package rewrite
 
 import (
 	"cmp"
+	"github.com/slotsql/slotsql/rewrite/ast"
 	"slices"
 	"strings"
 )
@@ -149,10 +150,10 @@ func (a *assigned) setsLatest() bool {
 // companionSet reads the assignment of a companion; why says what a slot could
 // not hold exactly. The returned expression is part of the assignment and may
 // read the column: its own value is what the merge takes care of.
-func (m *dml) companionSet(co *Companion, e *Expr) (set companionSet, why string) {
+func (m *dml) companionSet(co *Companion, e *ast.Expr) (set companionSet, why string) {
 	c := m.table.Column(co.Column)
 	set = companionSet{companion: co, column: c}
-	for e != nil && e.Kind == Paren {
+	for e != nil && e.Kind == ast.Paren {
 		e = e.Args[0]
 	}
 	if e == nil { // DEFAULT
@@ -163,7 +164,7 @@ func (m *dml) companionSet(co *Companion, e *Expr) (set companionSet, why string
 			return set, "companion " + c.Name + " is set, not merged by " + string(co.Merge)
 		}
 	}
-	if e.Kind == Excluded {
+	if e.Kind == ast.Excluded {
 		if e = m.excluded(c, e); e == nil {
 			return set, "companion " + c.Name + " takes a value that is not in the INSERT"
 		}
@@ -171,7 +172,7 @@ func (m *dml) companionSet(co *Companion, e *Expr) (set companionSet, why string
 	if co.Merge != Latest {
 		// Only what compares before it is stored as it compares afterwards.
 		arg, no := m.checkInserted(c, e)
-		if no != "" || e.Kind == Null || e.Kind == String {
+		if no != "" || e.Kind == ast.Null || e.Kind == ast.String {
 			return set, "companion " + c.Name + " is merged with a value of another type"
 		}
 		if arg != nil {
@@ -183,18 +184,18 @@ func (m *dml) companionSet(co *Companion, e *Expr) (set companionSet, why string
 		return set, "companion " + c.Name + " is computed from other columns or by functions that may have side effects"
 	}
 	set.value = m.src.cut(e.Span)
-	set.sure = c.Nullable && co.Merge == Latest || e.Kind == Number || e.Kind == String || e.Kind == Call && len(e.Args) == 0
+	set.sure = c.Nullable && co.Merge == Latest || e.Kind == ast.Number || e.Kind == ast.String || e.Kind == ast.Call && len(e.Args) == 0
 	return set, ""
 }
 
 // merged returns x of GREATEST(c, x) for Max and LEAST(c, x) for Min, MAX and
 // MIN of two in SQLite; nil for anything else.
-func (m *dml) merged(co *Companion, e *Expr) *Expr {
+func (m *dml) merged(co *Companion, e *ast.Expr) *ast.Expr {
 	want, short := "greatest", "max"
 	if co.Merge == Min {
 		want, short = "least", "min"
 	}
-	if e.Kind != Call || len(e.Args) != 2 || e.Aggregate || e.Op != want && (e.Op != short || !m.d.Traits().ScalarMax) {
+	if e.Kind != ast.Call || len(e.Args) != 2 || e.Aggregate || e.Op != want && (e.Op != short || !m.d.Traits().ScalarMax) {
 		return nil
 	}
 	for i, a := range e.Args {
@@ -210,9 +211,9 @@ func (m *dml) merged(co *Companion, e *Expr) *Expr {
 
 // hasDefault reports whether e is COALESCE(c, x) with an x that the column certainly
 // takes: where the column is not NULL, x is left out.
-func (m *dml) hasDefault(c *Column, e *Expr) bool {
+func (m *dml) hasDefault(c *Column, e *ast.Expr) bool {
 	switch {
-	case !m.coalesces(e) || !constant(e.Args[1]):
+	case !m.coalesces(e) || !ast.Constant(e.Args[1]):
 		return false
 	case m.d.Traits().AnyType:
 		return true
@@ -222,7 +223,7 @@ func (m *dml) hasDefault(c *Column, e *Expr) bool {
 }
 
 // excluded returns what the one row of an INSERT gives for the column.
-func (m *dml) excluded(c *Column, e *Expr) *Expr {
+func (m *dml) excluded(c *Column, e *ast.Expr) *ast.Expr {
 	name, ok := columnNamed(m.planning, m.table, e.Name[len(e.Name)-1])
 	if !ok || name != c.Name || len(m.st.Rows) != 1 {
 		return nil
@@ -235,13 +236,13 @@ func (m *dml) excluded(c *Column, e *Expr) *Expr {
 
 // independent reports whether an expression means the same wherever it stands: it
 // names no column, holds no query, and calls nothing that does something.
-func (m *dml) independent(e *Expr) bool {
+func (m *dml) independent(e *ast.Expr) bool {
 	ok := e != nil
-	e.Walk(func(x *Expr) bool {
+	e.Walk(func(x *ast.Expr) bool {
 		switch x.Kind {
-		case ColumnRef, Star, Subquery, Excluded, In:
+		case ast.ColumnRef, ast.Star, ast.Subquery, ast.Excluded, ast.In:
 			ok = false
-		case Call:
+		case ast.Call:
 			ok = ok && !x.Aggregate
 		}
 		return ok
@@ -321,7 +322,7 @@ func (m *dml) latestOnBase(plan *Plan, a assigned, in IncrementSQL, rows *rowset
 	}
 	asked, stated := tp.expand(m.d, sql.Asked), tp.expand(m.d, "UPDATE "+in.Ref+" SET "+strings.Join(set, ", ")+" WHERE "+in.Where)
 	out.Asked, out.Stated = &asked, &stated
-	if m.st.Kind == KindInsert {
+	if m.st.Kind == ast.KindInsert {
 		confirm := tp.expand(m.d, sql.Confirm)
 		plan.Drain.Proof = &Proof{Confirm: &confirm}
 	}
@@ -331,11 +332,11 @@ func (m *dml) latestOnBase(plan *Plan, a assigned, in IncrementSQL, rows *rowset
 // row before it computes what it sets. It returns nil if a second try could do something else.
 func (m *dml) proofOfUpsert(d ProvingDialect) *Proof {
 	holds := d.Proof(m.table, Scope{Qualifier: m.qualifier(m.target)}).Holds
-	if m.st.Kind != KindInsert || holds == "" || m.src.large || m.src.hasWord("IGNORE") {
+	if m.st.Kind != ast.KindInsert || holds == "" || m.src.large || m.src.hasWord("IGNORE") {
 		return nil
 	}
 	for _, row := range m.st.Rows {
-		if slices.ContainsFunc(row, func(e *Expr) bool { return e != nil && m.volatile(m.sc, e) != "" }) {
+		if slices.ContainsFunc(row, func(e *ast.Expr) bool { return e != nil && m.volatile(m.sc, e) != "" }) {
 			return nil
 		}
 	}
@@ -344,7 +345,7 @@ func (m *dml) proofOfUpsert(d ProvingDialect) *Proof {
 			continue
 		}
 		var tp template
-		before, after := m.src.cut(Span{0, a.Value.Start}), m.src.cut(Span{a.Value.End, len(m.src.sql)})
+		before, after := m.src.cut(ast.Span{Start: 0, End: a.Value.Start}), m.src.cut(ast.Span{Start: a.Value.End, End: len(m.src.sql)})
 		value := "CASE WHEN " + holds + " THEN " + tp.mark(m.src.cut(a.Value.Span)) + " END"
 		return &Proof{Bound: tp.expand(m.d, tp.mark(before)+value+tp.mark(after))}
 	}

@@ -1,6 +1,9 @@
 package rewrite
 
-import "strconv"
+import (
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"strconv"
+)
 
 // This file is about deltas that a statement computes from constants: c + (2 - 1), c - 3 * 10,
 // c + TRUE, c + (? - ?).
@@ -10,23 +13,23 @@ import "strconv"
 // An engine computes it in integers, as long as no part of it leaves the type of its literals,
 // which is one of 32 bits at least. So c + (2 - 1) is c + 1 in every row, and the increment may go
 // wherever that of a literal may. Division is left out: its result has another type.
-func (p *planning) computed(e *Expr) (n int64, ok bool) {
+func (p *planning) computed(e *ast.Expr) (n int64, ok bool) {
 	switch e.Kind {
-	case Paren:
+	case ast.Paren:
 		return p.computed(e.Args[0])
-	case Unary:
+	case ast.Unary:
 		n, ok = p.computed(e.Args[0])
 		if e.Op == "-" {
 			n = -n
 		}
 		return n, ok && (e.Op == "-" || e.Op == "+")
-	case Number:
+	case ast.Number:
 		if !p.integer(e) || e.End-e.Start > 9 {
 			return 0, false
 		}
 		n, err := strconv.ParseInt(p.noted(p.src.sql[e.Start:e.End]), 10, 64)
 		return n, err == nil
-	case Opaque:
+	case ast.Opaque:
 		if !p.d.Traits().TrueIsOne || len(e.Args) > 0 {
 			return 0, false
 		}
@@ -34,7 +37,7 @@ func (p *planning) computed(e *Expr) (n int64, ok bool) {
 			n = 1
 		}
 		return n, e.Op == "TRUE" || e.Op == "FALSE"
-	case Binary:
+	case ast.Binary:
 		if len(e.Args) != 2 {
 			return 0, false
 		}
@@ -68,8 +71,8 @@ func arithmetic(op string, l, r int64) (int64, bool) {
 // The engine evaluates e itself. What it raises for e, as by an overflow, does not depend on the
 // row, so it raises the same as plain. What it gives for integers is an integer, is not NULL, and is
 // as small as onBase has it, if all placeholders are.
-func (p *planning) computedArgs(c *Column, e *Expr) (require []DeltaArg, ok bool) {
-	if c.Unsigned || e.Kind != Binary {
+func (p *planning) computedArgs(c *Column, e *ast.Expr) (require []DeltaArg, ok bool) {
+	if c.Unsigned || e.Kind != ast.Binary {
 		return nil, false // its sign would depend on several arguments
 	}
 	args, ok := p.computedFrom(c, e, nil)
@@ -93,30 +96,30 @@ func (p *planning) computedArgs(c *Column, e *Expr) (require []DeltaArg, ok bool
 //
 // Where an engine adds strings as floating-point numbers, what it computes from placeholders alone may
 // be one, too: that is exact in columns of 32 bits.
-func (p *planning) computedFrom(c *Column, e *Expr, args []Arg) (all []Arg, ok bool) {
+func (p *planning) computedFrom(c *Column, e *ast.Expr, args []Arg) (all []Arg, ok bool) {
 	switch e.Kind {
-	case Paren:
+	case ast.Paren:
 		return p.computedFrom(c, e.Args[0], args)
-	case Unary:
+	case ast.Unary:
 		if e.Op != "-" && e.Op != "+" {
 			return nil, false
 		}
 		return p.computedFrom(c, e.Args[0], args)
-	case Number:
+	case ast.Number:
 		p.noted(p.src.sql[e.Start:e.End])
 		return args, p.integer(e) && e.End-e.Start < 18
-	case Param:
+	case ast.Param:
 		a, ok := p.src.paramAt(e.Span)
 		narrow := c.Numeric == Integer && c.Bits <= 32
 		return append(args, a), ok && (narrow || !p.d.Traits().StringsAreFloats)
-	case Opaque:
+	case ast.Opaque:
 		x, _ := p.castNumber(e)
-		if x == nil || unparen(x).Kind != Param {
+		if x == nil || ast.Unparen(x).Kind != ast.Param {
 			return nil, false
 		}
-		a, ok := p.src.paramAt(unparen(x).Span)
+		a, ok := p.src.paramAt(ast.Unparen(x).Span)
 		return append(args, a), ok
-	case Binary:
+	case ast.Binary:
 		if _, ok := arithmetic(e.Op, 0, 0); !ok || len(e.Args) != 2 {
 			return nil, false
 		}
@@ -129,18 +132,18 @@ func (p *planning) computedFrom(c *Column, e *Expr, args []Arg) (all []Arg, ok b
 }
 
 // magnitude is how large such an expression can be if no placeholder is larger than most.
-func (p *planning) magnitude(e *Expr, most float64) float64 {
+func (p *planning) magnitude(e *ast.Expr, most float64) float64 {
 	switch e.Kind {
-	case Number:
+	case ast.Number:
 		n, _ := strconv.ParseFloat(p.src.sql[e.Start:e.End], 64)
 		return n
-	case Binary:
+	case ast.Binary:
 		l, r := p.magnitude(e.Args[0], most), p.magnitude(e.Args[1], most)
 		if e.Op == "*" {
 			return l * r
 		}
 		return l + r
-	case Paren, Unary:
+	case ast.Paren, ast.Unary:
 		return p.magnitude(e.Args[0], most)
 	}
 	return most

@@ -1,6 +1,9 @@
 package rewrite
 
-import "strings"
+import (
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"strings"
+)
 
 // planCreateSelect plans CREATE TABLE ... AS SELECT and SELECT ... INTO. The
 // table that comes to be must be the one that the plain driver makes: its
@@ -8,7 +11,7 @@ import "strings"
 // total's CAST, and SQLite from the plain column that a total's subquery ends
 // with. MySQL also copies NOT NULL, DEFAULT and COMMENT of a plain column, and
 // an expression has none of them: see define.
-func (p *planning) planCreateSelect(st *Statement) *Plan {
+func (p *planning) planCreateSelect(st *ast.Statement) *Plan {
 	mentioned := p.mentioned()
 	switch {
 	case st.Opaque != "" || st.Select == nil || len(st.Tables) == 0:
@@ -39,7 +42,7 @@ func (p *planning) planCreateSelect(st *Statement) *Plan {
 // Only whole columns of a plain block are dealt with. What an outer join, a
 // grouping, a derived table or an operator makes of a column's definition is
 // the engine's own affair.
-func (p *planning) define(st *Statement, r *reader) string {
+func (p *planning) define(st *ast.Statement, r *reader) string {
 	q := st.Select
 	if st.Create == nil {
 		return "cannot tell where the new table's columns are defined"
@@ -54,7 +57,7 @@ func (p *planning) define(st *Statement, r *reader) string {
 		return "the new table would have other column definitions than with the plain driver"
 	}
 	var defs []string
-	add := func(t *Table, column string, name Ident) string {
+	add := func(t *Table, column string, name ast.Ident) string {
 		for _, c := range st.Create.Columns {
 			if p.d.SameColumn(name, c.Name) {
 				return ""
@@ -81,19 +84,19 @@ func (p *planning) define(st *Statement, r *reader) string {
 	} else {
 		list = " (" + list + ")"
 	}
-	r.edits = append(r.edits, edit{Span{st.Create.At, st.Create.At}, list})
+	r.edits = append(r.edits, edit{ast.At(st.Create.At), list})
 	return ""
 }
 
 // defineItem finds the totals that an item of the select list is or, for *,
 // stands for.
-func (p *planning) defineItem(sc *scope, it Item, r *reader, add func(t *Table, column string, name Ident) string) string {
+func (p *planning) defineItem(sc *scope, it ast.Item, r *reader, add func(t *Table, column string, name ast.Ident) string) string {
 	e := it.Expr
-	for e.Kind == Paren && len(e.Args) == 1 {
+	for e.Kind == ast.Paren && len(e.Args) == 1 {
 		e = e.Args[0]
 	}
 	switch {
-	case e.Kind == Star:
+	case e.Kind == ast.Star:
 		outs, known, err := p.starOutputs(sc, e.Name)
 		if err != nil || !known {
 			return "cannot tell the columns of *"
@@ -106,7 +109,7 @@ func (p *planning) defineItem(sc *scope, it Item, r *reader, add func(t *Table, 
 				return why
 			}
 		}
-	case e.Kind == ColumnRef:
+	case e.Kind == ast.ColumnRef:
 		t, err := p.resolve(sc, e.Name)
 		if err != nil || t == nil || t.column == nil {
 			return ""

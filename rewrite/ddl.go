@@ -3,11 +3,12 @@ package rewrite
 import (
 	"strings"
 
+	"github.com/slotsql/slotsql/rewrite/ast"
 	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // planDDL plans statements that change tables as such.
-func (p *planning) planDDL(st *Statement) *Plan {
+func (p *planning) planDDL(st *ast.Statement) *Plan {
 	if referred := p.referred(); len(referred) > 0 {
 		return p.drainAll(referred, "a foreign key that the statement creates refers to a counter")
 	}
@@ -17,17 +18,17 @@ func (p *planning) planDDL(st *Statement) *Plan {
 			if !has(tables, t) {
 				tables = append(tables, t)
 			}
-		} else if t := p.lookupAmong(p.holders(), n); t != nil && (!t.Counter.SlotTable.Holding || st.Kind == KindDrop) {
+		} else if t := p.lookupAmong(p.holders(), n); t != nil && (!t.Counter.SlotTable.Holding || st.Kind == ast.KindDrop) {
 			held = append(held, t)
 		}
 	}
-	if len(tables) == 0 && (len(held) == 0 || st.Kind != KindTruncate && st.Kind != KindDrop) {
+	if len(tables) == 0 && (len(held) == 0 || st.Kind != ast.KindTruncate && st.Kind != ast.KindDrop) {
 		return &Plan{Class: PassThrough}
 	}
 	switch {
-	case st.Kind == KindTruncate:
+	case st.Kind == ast.KindTruncate:
 		return p.planTruncate(tables, held, nil)
-	case st.Kind == KindDrop:
+	case st.Kind == ast.KindDrop:
 		return p.planDrop(tables, held)
 	case p.src.is(0, "ALTER") || p.src.is(0, "RENAME"):
 		plan := p.drainAll(tables, "the statement changes a counter table's definition")
@@ -137,21 +138,21 @@ func (p *planning) needsTotals() bool {
 
 // replacedTable returns the table that CREATE OR REPLACE TABLE drops, which no
 // parser reads (MariaDB); nil for any other statement.
-func (p *planning) replacedTable() []Ident {
+func (p *planning) replacedTable() []ast.Ident {
 	if !p.d.Traits().Compound || !p.src.is(0, "CREATE") || !p.src.is(1, "OR") || !p.src.is(2, "REPLACE") || !p.src.is(3, "TABLE") {
 		return nil
 	}
-	var name []Ident
+	var name []ast.Ident
 	for i := 4; i < len(p.src.tokens); i += 2 {
 		t := p.src.tokens[i]
 		written := p.src.sql[t.Start:t.End]
 		switch {
 		case t.Kind == lex.Word:
-			name = append(name, Ident{Name: written})
+			name = append(name, ast.Ident{Name: written})
 		case t.Kind == lex.QuotedIdent && len(written) > 2:
 			name = append(
 				name,
-				Ident{Name: strings.ReplaceAll(written[1:len(written)-1], written[:1]+written[:1], written[:1]), Quoted: true},
+				ast.Ident{Name: strings.ReplaceAll(written[1:len(written)-1], written[:1]+written[:1], written[:1]), Quoted: true},
 			)
 		default:
 			return nil
@@ -165,7 +166,7 @@ func (p *planning) replacedTable() []Ident {
 
 // planReplaced plans CREATE OR REPLACE TABLE: as DROP TABLE, and then as a CREATE
 // that may read any counter table that it names, the one that it drops included.
-func (p *planning) planReplaced(name []Ident) *Plan {
+func (p *planning) planReplaced(name []ast.Ident) *Plan {
 	plan := p.drainAll(p.mentioned(), "the statement drops a counter table")
 	if t := p.lookupCounter(name); t != nil {
 		for _, s := range p.d.DropSlots(t) {
@@ -210,7 +211,7 @@ func (p *planning) planTruncate(tables, held []*Table, by map[*Table]string) *Pl
 		for i, tok := range p.src.tokens {
 			// A schema may be called like its table.
 			if (tok.Kind == lex.Word || tok.Kind == lex.QuotedIdent) && p.tokenNames(tok, name) && !p.src.is(i+1, ".") {
-				edits = append(edits, edit{Span{tok.End, tok.End}, also})
+				edits = append(edits, edit{ast.At(tok.End), also})
 				break
 			}
 		}

@@ -1,6 +1,7 @@
 package rewrite
 
 import (
+	"github.com/slotsql/slotsql/rewrite/ast"
 	"strconv"
 	"strings"
 )
@@ -32,10 +33,10 @@ func (p *planning) deltaOf(c *Column, ops []operand) (delta, bool) {
 		}
 		return delta{literal: strconv.FormatInt(n, 10)}, true
 	}
-	e, negative := signed(ops[0].expr, ops[0].negative)
+	e, negative := ast.Signed(ops[0].expr, ops[0].negative)
 	if x, bits := p.castNumber(e); x != nil && (bits == 0 || c.Numeric == Integer) {
-		e, negative = signed(x, negative)
-		if e.Kind == String {
+		e, negative = ast.Signed(x, negative)
+		if e.Kind == ast.String {
 			return p.digits(e, negative)
 		}
 		d, ok := p.simpleDelta([]operand{{expr: e, negative: negative}})
@@ -47,7 +48,7 @@ func (p *planning) deltaOf(c *Column, ops []operand) (delta, bool) {
 		// that is too large.
 		return d, ok && !strings.Contains(d.literal, ".") && len(d.literal) < 10
 	}
-	if e.Kind == String && (!p.d.Traits().StringsAreFloats || c.Numeric == Integer && c.Bits <= 32) {
+	if e.Kind == ast.String && (!p.d.Traits().StringsAreFloats || c.Numeric == Integer && c.Bits <= 32) {
 		return p.digits(e, negative)
 	}
 	return delta{}, false
@@ -75,25 +76,9 @@ func pow10(n int) int64 {
 	return p
 }
 
-// signed takes parentheses and signs off.
-func signed(e *Expr, negative bool) (*Expr, bool) {
-	for {
-		switch {
-		case e.Kind == Paren:
-			e = e.Args[0]
-		case e.Kind == Unary && e.Op == "-":
-			e, negative = e.Args[0], !negative
-		case e.Kind == Unary && e.Op == "+":
-			e = e.Args[0]
-		default:
-			return e, negative
-		}
-	}
-}
-
 // digits is the delta of a string that spells an integer of up to nine digits,
 // with a sign or without.
-func (p *planning) digits(e *Expr, negative bool) (delta, bool) {
+func (p *planning) digits(e *ast.Expr, negative bool) (delta, bool) {
 	s := p.noted(e.Text)
 	if strings.HasPrefix(s, "-") {
 		s, negative = s[1:], !negative
@@ -110,7 +95,7 @@ func (p *planning) digits(e *Expr, negative bool) (delta, bool) {
 // insertedDelta is deltaOf for what the INSERT gives for the column of a number: a string is stored as
 // the number that it spells, and what is computed of it is no floating-point number.
 func (p *planning) insertedDelta(c, of *Column, op operand) (delta, bool) {
-	if e := unparen(op.expr); e.Kind == String && (of.Numeric == Integer || of == c && c.Numeric == Decimal) {
+	if e := ast.Unparen(op.expr); e.Kind == ast.String && (of.Numeric == Integer || of == c && c.Numeric == Decimal) {
 		return p.spelled(e, op.negative)
 	}
 	op.stored = true
@@ -118,7 +103,7 @@ func (p *planning) insertedDelta(c, of *Column, op operand) (delta, bool) {
 }
 
 // spelled is the delta of a string that spells a number of up to fifteen digits.
-func (p *planning) spelled(e *Expr, negative bool) (delta, bool) {
+func (p *planning) spelled(e *ast.Expr, negative bool) (delta, bool) {
 	s := p.noted(e.Text)
 	if e.End-e.Start != len(s)+2 {
 		return delta{}, false // not between two quotes
@@ -138,8 +123,8 @@ func (p *planning) spelled(e *Expr, negative bool) (delta, bool) {
 
 // castNumber returns what e casts to a type of number, and the type's bits: 0
 // where it holds any number.
-func (p *planning) castNumber(e *Expr) (x *Expr, bits int) {
-	if e.Kind != Opaque || !strings.EqualFold(e.Op, "cast") || len(e.Args) != 1 {
+func (p *planning) castNumber(e *ast.Expr) (x *ast.Expr, bits int) {
+	if e.Kind != ast.Opaque || !strings.EqualFold(e.Op, "cast") || len(e.Args) != 1 {
 		return nil, 0
 	}
 	bits, ok := p.d.Traits().NumberCasts[p.castType(e)]
@@ -151,7 +136,7 @@ func (p *planning) castNumber(e *Expr) (x *Expr, bits int) {
 
 // castType returns the name of the type in CAST(x AS type) and x::type, in lower
 // case, or "".
-func (p *planning) castType(e *Expr) string {
+func (p *planning) castType(e *ast.Expr) string {
 	x := e.Args[0]
 	if x.Start < e.Start || x.End <= x.Start || x.End > e.End {
 		return ""

@@ -2,6 +2,7 @@ package rewrite
 
 import (
 	"errors"
+	"github.com/slotsql/slotsql/rewrite/ast"
 	"strings"
 )
 
@@ -57,7 +58,7 @@ func derives(err error) bool {
 }
 
 // under lists the sources of a join.
-func (s *scope) under(join *Source) []*binding {
+func (s *scope) under(join *ast.Source) []*binding {
 	if join == nil {
 		return nil
 	}
@@ -99,13 +100,13 @@ func (p *planning) derive(d *errDerive) (why string) {
 		}
 	}
 	if p.derived == nil {
-		p.derived = map[*Source]string{}
+		p.derived = map[*ast.Source]string{}
 	}
 	for _, b := range d.bindings {
 		p.derived[b.source] = d.reason
 		if d.separate {
 			if p.separate == nil {
-				p.separate = map[*Source]bool{}
+				p.separate = map[*ast.Source]bool{}
 			}
 			p.separate[b.source] = true
 		}
@@ -134,7 +135,7 @@ func (p *planning) underivable(b *binding) string {
 }
 
 // derivedSource writes the derived form around a source.
-func (r *reader) derivedSource(sc *scope, s *Source) {
+func (r *reader) derivedSource(sc *scope, s *ast.Source) {
 	why, ok := r.derived[s]
 	if !ok {
 		return
@@ -156,8 +157,8 @@ func (r *reader) derivedSource(sc *scope, s *Source) {
 			r.found.merged = true
 		}
 		r.edits = append(r.edits,
-			edit{Span{s.Ref.Start, s.Ref.Start}, "(SELECT " + strings.Join(r.totals(b.table, q, nil), ", ") + " FROM "},
-			edit{Span{s.Ref.End, s.Ref.End}, tail + ") AS " + q})
+			edit{ast.At(s.Ref.Start), "(SELECT " + strings.Join(r.totals(b.table, q, nil), ", ") + " FROM "},
+			edit{ast.At(s.Ref.End), tail + ") AS " + q})
 		if r.reason == "" {
 			r.reason = "a derived table stands for " + b.table.Name + ": " + why
 		}
@@ -201,7 +202,7 @@ func (t *Table) nullableDecimal() bool {
 
 // totals writes the columns of a table, counters as totals, as result columns
 // of block; nil is the block of a derived form.
-func (r *reader) totals(t *Table, q string, block *Select) []string {
+func (r *reader) totals(t *Table, q string, block *ast.Select) []string {
 	var out []string
 	for i := range t.Columns {
 		c := &t.Columns[i]
@@ -225,7 +226,7 @@ func (r *reader) addStar(t *Table) {
 // throughDerived looks at a name that may mean a derived source's column. One
 // that names the table's schema loses it, with the column's own name left as
 // it is; one that a query does not have cannot be kept.
-func (b *blockReader) throughDerived(e *Expr) (done bool, err error) {
+func (b *blockReader) throughDerived(e *ast.Expr) (done bool, err error) {
 	if len(b.derived) == 0 {
 		return false, nil
 	}
@@ -246,17 +247,17 @@ func (b *blockReader) throughDerived(e *Expr) (done bool, err error) {
 	return true, nil
 }
 
-func (p *planning) lacks(x *binding, column Ident) string {
+func (p *planning) lacks(x *binding, column ast.Ident) string {
 	return p.derived[x.source] + ", and a derived table has no column " + column.Name
 }
 
 // systemColumn finds a bare name that an engine gives to every table.
-func (b *blockReader) systemColumn(name Ident) error {
+func (b *blockReader) systemColumn(name ast.Ident) error {
 	if len(b.derived) == 0 {
 		return nil
 	}
 	for _, system := range b.d.Traits().SystemColumns {
-		if !b.sameLabel(name, Ident{Name: system}) {
+		if !b.sameLabel(name, ast.Ident{Name: system}) {
 			continue
 		}
 		for s := b.sc; s != nil; s = s.parent {
@@ -270,7 +271,7 @@ func (b *blockReader) systemColumn(name Ident) error {
 	return nil
 }
 
-func (p *planning) derivedHas(x *binding, column Ident) bool {
+func (p *planning) derivedHas(x *binding, column ast.Ident) bool {
 	for _, c := range p.labels(x) {
 		if p.sameLabel(column, c) {
 			return true
@@ -280,13 +281,13 @@ func (p *planning) derivedHas(x *binding, column Ident) bool {
 }
 
 // labels lists the columns of a table's source by the names they have there.
-func (p *planning) labels(x *binding) []Ident {
-	var out []Ident
+func (p *planning) labels(x *binding) []ast.Ident {
+	var out []ast.Ident
 	for i := range x.table.Columns {
 		if x.table.Columns[i].Hidden {
 			continue
 		}
-		out = append(out, Ident{Name: x.table.Columns[i].Name, Quoted: true})
+		out = append(out, ast.Ident{Name: x.table.Columns[i].Name, Quoted: true})
 		if n := len(out); n <= len(x.columns) {
 			out[n-1] = x.columns[n-1]
 		}
@@ -296,7 +297,7 @@ func (p *planning) labels(x *binding) []Ident {
 
 // labelled finds the source that qualifies a name, in the innermost block that
 // has one of that label; column reports whether the last part of the name is one.
-func (b *blockReader) labelled(name []Ident, column bool) *binding {
+func (b *blockReader) labelled(name []ast.Ident, column bool) *binding {
 	n := len(name)
 	if column {
 		n--

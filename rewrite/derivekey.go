@@ -1,6 +1,9 @@
 package rewrite
 
-import "strconv"
+import (
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"strconv"
+)
 
 // byKey finds a block that may rely on what PostgreSQL knows of a table and
 // not of a query: that columns which are not grouped have one value once the
@@ -21,27 +24,27 @@ func (b *blockReader) byKey() error {
 // false when there may be more.
 func (b *blockReader) groupedColumns(x *binding) (columns map[string]bool, known bool) {
 	columns, known = map[string]bool{}, true
-	var entry func(e *Expr)
-	entry = func(e *Expr) {
+	var entry func(e *ast.Expr)
+	entry = func(e *ast.Expr) {
 		switch {
 		case e == nil:
-		case e.Kind == Paren || e.Kind == Opaque && (e.Op == "" || e.Op == "row"): // ROLLUP (...), (a, b)
+		case e.Kind == ast.Paren || e.Kind == ast.Opaque && (e.Op == "" || e.Op == "row"): // ROLLUP (...), (a, b)
 			for _, a := range e.Args {
 				entry(a)
 			}
-		case e.Kind == Number:
+		case e.Kind == ast.Number:
 			n, err := strconv.Atoi(b.noted(b.src.sql[e.Start:e.End]))
 			if err != nil || n < 1 || n > len(b.q.Items) {
 				known = false
 				return
 			}
 			for _, it := range b.q.Items[:n] {
-				known = known && it.Expr != nil && it.Expr.Kind != Star
+				known = known && it.Expr != nil && it.Expr.Kind != ast.Star
 			}
 			if c := b.itemColumn(x, b.q.Items[n-1].Expr); c != "" {
 				columns[c] = true
 			}
-		case e.Kind == ColumnRef:
+		case e.Kind == ast.ColumnRef:
 			if c := b.columnIn(x, e.Name); c != "" {
 				columns[c] = true
 				return
@@ -60,11 +63,11 @@ func (b *blockReader) groupedColumns(x *binding) (columns map[string]bool, known
 }
 
 // itemColumn returns the column of x that an item is, or "".
-func (b *blockReader) itemColumn(x *binding, e *Expr) string {
+func (b *blockReader) itemColumn(x *binding, e *ast.Expr) string {
 	if e == nil {
 		return ""
 	}
-	if e = unparen(e); e.Kind != ColumnRef {
+	if e = ast.Unparen(e); e.Kind != ast.ColumnRef {
 		return ""
 	}
 	return b.columnIn(x, e.Name)
@@ -91,11 +94,11 @@ func (b *blockReader) keyGrouped(x *binding) bool {
 // aggregates is itself one that GROUP BY names. It errs on the side of no.
 func (b *blockReader) onlyGrouped(x *binding) bool {
 	columns, ok := b.groupedColumns(x)
-	look := func(e *Expr) bool {
+	look := func(e *ast.Expr) bool {
 		switch e.Kind {
-		case Subquery, Star:
-			ok = ok && e.Kind == Star && len(e.Name) == 0
-		case ColumnRef:
+		case ast.Subquery, ast.Star:
+			ok = ok && e.Kind == ast.Star && len(e.Name) == 0
+		case ast.ColumnRef:
 			if c := b.columnIn(x, e.Name); c != "" && !columns[c] {
 				ok = false
 			}
@@ -103,12 +106,12 @@ func (b *blockReader) onlyGrouped(x *binding) bool {
 		return !e.Aggregate
 	}
 	for _, it := range b.q.Items {
-		if it.Expr != nil && it.Expr.Kind == Star {
+		if it.Expr != nil && it.Expr.Kind == ast.Star {
 			return false
 		}
 		it.Expr.Walk(look)
 	}
-	for _, list := range [][]*Expr{{b.q.Having}, b.q.OrderBy, b.q.DistinctOn, b.q.Windows} {
+	for _, list := range [][]*ast.Expr{{b.q.Having}, b.q.OrderBy, b.q.DistinctOn, b.q.Windows} {
 		for _, e := range list {
 			e.Walk(look)
 		}
@@ -118,7 +121,7 @@ func (b *blockReader) onlyGrouped(x *binding) bool {
 
 // columnIn returns the stored name of x's column that a reference may mean, or
 // "".
-func (b *blockReader) columnIn(x *binding, name []Ident) string {
+func (b *blockReader) columnIn(x *binding, name []ast.Ident) string {
 	if len(name) > 1 && !b.sameLabel(name[len(name)-2], x.label) {
 		return ""
 	}

@@ -1,6 +1,9 @@
 package rewrite
 
-import "github.com/slotsql/slotsql/rewrite/lex"
+import (
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/lex"
+)
 
 // Dialect is what the planner needs to know of one SQL dialect: how its SQL is read, how
 // its names compare, and how slotsql's own statements are written in it. Implementations
@@ -16,13 +19,13 @@ type Dialect interface {
 	// comments may surround it). An error means that the dialect's parser
 	// rejects the statement or gave up; the planner then drains. Parse never
 	// panics and is bounded in time and memory for any input.
-	Parse(sql string) (*Statement, error)
+	Parse(sql string) (*ast.Statement, error)
 
 	// SameTable and SameColumn report whether a name as written refers to a
 	// table or column of that stored name. DefaultSchema rules are the
 	// caller's.
-	SameTable(written Ident, stored string) bool
-	SameColumn(written Ident, stored string) bool
+	SameTable(written ast.Ident, stored string) bool
+	SameColumn(written ast.Ident, stored string) bool
 
 	// Quote writes a stored name so that the dialect reads exactly that name.
 	Quote(name string) string

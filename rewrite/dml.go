@@ -1,15 +1,17 @@
 package rewrite
 
+import "github.com/slotsql/slotsql/rewrite/ast"
+
 // This file holds what INSERT, UPDATE and DELETE have in common.
 
 // planDML plans an INSERT, UPDATE or DELETE.
-func (p *planning) planDML(st *Statement) *Plan {
+func (p *planning) planDML(st *ast.Statement) *Plan {
 	switch st.Kind {
-	case KindInsert:
+	case ast.KindInsert:
 		return p.planInsert(st)
-	case KindUpdate:
+	case ast.KindUpdate:
 		return p.planUpdate(st)
-	case KindDelete:
+	case ast.KindDelete:
 		return p.planDelete(st)
 	}
 	return p.drainAll(p.mentioned(), "there is no faster plan for this kind of statement")
@@ -18,7 +20,7 @@ func (p *planning) planDML(st *Statement) *Plan {
 // dml is the common part of planning a statement that writes.
 type dml struct {
 	*planning
-	st     *Statement
+	st     *ast.Statement
 	sc     *scope
 	target *binding // nil when the target is no single table
 	table  *Table   // the target's counter table, or nil
@@ -27,10 +29,10 @@ type dml struct {
 	locks  bool     // a query in it locks rows of counter tables, and reads no counter
 }
 
-func (p *planning) newDML(st *Statement) *dml {
+func (p *planning) newDML(st *ast.Statement) *dml {
 	from := st.From
 	if st.Target != nil {
-		from = append([]*Source{st.Target}, from...)
+		from = append([]*ast.Source{st.Target}, from...)
 	}
 	m := &dml{planning: p, st: st, sc: p.newScope(p.outer, st.With, from)}
 	if st.Target != nil {
@@ -59,7 +61,7 @@ func (m *dml) alone() bool {
 	if len(st.From) > 0 || len(st.With) > 0 {
 		return false
 	}
-	list := append([]*Expr{st.Where}, st.OrderBy...)
+	list := append([]*ast.Expr{st.Where}, st.OrderBy...)
 	list = append(list, st.Limit...)
 	for _, a := range st.Set {
 		list = append(list, a.Value)
@@ -78,7 +80,7 @@ func (m *dml) alone() bool {
 
 // reads reports whether any part of the statement reads a counter, the listed
 // expressions excepted.
-func (m *dml) reads(except map[*Expr]bool) (bool, string) {
+func (m *dml) reads(except map[*ast.Expr]bool) (bool, string) {
 	r := &reader{planning: m.planning}
 	err := m.read(r, except)
 	switch {
@@ -95,7 +97,7 @@ func (m *dml) reads(except map[*Expr]bool) (bool, string) {
 	return false, ""
 }
 
-func (m *dml) read(r *reader, except map[*Expr]bool) error {
+func (m *dml) read(r *reader, except map[*ast.Expr]bool) error {
 	b := &blockReader{r, m.sc, nil}
 	if err := r.ctes(m.sc, m.st.With); err != nil {
 		return err
@@ -105,7 +107,7 @@ func (m *dml) read(r *reader, except map[*Expr]bool) error {
 			return err
 		}
 	}
-	list := append([]*Expr{m.st.Where}, m.st.OrderBy...)
+	list := append([]*ast.Expr{m.st.Where}, m.st.OrderBy...)
 	list = append(list, m.st.Limit...)
 	for _, a := range m.st.Set {
 		list = append(list, a.Value)
@@ -123,7 +125,7 @@ func (m *dml) read(r *reader, except map[*Expr]bool) error {
 
 func (m *dml) returning(b *blockReader) error {
 	for _, it := range m.st.Returning {
-		if it.Expr != nil && it.Expr.Kind == Star {
+		if it.Expr != nil && it.Expr.Kind == ast.Star {
 			for _, s := range m.sc.bindings {
 				if s.counts {
 					return opaque("RETURNING * returns a counter")
@@ -181,7 +183,7 @@ func (p *planning) planReads(r *reader, err error, locked string) *Plan {
 	}
 }
 
-func columnNamed(p *planning, t *Table, written Ident) (string, bool) {
+func columnNamed(p *planning, t *Table, written ast.Ident) (string, bool) {
 	for i := range t.Columns {
 		if p.d.SameColumn(written, t.Columns[i].Name) {
 			return t.Columns[i].Name, true
@@ -231,7 +233,7 @@ func (p *planning) cascadesDelete(t *Table) bool {
 	return t.Counter.CascadesDelete() && !t.Counter.SlotTable.NoForeignKey
 }
 
-func (p *planning) planDelete(st *Statement) *Plan {
+func (p *planning) planDelete(st *ast.Statement) *Plan {
 	if st.Opaque != "" {
 		return p.drainAll(p.mentioned(), st.Opaque)
 	}

@@ -3,7 +3,7 @@
 // give the same plan, and planning changes nothing that it is given.
 //
 // A Planner takes the SQL of one call. SQL that names no counter table is passed through.
-// Any other SQL is parsed by the Dialect into a Statement, a neutral form made for
+// Any other SQL is parsed by the Dialect into an ast.Statement, a neutral form made for
 // classifying and for splicing edits into the original SQL, and becomes a Plan. A plan
 // has a Class, the SQL to send in place of the application's, and the origin of each
 // argument. It holds no argument values and no slot numbers, so one plan serves every
@@ -11,7 +11,7 @@
 //
 // If a parser rejects a statement, or a dialect cannot represent it faithfully, slotsql
 // does not guess: the statement is planned as a drain, or refused with a reason. Offsets
-// (Span) are bytes of the application's SQL. No statement makes planning panic, and its
+// (ast.Span) are bytes of the application's SQL. No statement makes planning panic, and its
 // time and memory are bounded: a very large or deeply nested statement drains the tables
 // whose names occur in it.
 //
@@ -36,7 +36,7 @@
 //
 //   - the lexical layer, with no knowledge of tables: package rewrite/lex; source.go adds the
 //     arguments of placeholders, edit.go and fragment.go how SQL is spliced
-//   - the syntax tree: statement.go, walk.go
+//   - the neutral statement, with no knowledge of tables either: package rewrite/ast
 //   - tables, counters and slot tables: catalog.go, counter.go, slottable.go, address.go,
 //     option.go, bounds.go, companion.go
 //   - what a dialect provides, and what it differs in: dialect.go, traits.go

@@ -1,6 +1,7 @@
 package rewrite
 
 import (
+	"github.com/slotsql/slotsql/rewrite/ast"
 	"slices"
 	"strings"
 )
@@ -73,8 +74,8 @@ func DrainAll(d Dialect, t *Table) DrainTable {
 func DrainKey(d Dialect, t *Table, forms []string) DrainTable {
 	p := &planning{d: d}
 	b := &binding{
-		source: &Source{Name: []Ident{{Name: t.Name, Quoted: true}}},
-		label:  Ident{Name: t.Name, Quoted: true},
+		source: &ast.Source{Name: []ast.Ident{{Name: t.Name, Quoted: true}}},
+		label:  ast.Ident{Name: t.Name, Quoted: true},
 		table:  t,
 		counts: true,
 	}
@@ -151,7 +152,7 @@ func (p *planning) baseRef(t *Table, b *binding) string {
 
 // drainRows drains the rows whose keys the statement's predicate names, or all rows of its table
 // when it names none, and all rows of every other counter table of the statement.
-func (p *planning) drainRows(st *Statement, sc *scope, b *binding, where *Expr, once bool, reason string) *Plan {
+func (p *planning) drainRows(st *ast.Statement, sc *scope, b *binding, where *ast.Expr, once bool, reason string) *Plan {
 	tables := p.mentioned()
 	var rows *rowset
 	if once && b != nil && b.counts {
@@ -164,14 +165,14 @@ func (p *planning) drainRows(st *Statement, sc *scope, b *binding, where *Expr, 
 	for _, t := range tables {
 		if rows != nil && t == b.table {
 			plan.Drain.Tables = append(plan.Drain.Tables, p.drainTable(t, rows))
-			plan.Drain.Uncounted = st.Kind == KindSelect || st.Merge
+			plan.Drain.Uncounted = st.Kind == ast.KindSelect || st.Merge
 			continue
 		}
 		plan.Drain.Tables = append(plan.Drain.Tables, p.drainTable(t, nil))
 	}
 	if len(tables) == 1 {
 		some := rows != nil && !rows.single || rows == nil && plan.Drain.Tables[0].Open
-		plan.Drain.Deletes = some && st.Kind == KindDelete && len(st.From) == 0
+		plan.Drain.Deletes = some && st.Kind == ast.KindDelete && len(st.From) == 0
 		plan.Drain.Proof = p.proof(st, sc, where, rows)
 		plan.Drain.LockingRead = p.lockingRead(st, sc, where, rows)
 	}
@@ -180,7 +181,7 @@ func (p *planning) drainRows(st *Statement, sc *scope, b *binding, where *Expr, 
 
 // drainSelect drains for a query: the rows it fixes when it reads one counter
 // table once, at its top.
-func (p *planning) drainSelect(st *Statement, tables []*Table, reason string) *Plan {
+func (p *planning) drainSelect(st *ast.Statement, tables []*Table, reason string) *Plan {
 	q := st.Select
 	if q == nil || len(q.Operands) > 0 || len(q.From) != 1 || len(q.From[0].Name) == 0 || p.sources(st) != 1 {
 		return p.drainAll(tables, reason)
@@ -191,32 +192,18 @@ func (p *planning) drainSelect(st *Statement, tables []*Table, reason string) *P
 
 func numericColumn(c *Column) bool { return c != nil && c.Numeric != NotNumeric }
 
-func containsNumber(e *Expr) bool {
+func containsNumber(e *ast.Expr) bool {
 	found := false
-	e.Walk(func(x *Expr) bool {
-		found = found || x.Kind == Number
+	e.Walk(func(x *ast.Expr) bool {
+		found = found || x.Kind == ast.Number
 		return true
 	})
 	return found
 }
 
-func conjuncts(e *Expr, out []*Expr) []*Expr {
-	x := e
-	for x.Kind == Paren {
-		x = x.Args[0]
-	}
-	if x.Kind == Binary && x.Op == "AND" {
-		for _, a := range x.Args {
-			out = conjuncts(a, out)
-		}
-		return out
-	}
-	return append(out, e)
-}
-
 // targetColumn returns the stored name of a column of the binding's table that
 // the reference means, or "".
-func (p *planning) targetColumn(sc *scope, b *binding, name []Ident) string {
+func (p *planning) targetColumn(sc *scope, b *binding, name []ast.Ident) string {
 	column := name[len(name)-1]
 	switch {
 	case len(name) == 1:
@@ -236,7 +223,7 @@ func (p *planning) targetColumn(sc *scope, b *binding, name []Ident) string {
 
 // rowNumber returns the column that a table's rows are numbered by, if that is what the name of
 // a system column means.
-func (p *planning) rowNumber(t *Table, name Ident) string {
+func (p *planning) rowNumber(t *Table, name ast.Ident) string {
 	tr := p.d.Traits()
 	if !tr.RowNumbers || !slices.ContainsFunc(tr.SystemColumns, func(s string) bool { return p.d.SameColumn(name, s) }) {
 		return ""
@@ -251,13 +238,21 @@ func (p *planning) rowNumber(t *Table, name Ident) string {
 
 // sources counts the FROM entries and targets of a statement, at every depth,
 // that name a counter table.
-func (p *planning) sources(st *Statement) int {
+func (p *planning) sources(st *ast.Statement) int {
 	n := 0
-	v := Visitor{Source: func(s *Source) {
+	v := ast.Visitor{Source: func(s *ast.Source) {
 		if len(s.Name) > 0 && p.lookupCounter(s.Name) != nil {
 			n++
 		}
 	}}
 	v.Walk(st)
 	return n
+}
+
+// rowsOrAll: a single-row table is drained whole.
+func rowsOrAll(t *Table, rows *rowset) *rowset {
+	if len(t.Counter.Key) == 0 {
+		return nil
+	}
+	return rows
 }

@@ -1,6 +1,9 @@
 package rewrite
 
-import "slices"
+import (
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"slices"
+)
 
 // What a drain covers: see Plan.DrainScope.
 const (
@@ -32,17 +35,17 @@ func (d *DrainTable) Scope() string {
 
 // removes reports whether a statement that drains rows of a table deletes them or changes their keys, or locks
 // them as if it did.
-func (p *planning) removes(st *Statement, t *Table) bool {
+func (p *planning) removes(st *ast.Statement, t *Table) bool {
 	switch st.Kind {
-	case KindSelect:
+	case ast.KindSelect:
 		return st.Select != nil && st.Select.Lock && !p.src.hasWord("SHARE") && !p.src.hasWord("NO") // FOR NO KEY UPDATE
-	case KindInsert:
+	case ast.KindInsert:
 		return st.Replace
-	case KindUpdate:
-		return slices.ContainsFunc(st.Set, func(a Assignment) bool {
+	case ast.KindUpdate:
+		return slices.ContainsFunc(st.Set, func(a ast.Assignment) bool {
 			name, has := columnNamed(p, t, a.Column[len(a.Column)-1])
 			return has && t.ChangesKey(name)
 		})
 	}
-	return st.Kind == KindDelete || p.src.hasWord("DELETE")
+	return st.Kind == ast.KindDelete || p.src.hasWord("DELETE")
 }

@@ -1,13 +1,14 @@
 package rewrite
 
 import (
+	"github.com/slotsql/slotsql/rewrite/ast"
 	"sort"
 	"strings"
 )
 
 // An edit replaces a span of the statement.
 type edit struct {
-	Span
+	ast.Span
 	sql string
 }
 

@@ -1,6 +1,9 @@
 package rewrite
 
-import "strings"
+import (
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"strings"
+)
 
 // An increment that runs on the base row is exact only when base value + x
 // differs from total + x by exactly what the slots hold: x must not be NULL
@@ -25,8 +28,8 @@ func (m *dml) onBase(sc *scope, own *binding, outer bool, c *Column, ops []opera
 			continue
 		case op.expr == nil:
 			return nil, "the statement sets counter " + c.Name
-		case unparen(op.expr).Case != nil:
-			op.expr = unparen(op.expr)
+		case ast.Unparen(op.expr).Case != nil:
+			op.expr = ast.Unparen(op.expr)
 			more, why := m.onBase(sc, own, outer, c, branches(op))
 			if why != "" {
 				return nil, why
@@ -44,7 +47,7 @@ func (m *dml) onBase(sc *scope, own *binding, outer bool, c *Column, ops []opera
 			}
 			continue
 		}
-		if more, ok := m.computedArgs(c, unparen(op.expr)); ok {
+		if more, ok := m.computedArgs(c, ast.Unparen(op.expr)); ok {
 			require = append(require, more...)
 			continue
 		}
@@ -111,21 +114,21 @@ func decimal(n int64) string {
 // statement has outer joins, which make NULLs of other tables' columns.
 func (p *planning) wholeColumn(sc *scope, own *binding, outer bool, c *Column, op operand) bool {
 	e := op.expr
-	for e.Kind == Paren {
+	for e.Kind == ast.Paren {
 		e = e.Args[0]
 	}
-	if op.negative && c.Unsigned || e.Kind != ColumnRef && e.Kind != Excluded {
-		return e.Kind == Subquery && !(op.negative && c.Unsigned) && countsAll(e.Query)
+	if op.negative && c.Unsigned || e.Kind != ast.ColumnRef && e.Kind != ast.Excluded {
+		return e.Kind == ast.Subquery && !(op.negative && c.Unsigned) && countsAll(e.Query)
 	}
 	b := own
-	if e.Kind == ColumnRef && len(e.Name) > 1 {
+	if e.Kind == ast.ColumnRef && len(e.Name) > 1 {
 		b = nil
 		for _, x := range sc.bindings {
 			if p.sameLabel(e.Name[len(e.Name)-2], x.label) {
 				b = x
 			}
 		}
-	} else if e.Kind == ColumnRef && len(sc.bindings) != 1 {
+	} else if e.Kind == ast.ColumnRef && len(sc.bindings) != 1 {
 		return false
 	}
 	if b == nil || b.opaque || len(b.columns) > 0 || outer && b != own {
@@ -156,8 +159,8 @@ func (p *planning) wholeColumn(sc *scope, own *binding, outer bool, c *Column, o
 
 // numberOfRows reports whether a column of a query in FROM is COUNT: it is a whole number, which is
 // neither NULL nor negative.
-func (p *planning) numberOfRows(q *Select, name Ident) bool {
-	var found *Expr
+func (p *planning) numberOfRows(q *ast.Select, name ast.Ident) bool {
+	var found *ast.Expr
 	for _, it := range q.Items {
 		switch {
 		case it.Alias != nil && p.sameLabel(name, *it.Alias):
@@ -165,7 +168,7 @@ func (p *planning) numberOfRows(q *Select, name Ident) bool {
 				return false
 			}
 			found = it.Expr
-		case it.Alias == nil && (it.Expr == nil || it.Expr.Kind == Star):
+		case it.Alias == nil && (it.Expr == nil || it.Expr.Kind == ast.Star):
 			return false
 		}
 	}
@@ -173,19 +176,19 @@ func (p *planning) numberOfRows(q *Select, name Ident) bool {
 }
 
 // countsAll reports whether a query used as a value is COUNT of all its rows: it has one row.
-func countsAll(q *Select) bool {
+func countsAll(q *ast.Select) bool {
 	return q != nil && len(q.Operands) == 0 && len(q.Items) == 1 && isCount(q.Items[0].Expr) &&
 		len(q.GroupBy) == 0 && q.Having == nil && len(q.Limit) == 0 && !q.Distinct
 }
 
-func isCount(e *Expr) bool {
-	return e != nil && unparen(e).Kind == Call && unparen(e).Op == "count"
+func isCount(e *ast.Expr) bool {
+	return e != nil && ast.Unparen(e).Kind == ast.Call && ast.Unparen(e).Op == "count"
 }
 
 // outerJoins reports whether any source is an outer join.
-func outerJoins(list []*Source) bool {
+func outerJoins(list []*ast.Source) bool {
 	for _, s := range list {
-		if s != nil && (s.LeftOuter || s.RightOuter || outerJoins([]*Source{s.Left, s.Right})) {
+		if s != nil && (s.LeftOuter || s.RightOuter || outerJoins([]*ast.Source{s.Left, s.Right})) {
 			return true
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/slotsql/slotsql/rewrite/ast"
 	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
@@ -31,9 +32,9 @@ func (c *candidates) firstRows() {
 // distinctByKey reports whether DISTINCT leaves out no row of the block's only source, because its key is selected.
 func (c *candidates) distinctByKey() bool {
 	return !c.keyless && !slices.ContainsFunc(c.b.table.Counter.Key, func(k string) bool {
-		return !slices.ContainsFunc(c.q.Items, func(it Item) bool {
+		return !slices.ContainsFunc(c.q.Items, func(it ast.Item) bool {
 			e := it.Expr
-			return e != nil && (e.Kind == Star || e.Kind == ColumnRef && c.targetColumn(c.sc, c.b, e.Name) == k)
+			return e != nil && (e.Kind == ast.Star || e.Kind == ast.ColumnRef && c.targetColumn(c.sc, c.b, e.Name) == k)
 		})
 	})
 }
@@ -43,7 +44,7 @@ func (c *candidates) judged() bool {
 	if c.q.Where == nil {
 		return true
 	}
-	for _, e := range conjuncts(c.q.Where, nil) {
+	for _, e := range ast.Conjuncts(c.q.Where, nil) {
 		if !c.repeatable(e) {
 			return false
 		}
@@ -51,21 +52,12 @@ func (c *candidates) judged() bool {
 	return true
 }
 
-func hasQuery(e *Expr) bool {
-	found := false
-	e.Walk(func(x *Expr) bool {
-		found = found || x.Kind == Subquery
-		return !found
-	})
-	return found
-}
-
 // stableItems reports whether each row of the source is one of the result: what a
 // function returns may be no row, or several.
 func (c *candidates) stableItems() bool {
 	for _, it := range c.q.Items {
 		switch e := it.Expr; {
-		case e == nil || e.Kind == Star:
+		case e == nil || e.Kind == ast.Star:
 		case c.volatile(c.sc, e) != "":
 			return false
 		}
@@ -75,7 +67,7 @@ func (c *candidates) stableItems() bool {
 
 func (c *candidates) aggregated() bool {
 	found := false
-	look := func(x *Expr) bool {
+	look := func(x *ast.Expr) bool {
 		found = found || x.Aggregate
 		return !found
 	}
@@ -93,9 +85,9 @@ func (c *candidates) extremes() {
 	var firsts []func()
 	ok := true
 	for _, it := range c.q.Items {
-		it.Expr.Walk(func(e *Expr) bool {
+		it.Expr.Walk(func(e *ast.Expr) bool {
 			switch {
-			case e.Kind == Call && (e.Op == "min" || e.Op == "max") && len(e.Args) == 1 && c.counter(e.Args[0]) != nil && c.src.bareCall(e):
+			case e.Kind == ast.Call && (e.Op == "min" || e.Op == "max") && len(e.Args) == 1 && c.counter(e.Args[0]) != nil && c.src.bareCall(e):
 				col, order := c.counter(e.Args[0]), ""
 				if e.Op == "max" {
 					order = " DESC"
@@ -106,7 +98,7 @@ func (c *candidates) extremes() {
 				}
 				firsts = append(firsts, func() { c.first(edge, c.base(col)+order, "1") })
 				return false
-			case e.Aggregate || e.Kind == ColumnRef || e.Kind == Star || e.Kind == Subquery:
+			case e.Aggregate || e.Kind == ast.ColumnRef || e.Kind == ast.Star || e.Kind == ast.Subquery:
 				ok = false
 			}
 			return ok
@@ -150,15 +142,15 @@ func (c *candidates) ordered() {
 
 // meaning returns the column that an ORDER BY entry certainly means: itself, or the bare
 // column of the select list that its name or position stands for; nil if that is not certain.
-func (c *candidates) meaning(q *Select, e *Expr) *Expr {
-	if e.Kind == Number {
+func (c *candidates) meaning(q *ast.Select, e *ast.Expr) *ast.Expr {
+	if e.Kind == ast.Number {
 		x := c.itemAt(q, e)
-		if x == nil || unparen(x).Kind != ColumnRef {
+		if x == nil || ast.Unparen(x).Kind != ast.ColumnRef {
 			return nil
 		}
-		return unparen(x)
+		return ast.Unparen(x)
 	}
-	if e.Kind != ColumnRef {
+	if e.Kind != ast.ColumnRef {
 		return nil
 	}
 	if len(e.Name) > 1 {
@@ -168,18 +160,18 @@ func (c *candidates) meaning(q *Select, e *Expr) *Expr {
 	if c.work > maxWork {
 		return nil
 	}
-	var found *Expr
+	var found *ast.Expr
 	for _, it := range q.Items {
-		if it.Expr == nil || it.Expr.Kind == Star {
+		if it.Expr == nil || it.Expr.Kind == ast.Star {
 			continue
 		}
-		x := unparen(it.Expr)
+		x := ast.Unparen(it.Expr)
 		name := it.Alias
-		if name == nil && x.Kind == ColumnRef {
+		if name == nil && x.Kind == ast.ColumnRef {
 			name = &x.Name[len(x.Name)-1]
 		}
 		if name != nil && c.sameLabel(e.Name[0], *name) {
-			if x.Kind != ColumnRef || found != nil { // which of two the engine takes is not known here
+			if x.Kind != ast.ColumnRef || found != nil { // which of two the engine takes is not known here
 				return nil
 			}
 			found = x
@@ -192,13 +184,13 @@ func (c *candidates) meaning(q *Select, e *Expr) *Expr {
 }
 
 // itemAt returns the item of the select list at the position that a number is, or nil.
-func (r *reader) itemAt(q *Select, number *Expr) *Expr {
+func (r *reader) itemAt(q *ast.Select, number *ast.Expr) *ast.Expr {
 	n, err := strconv.Atoi(r.src.sql[number.Start:number.End])
 	if err != nil || n < 1 || n > len(q.Items) {
 		return nil
 	}
 	for _, it := range q.Items[:n] {
-		if it.Expr == nil || it.Expr.Kind == Star {
+		if it.Expr == nil || it.Expr.Kind == ast.Star {
 			return nil
 		}
 	}
@@ -207,7 +199,7 @@ func (r *reader) itemAt(q *Select, number *Expr) *Expr {
 
 // direction returns what follows an ORDER BY entry up to the comma or the end of
 // the clause.
-func (c *candidates) direction(e *Expr) (string, bool) {
+func (c *candidates) direction(e *ast.Expr) (string, bool) {
 	var words []string
 	for i := c.src.tokenAt(e.End); i < len(c.src.tokens); i++ {
 		w := strings.ToUpper(c.src.sql[c.src.tokens[i].Start:c.src.tokens[i].End])
@@ -225,7 +217,7 @@ func (c *candidates) direction(e *Expr) (string, bool) {
 
 // limit reads LIMIT n, LIMIT m, n and LIMIT n OFFSET m, the end of the block: how
 // many rows it looks at.
-func (c *candidates) limit(q *Select) (fragment, bool) {
+func (c *candidates) limit(q *ast.Select) (fragment, bool) {
 	src := c.src
 	i := src.tokenAt(q.OrderBy[len(q.OrderBy)-1].End)
 	for i < len(src.tokens) && !src.is(i, "LIMIT") {
@@ -240,7 +232,7 @@ func (c *candidates) limit(q *Select) (fragment, bool) {
 		if t.Kind != lex.Number && t.Kind != lex.Param {
 			return fragment{}, false
 		}
-		f := src.cut(Span(t.Span))
+		f := src.cut(ast.Span(t.Span))
 		if len(f.args) == 0 && addDecimal(f.parts[0], "0") == "" {
 			return fragment{}, false
 		}
@@ -309,7 +301,7 @@ func (s *source) tokenAt(at int) int {
 
 // bareCall reports whether a call is its name and one argument, without DISTINCT,
 // FILTER or OVER.
-func (s *source) bareCall(e *Expr) bool {
+func (s *source) bareCall(e *ast.Expr) bool {
 	a := e.Args[0]
 	i, j := s.tokenAt(e.Start), s.tokenAt(a.Start)
 	return j == i+2 && s.is(j-1, "(") && s.is(s.tokenAt(a.End), ")") && s.tokens[s.tokenAt(a.End)].End == e.End

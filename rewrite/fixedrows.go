@@ -1,11 +1,14 @@
 package rewrite
 
-import "slices"
+import (
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"slices"
+)
 
 // fixedRows finds a unique key that the top-level conjunction of where fixes to constants.
 // The predicate it returns consists of those conjuncts alone: the rows it
 // selects cannot change under the drain's lock, whatever else the statement asks.
-func (p *planning) fixedRows(sc *scope, b *binding, where *Expr) *rowset {
+func (p *planning) fixedRows(sc *scope, b *binding, where *ast.Expr) *rowset {
 	if where == nil || b == nil || b.table == nil {
 		return nil
 	}
@@ -38,9 +41,9 @@ type fixedColumn struct {
 	name   string
 	single bool
 	args   []Arg
-	value  Span // when single
-	values int  // how many
-	wider  bool // the conjunct says more than that
+	value  ast.Span // when single
+	values int      // how many
+	wider  bool     // the conjunct says more than that
 	frag   fragment
 }
 
@@ -50,9 +53,9 @@ func (f *fixedColumn) beats(old *fixedColumn) bool {
 }
 
 // fixedColumn returns the column that a conjunct fixes, nil if it fixes none.
-func (p *planning) fixedColumn(sc *scope, b *binding, conjunct *Expr) *fixedColumn {
+func (p *planning) fixedColumn(sc *scope, b *binding, conjunct *ast.Expr) *fixedColumn {
 	column, values := p.equated(sc, b, conjunct)
-	if column == nil || column.Kind != ColumnRef {
+	if column == nil || column.Kind != ast.ColumnRef {
 		return nil
 	}
 	name := p.targetColumn(sc, b, column.Name)
@@ -60,7 +63,7 @@ func (p *planning) fixedColumn(sc *scope, b *binding, conjunct *Expr) *fixedColu
 		return nil
 	}
 	f := &fixedColumn{name: name, frag: p.equality(conjunct, b, name, values), wider: conjunct.End == 0 && len(values) > 1}
-	if q := unparen(values[0]); len(values) == 1 && q.Kind == Subquery && q.Op == "" {
+	if q := ast.Unparen(values[0]); len(values) == 1 && q.Kind == ast.Subquery && q.Op == "" {
 		var only bool
 		if values, only = p.selfValues(sc, b.table, name, q.Query); len(values) == 0 {
 			return nil
@@ -77,8 +80,8 @@ func (p *planning) fixedColumn(sc *scope, b *binding, conjunct *Expr) *fixedColu
 		if !p.comparesExactly(b.table.Column(name), v) {
 			return nil
 		}
-		v.Walk(func(x *Expr) bool {
-			if a, found := p.src.paramAt(x.Span); found && x.Kind == Param {
+		v.Walk(func(x *ast.Expr) bool {
+			if a, found := p.src.paramAt(x.Span); found && x.Kind == ast.Param {
 				f.args = append(f.args, a)
 			}
 			return true
@@ -88,33 +91,33 @@ func (p *planning) fixedColumn(sc *scope, b *binding, conjunct *Expr) *fixedColu
 }
 
 // equated returns what a conjunct has on the two sides of = or IN, nil if it is another one.
-func (p *planning) equated(sc *scope, b *binding, conjunct *Expr) (column *Expr, values []*Expr) {
+func (p *planning) equated(sc *scope, b *binding, conjunct *ast.Expr) (column *ast.Expr, values []*ast.Expr) {
 	e := conjunct
-	for e.Kind == Paren {
+	for e.Kind == ast.Paren {
 		e = e.Args[0]
 	}
 	switch {
-	case e.Kind == Binary && e.Op == "=" && len(e.Args) == 2:
-		if e.Args[0].Kind != ColumnRef || p.targetColumn(sc, b, e.Args[0].Name) == "" {
+	case e.Kind == ast.Binary && e.Op == "=" && len(e.Args) == 2:
+		if e.Args[0].Kind != ast.ColumnRef || p.targetColumn(sc, b, e.Args[0].Name) == "" {
 			return e.Args[1], e.Args[:1]
 		}
 		return e.Args[0], e.Args[1:]
-	case e.Kind == In && !e.Negated && len(e.Args) > 1:
+	case e.Kind == ast.In && !e.Negated && len(e.Args) > 1:
 		return e.Args[0], e.Args[1:]
 	}
 	return nil, nil
 }
 
 // comparesExactly reports whether a value is a constant that the engine compares with the column as it would store it.
-func (p *planning) comparesExactly(c *Column, v *Expr) bool {
-	if !constant(v) || v.Kind == Null {
+func (p *planning) comparesExactly(c *Column, v *ast.Expr) bool {
+	if !ast.Constant(v) || v.Kind == ast.Null {
 		return false
 	}
-	x := unparen(v)
-	if !numericColumn(c) && x.Kind != String && x.Kind != Param && p.d.Traits().LooseEquality {
+	x := ast.Unparen(v)
+	if !numericColumn(c) && x.Kind != ast.String && x.Kind != ast.Param && p.d.Traits().LooseEquality {
 		return false // MySQL: a number, which -'1' is as well, matches many strings
 	}
-	return x.Kind != String || p.fitsForm(p.keyForm(c), x.Text)
+	return x.Kind != ast.String || p.fitsForm(p.keyForm(c), x.Text)
 }
 
 // rowsFixedBy returns the rows of a unique key whose columns are all fixed; else nil.

@@ -3,6 +3,7 @@ package rewrite
 import (
 	"strconv"
 
+	"github.com/slotsql/slotsql/rewrite/ast"
 	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
@@ -10,13 +11,13 @@ import (
 
 // groups reports whether a block's rows are made of groups of others.
 // An Aggregate may be a window function, which makes none.
-func (p *planning) groups(q *Select) bool {
+func (p *planning) groups(q *ast.Select) bool {
 	if len(q.GroupBy) > 0 || q.Having != nil {
 		return true
 	}
 	found := false
 	for _, it := range q.Items {
-		it.Expr.Walk(func(e *Expr) bool {
+		it.Expr.Walk(func(e *ast.Expr) bool {
 			found = found || e.Aggregate
 			return !found
 		})
@@ -73,27 +74,27 @@ func (r *reader) groupsComputed(sc *scope, x *binding) bool {
 func (b *blockReader) selects(x *binding) bool {
 	found := b.windowed() // an Aggregate may be a window function
 	for _, it := range b.q.Items {
-		it.Expr.Walk(func(e *Expr) bool {
-			found = found || e.Kind == Star || e.Kind == ColumnRef && b.namesCounter(x, e)
+		it.Expr.Walk(func(e *ast.Expr) bool {
+			found = found || e.Kind == ast.Star || e.Kind == ast.ColumnRef && b.namesCounter(x, e)
 			return !found && !e.Aggregate
 		})
 	}
 	return found
 }
 
-func (b *blockReader) namesCounter(x *binding, e *Expr) bool {
+func (b *blockReader) namesCounter(x *binding, e *ast.Expr) bool {
 	c := b.columnIn(x, e.Name)
 	return c != "" && x.table.IsSlotted(c)
 }
 
 // computes reports whether e is more than a name, and may name a counter of x.
-func (b *blockReader) computes(e *Expr, x *binding) bool {
-	if e == nil || unparen(e).Kind == ColumnRef {
+func (b *blockReader) computes(e *ast.Expr, x *binding) bool {
+	if e == nil || ast.Unparen(e).Kind == ast.ColumnRef {
 		return false
 	}
 	found := false
-	e.Walk(func(e *Expr) bool {
-		found = found || e.Kind == ColumnRef && b.namesCounter(x, e)
+	e.Walk(func(e *ast.Expr) bool {
+		found = found || e.Kind == ast.ColumnRef && b.namesCounter(x, e)
 		return !found
 	})
 	return found
@@ -102,7 +103,7 @@ func (b *blockReader) computes(e *Expr, x *binding) bool {
 // position returns the number of the result column that is written as the
 // entry e of GROUP BY is, or 0. It means the same there: neither place looks at
 // aliases before columns. Two arguments are two expressions.
-func (b *blockReader) position(e *Expr) int {
+func (b *blockReader) position(e *ast.Expr) int {
 	src := b.src
 	if src.large || b.groupingSets() {
 		return 0
@@ -118,7 +119,7 @@ func (b *blockReader) position(e *Expr) int {
 	}
 	for i, it := range b.q.Items {
 		switch {
-		case it.Expr == nil || it.Expr.Kind == Star:
+		case it.Expr == nil || it.Expr.Kind == ast.Star:
 			return 0
 		case b.noted(src.sql[it.Expr.Start:it.Expr.End]) == sql:
 			return i + 1
@@ -129,7 +130,7 @@ func (b *blockReader) position(e *Expr) int {
 
 // byPosition writes the position of a result column for an expression that
 // MariaDB would not know again, see keptSeparate.
-func (b *blockReader) byPosition(e *Expr) bool {
+func (b *blockReader) byPosition(e *ast.Expr) bool {
 	if !b.d.Traits().StrictGroups {
 		return false
 	}

@@ -1,5 +1,7 @@
 package rewrite
 
+import "github.com/slotsql/slotsql/rewrite/ast"
+
 // This file looks into CHECK constraints. A group passes over the values that its members
 // would have stored one after another; the engine checks the last one, and has checked the
 // first. What lies between the two satisfies a condition that holds for an interval of
@@ -51,7 +53,7 @@ func (g *grouper) readsComputed(columns []string) bool {
 }
 
 // condition reads the condition of a constraint; in is the group, with names as there.
-func (g *grouper) condition(sql string) (e *Expr, in *grouper) {
+func (g *grouper) condition(sql string) (e *ast.Expr, in *grouper) {
 	if sql == "" {
 		return nil, nil
 	}
@@ -69,37 +71,37 @@ func (g *grouper) condition(sql string) (e *Expr, in *grouper) {
 
 // interval reports whether a condition that holds for two values of a counter holds for
 // all between them, whatever the other columns are, as long as they stay as they are.
-func (g *grouper) interval(e *Expr) bool {
-	e = unparen(e)
+func (g *grouper) interval(e *ast.Expr) bool {
+	e = ast.Unparen(e)
 	if !g.readsCounted(e) || nullTest(e) != nil {
 		return true // an increment changes nothing about NULL
 	}
 	switch {
-	case e.Kind == Binary && e.Op == "AND" && len(e.Args) == 2:
+	case e.Kind == ast.Binary && e.Op == "AND" && len(e.Args) == 2:
 		return g.interval(e.Args[0]) && g.interval(e.Args[1])
-	case e.Kind == Binary && e.Op == "OR" && len(e.Args) == 2:
+	case e.Kind == ast.Binary && e.Op == "OR" && len(e.Args) == 2:
 		l, r := e.Args[0], e.Args[1]
 		if g.same(r) {
 			l, r = r, l
 		}
 		return g.same(l) && g.interval(r)
-	case e.Kind == Binary && len(e.Args) == 2 && turned[e.Op] != "":
+	case e.Kind == ast.Binary && len(e.Args) == 2 && turned[e.Op] != "":
 		l, r := e.Args[0], e.Args[1]
 		if g.countedIn(l) == "" {
 			l, r = r, l
 		}
 		return g.shifted(l) && g.same(r)
-	case e.Kind == Opaque && g.isBetween(e):
+	case e.Kind == ast.Opaque && g.isBetween(e):
 		return g.shifted(e.Args[0]) && g.same(e.Args[1]) && g.same(e.Args[2])
 	}
 	return false
 }
 
 // readsCounted reports whether an expression reads a counter, or what is computed from it.
-func (g *grouper) readsCounted(e *Expr) bool {
+func (g *grouper) readsCounted(e *ast.Expr) bool {
 	found := false
-	e.Walk(func(x *Expr) bool {
-		if x.Kind == ColumnRef {
+	e.Walk(func(x *ast.Expr) bool {
+		if x.Kind == ast.ColumnRef {
 			found = found || g.counted[g.targetColumn(g.sc, g.target, x.Name)]
 		}
 		return !found
@@ -108,12 +110,12 @@ func (g *grouper) readsCounted(e *Expr) bool {
 }
 
 // same reports whether an expression is the same for all members.
-func (g *grouper) same(e *Expr) bool {
-	return nullTest(unparen(e)) != nil || g.unlike(e, none) == ""
+func (g *grouper) same(e *ast.Expr) bool {
+	return nullTest(ast.Unparen(e)) != nil || g.unlike(e, none) == ""
 }
 
 // shifted reports whether an expression is a counter, or one plus or minus what is the same for all.
-func (g *grouper) shifted(e *Expr) bool {
+func (g *grouper) shifted(e *ast.Expr) bool {
 	if _, ok := g.shift(e); ok {
 		return true
 	}

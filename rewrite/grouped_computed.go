@@ -1,5 +1,7 @@
 package rewrite
 
+import "github.com/slotsql/slotsql/rewrite/ast"
+
 // This file looks into what the engine computes of a row that it stores: generated columns and
 // indexes. The engine refuses a row for which that fails (100 / (n - 5)), or for which the value
 // does not fit its column. It computes the row that a group leaves, and not those that its members
@@ -45,23 +47,23 @@ func (g *grouper) computes(column string) string {
 
 // oneWay reports whether the value of an expression only rises, only falls, or stays as it is while members
 // add to counters, and is NULL for all of them or for none.
-func (g *grouper) oneWay(e *Expr) bool {
-	e = unparen(e)
+func (g *grouper) oneWay(e *ast.Expr) bool {
+	e = ast.Unparen(e)
 	if !g.readsCounted(e) {
 		return g.same(e)
 	}
 	switch {
-	case e.Kind == ColumnRef:
+	case e.Kind == ast.ColumnRef:
 		return g.countedIn(e) != "" // and not computed from one
-	case e.Kind == Unary && (e.Op == "-" || e.Op == "+"):
+	case e.Kind == ast.Unary && (e.Op == "-" || e.Op == "+"):
 		return g.oneWay(e.Args[0])
-	case e.Kind == Binary && len(e.Args) == 2:
+	case e.Kind == ast.Binary && len(e.Args) == 2:
 		l, r := e.Args[0], e.Args[1]
 		if !comparison[e.Op] && e.Op != "+" && e.Op != "-" && e.Op != "*" || e.Op == "=" || e.Op == "<>" || e.Op == "!=" || e.Op == "" {
 			return false
 		}
 		return g.oneWay(l) && g.same(r) || g.same(l) && g.oneWay(r)
-	case e.Kind == Call && e.Op == "coalesce" && len(e.Args) == 2:
+	case e.Kind == ast.Call && e.Op == "coalesce" && len(e.Args) == 2:
 		return g.oneWay(e.Args[0]) && g.same(e.Args[1])
 	}
 	return false

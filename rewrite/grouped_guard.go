@@ -1,6 +1,9 @@
 package rewrite
 
-import "strings"
+import (
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"strings"
+)
 
 // This file plans WHERE of a group. What reads no column that the statement changes is
 // the same for all members. What compares an incremented counter is a guard: the group
@@ -27,9 +30,9 @@ func (g *grouper) where() string {
 	return ""
 }
 
-func (g *grouper) predicate(e *Expr) string {
-	e = unparen(e)
-	if e.Kind == Binary && (e.Op == "AND" || e.Op == "OR") && len(e.Args) == 2 {
+func (g *grouper) predicate(e *ast.Expr) string {
+	e = ast.Unparen(e)
+	if e.Kind == ast.Binary && (e.Op == "AND" || e.Op == "OR") && len(e.Args) == 2 {
 		if why := g.predicate(e.Args[0]); why != "" {
 			return why
 		}
@@ -47,7 +50,7 @@ func (g *grouper) predicate(e *Expr) string {
 		return "" // adding a number changes nothing about that
 	}
 	switch {
-	case e.Kind == Binary && len(e.Args) == 2 && turned[e.Op] != "":
+	case e.Kind == ast.Binary && len(e.Args) == 2 && turned[e.Op] != "":
 		l, r, op := e.Args[0], e.Args[1], e.Op
 		if g.countedIn(l) == "" {
 			l, r, op = r, l, turned[op]
@@ -56,9 +59,9 @@ func (g *grouper) predicate(e *Expr) string {
 			return "compares counter " + name + " with counter " + other
 		}
 		return g.guard(l, op, r)
-	case e.Kind == Opaque && g.isBetween(e):
+	case e.Kind == ast.Opaque && g.isBetween(e):
 		for i, op := range []string{">=", "<="} {
-			if !constant(e.Args[i+1]) {
+			if !ast.Constant(e.Args[i+1]) {
 				return otherwise
 			}
 			if why := g.guard(e.Args[0], op, e.Args[i+1]); why != "" {
@@ -71,7 +74,7 @@ func (g *grouper) predicate(e *Expr) string {
 }
 
 // isBetween reports whether e is x BETWEEN a AND b, and no more than that.
-func (g *grouper) isBetween(e *Expr) bool {
+func (g *grouper) isBetween(e *ast.Expr) bool {
 	if len(e.Args) != 3 || !equalFold(e.Op, "between") || e.Negated || g.countedIn(e.Args[1]) != "" || g.countedIn(e.Args[2]) != "" {
 		return false
 	}
@@ -87,9 +90,9 @@ func (g *grouper) isBetween(e *Expr) bool {
 }
 
 // countedIn returns a counter that the statement increments and e reads, or "".
-func (g *grouper) countedIn(e *Expr) (name string) {
-	e.Walk(func(x *Expr) bool {
-		if x.Kind == ColumnRef && name == "" {
+func (g *grouper) countedIn(e *ast.Expr) (name string) {
+	e.Walk(func(x *ast.Expr) bool {
+		if x.Kind == ast.ColumnRef && name == "" {
 			if n := g.targetColumn(g.sc, g.target, x.Name); n != "" && g.share(n) >= 0 {
 				name = n
 			}
@@ -104,16 +107,16 @@ func (g *grouper) countedIn(e *Expr) (name string) {
 // A member that meets the counter at c + S, after what others before it have added,
 // demands c + S op b: one number takes the place of b, or of the constant beside the
 // counter, or is subtracted from it.
-func (g *grouper) guard(l *Expr, op string, r *Expr) string {
+func (g *grouper) guard(l *ast.Expr, op string, r *ast.Expr) string {
 	name := g.countedIn(l)
 	i := g.share(name)
 	n := &g.counts[i]
 	ops, ok := g.additive(g.sc, l, g.table, name)
 	counter := g.counterIn(l)
-	if !ok || len(ops) > 1 || len(ops) == 1 && !constant(ops[0].expr) {
+	if !ok || len(ops) > 1 || len(ops) == 1 && !ast.Constant(ops[0].expr) {
 		return g.shiftedGuard(name, counter, l, op, r)
 	}
-	if counter.Kind == Call && n.column.Nullable && !n.coalesced {
+	if counter.Kind == ast.Call && n.column.Nullable && !n.coalesced {
 		return "takes counter " + name + " for a number where it is NULL"
 	}
 	guard := Guard{Share: i, AtLeast: op[0] == '>', Max: guardMax(n.column)}
@@ -128,7 +131,7 @@ func (g *grouper) guard(l *Expr, op string, r *Expr) string {
 	switch {
 	case isNumber && (len(ops) == 0 || beside.literal != "" || limit.literal == ""):
 		return g.bind(n.column, guard, arg, operand{expr: r}, limit)
-	case constant(r) && !isNumber:
+	case ast.Constant(r) && !isNumber:
 		return "compares counter " + name + " with what is no number"
 	}
 	if !isNumber {
@@ -149,15 +152,15 @@ func (g *grouper) guard(l *Expr, op string, r *Expr) string {
 }
 
 // subtract has the guard hold for the counter less its bound.
-func (g *grouper) subtract(c *Column, guard Guard, arg Arg, counter *Expr) {
+func (g *grouper) subtract(c *Column, guard Guard, arg Arg, counter *ast.Expr) {
 	sql := g.src.sql[counter.Start:counter.End]
 	less := "(" + sql + " - " + g.sumText(c, arg) + ")"
 	if d, ok := g.d.(GroupingDialect); ok {
 		less = d.Less(sql, g.sumText(c, arg))
 	}
 	before, after, _ := strings.Cut(less, sql)
-	g.edit(Span{counter.Start, counter.Start}, before)
-	g.edit(Span{counter.End, counter.End}, after)
+	g.edit(ast.At(counter.Start), before)
+	g.edit(ast.At(counter.End), after)
 	g.group.Guards = append(g.group.Guards, guard)
 }
 
@@ -185,9 +188,9 @@ func (g *grouper) bind(c *Column, guard Guard, arg Arg, op operand, d delta) str
 }
 
 // counterIn returns the counter in a sum, with the COALESCE around it.
-func (g *grouper) counterIn(e *Expr) (found *Expr) {
-	e.Walk(func(x *Expr) bool {
-		if found == nil && (x.Kind == ColumnRef || g.coalesces(x)) && g.countedIn(x) != "" {
+func (g *grouper) counterIn(e *ast.Expr) (found *ast.Expr) {
+	e.Walk(func(x *ast.Expr) bool {
+		if found == nil && (x.Kind == ast.ColumnRef || g.coalesces(x)) && g.countedIn(x) != "" {
 			found = x
 		}
 		return found == nil

@@ -1,6 +1,9 @@
 package rewrite
 
-import "strings"
+import (
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"strings"
+)
 
 // This file decides whether executions of an UPDATE may share a statement on the base
 // row, and splices that statement: the application's own SQL with sums in the place of
@@ -22,7 +25,7 @@ type grouper struct {
 	also  []string // what else WHERE has to demand
 	// implied are the guards of clamps, which WHERE has beside the application's: comparisons
 	// of pieces of the statement.
-	implied []*Expr
+	implied []*ast.Expr
 
 	counts []counting
 	// varies holds the columns that one execution may see otherwise than the one
@@ -45,12 +48,12 @@ type counting struct {
 // assigning is an assignment of an ordinary column.
 type assigning struct {
 	column *Column
-	value  *Expr
+	value  *ast.Expr
 }
 
 // planGroup adds to a plan the form that executions of the statement share, or why
 // there is none.
-func (p *planning) planGroup(plan *Plan, st *Statement) *Plan {
+func (p *planning) planGroup(plan *Plan, st *ast.Statement) *Plan {
 	switch plan.Class {
 	case PassThrough, AdditiveBase, Additive, Drain:
 	default:
@@ -138,8 +141,8 @@ func (g *grouper) increments() bool {
 }
 
 // insertID returns n + 1 of LAST_INSERT_ID(n + 1), and any other expression itself.
-func (g *grouper) insertID(e *Expr) *Expr {
-	if x := unparen(e); x.Kind == Call && len(x.Args) == 1 && x.Op != "" && x.Op == g.d.Traits().InsertIDCall {
+func (g *grouper) insertID(e *ast.Expr) *ast.Expr {
+	if x := ast.Unparen(e); x.Kind == ast.Call && len(x.Args) == 1 && x.Op != "" && x.Op == g.d.Traits().InsertIDCall {
 		return x.Args[0]
 	}
 	return e
@@ -175,7 +178,7 @@ func (g *grouper) plan() (why string) {
 
 // text is the statement with the edits.
 func (g *grouper) text() Bound {
-	f := g.src.cutEdited(Span{0, len(g.src.sql)}, g.edits)
+	f := g.src.cutEdited(ast.Span{Start: 0, End: len(g.src.sql)}, g.edits)
 	return g.tp.expand(g.d, g.tp.expandSQL(g.tp.mark(f)))
 }
 
@@ -204,7 +207,7 @@ func (g *grouper) excluded() string {
 }
 
 // edit replaces a piece of the statement by SQL that may have markers in it.
-func (g *grouper) edit(sp Span, sql string) { g.edits = append(g.edits, edit{sp, sql}) }
+func (g *grouper) edit(sp ast.Span, sql string) { g.edits = append(g.edits, edit{sp, sql}) }
 
 // arguments holds what is bound in several places against the engine's typing: where
 // a placeholder has one type, which each of its places decides, the group has one for
@@ -234,17 +237,17 @@ func (g *grouper) arguments() string {
 
 // unlike names why an expression need not have the same value for every member of a
 // group; own are columns that it may read though they vary.
-func (g *grouper) unlike(e *Expr, own func(column string) bool) (why string) {
-	e.Walk(func(x *Expr) bool {
+func (g *grouper) unlike(e *ast.Expr, own func(column string) bool) (why string) {
+	e.Walk(func(x *ast.Expr) bool {
 		if why != "" {
 			return false
 		}
 		switch x.Kind {
-		case Subquery:
+		case ast.Subquery:
 			why = "has a subquery"
-		case Star, Excluded:
+		case ast.Star, ast.Excluded:
 			why = "is of a form that slotsql does not analyze"
-		case ColumnRef:
+		case ast.ColumnRef:
 			name := g.targetColumn(g.sc, g.target, x.Name)
 			switch {
 			case name == "":
@@ -252,7 +255,7 @@ func (g *grouper) unlike(e *Expr, own func(column string) bool) (why string) {
 			case g.varies[name] && !own(name):
 				why = "reads " + name + ", which the statement changes"
 			}
-		case Call:
+		case ast.Call:
 			if x.Aggregate || ofSession[x.Op] {
 				why = "calls " + x.Op + "()"
 			}
@@ -299,8 +302,8 @@ func (g *grouper) reference(c *Column) string {
 func (g *grouper) demand() string {
 	sql := strings.Join(g.also, " AND ")
 	if w := g.st.Where; w != nil {
-		g.edits = append([]edit{{Span{w.Start, w.Start}, "("}}, g.edits...)
-		g.edit(Span{w.End, w.End}, ") AND "+sql)
+		g.edits = append([]edit{{ast.At(w.Start), "("}}, g.edits...)
+		g.edit(ast.At(w.End), ") AND "+sql)
 		return ""
 	}
 	end := g.st.Set[len(g.st.Set)-1].Value
@@ -311,6 +314,6 @@ func (g *grouper) demand() string {
 	if word := "RETURNING"; rest != "" && (len(rest) < len(word) || !equalFold(rest[:len(word)], word)) {
 		return "cannot tell where SET ends"
 	}
-	g.edit(Span{end.End, end.End}, " WHERE "+sql)
+	g.edit(ast.At(end.End), " WHERE "+sql)
 	return ""
 }

@@ -1,6 +1,9 @@
 package rewrite
 
-import "strings"
+import (
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"strings"
+)
 
 // This file plans RETURNING of a group. A member's own row is the group's with what the
 // members after it have added taken off its counters; all else in it is the same for
@@ -12,7 +15,7 @@ func (g *grouper) returning() string {
 		if it.Expr == nil {
 			return "RETURNING is of a form that slotsql does not analyze"
 		}
-		if it.Expr.Kind == Star {
+		if it.Expr.Kind == ast.Star {
 			if why := g.returnsAll(it.Expr); why != "" {
 				return "RETURNING " + why
 			}
@@ -28,7 +31,7 @@ func (g *grouper) returning() string {
 }
 
 // returnsAll is RETURNING *.
-func (g *grouper) returnsAll(star *Expr) string {
+func (g *grouper) returnsAll(star *ast.Expr) string {
 	if len(star.Name) > 0 && !g.sameLabel(star.Name[len(star.Name)-1], g.target.label) {
 		return "names another table"
 	}
@@ -63,14 +66,14 @@ func (g *grouper) returnsColumn(name string) string {
 
 // returns returns the share, from 1, whose counter an item is, 0 for one that is the
 // same for all members.
-func (g *grouper) returns(it Item) (share int, why string) {
+func (g *grouper) returns(it ast.Item) (share int, why string) {
 	if g.namedByPlaceholder(it) {
 		return 0, "has a column that is named by its placeholders"
 	}
 	name := g.countedIn(it.Expr)
 	if name == "" {
-		it.Expr.Walk(func(x *Expr) bool {
-			if x.Kind == ColumnRef && why == "" {
+		it.Expr.Walk(func(x *ast.Expr) bool {
+			if x.Kind == ast.ColumnRef && why == "" {
 				if c := g.targetColumn(g.sc, g.target, x.Name); c != "" {
 					why = g.returnsColumn(c)
 				}
@@ -96,16 +99,16 @@ func (g *grouper) returns(it Item) (share int, why string) {
 	switch c := g.counterIn(it.Expr); {
 	case !ok || len(ops) > 0 && n.column.Numeric != Integer || castsCounter(g, it.Expr):
 		return 0, "computes with counter " + name
-	case c.Kind == Call && n.column.Nullable && !n.coalesced:
+	case c.Kind == ast.Call && n.column.Nullable && !n.coalesced:
 		return 0, "takes counter " + name + " for a number where it is NULL"
 	}
 	return g.share(name) + 1, ""
 }
 
 // castsCounter reports whether a counter is cast, so that what is returned has another type.
-func castsCounter(g *grouper, e *Expr) (found bool) {
-	e.Walk(func(x *Expr) bool {
-		found = found || x.Kind == Opaque && g.countedIn(x) != ""
+func castsCounter(g *grouper, e *ast.Expr) (found bool) {
+	e.Walk(func(x *ast.Expr) bool {
+		found = found || x.Kind == ast.Opaque && g.countedIn(x) != ""
 		return !found
 	})
 	return found

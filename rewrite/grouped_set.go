@@ -1,6 +1,9 @@
 package rewrite
 
-import "strings"
+import (
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"strings"
+)
 
 // This file plans SET of a group: what is added becomes a sum, and an ordinary column
 // takes the value that the last member gives it.
@@ -18,7 +21,7 @@ func (g *grouper) set() string {
 			return "cannot tell which column " + a.Column[len(a.Column)-1].Name + " is"
 		}
 		if a.Value != nil {
-			if e := unparen(a.Value); e.Kind == ColumnRef && g.targetColumn(g.sc, g.target, e.Name) == name {
+			if e := ast.Unparen(a.Value); e.Kind == ast.ColumnRef && g.targetColumn(g.sc, g.target, e.Name) == name {
 				continue // it stays as it is
 			}
 		}
@@ -73,7 +76,7 @@ func (g *grouper) implies() string {
 }
 
 // count takes in the increment of one counter.
-func (g *grouper) count(c *Column, value *Expr) string {
+func (g *grouper) count(c *Column, value *ast.Expr) string {
 	sets := "the statement sets counter " + c.Name
 	if value == nil {
 		return sets
@@ -92,7 +95,7 @@ func (g *grouper) count(c *Column, value *Expr) string {
 	}
 	n := counting{column: c, delta: d, operand: ops[0]}
 	fits := true
-	e.Walk(func(x *Expr) bool {
+	e.Walk(func(x *ast.Expr) bool {
 		if g.coalesces(x) {
 			n.coalesced = true
 			arg, why := g.checkInserted(c, x.Args[1])
@@ -100,7 +103,7 @@ func (g *grouper) count(c *Column, value *Expr) string {
 				arg.Nullable = false
 				g.group.Inserted = append(g.group.Inserted, *arg)
 			}
-			fits = why == "" && unparen(x.Args[1]).Kind != Null
+			fits = why == "" && ast.Unparen(x.Args[1]).Kind != ast.Null
 		}
 		return true
 	})
@@ -235,41 +238,41 @@ func (g *grouper) literalUnits(c *Column, d delta) (int64, bool) {
 
 // amount finds the number or placeholder in an operand. A sign goes with it where it
 // stands right before; flip reports whether what stands there is subtracted.
-func (g *grouper) amount(e *Expr, negative bool) (at Span, flip, ok bool) {
+func (g *grouper) amount(e *ast.Expr, negative bool) (at ast.Span, flip, ok bool) {
 	for {
 		switch {
-		case e.Kind == Paren:
+		case e.Kind == ast.Paren:
 			e = e.Args[0]
-		case e.Kind == Unary && (e.Op == "-" || e.Op == "+"):
+		case e.Kind == ast.Unary && (e.Op == "-" || e.Op == "+"):
 			x := e.Args[0]
-			if (x.Kind == Number || x.Kind == Param) && x.End == e.End && g.src.sql[e.Start:e.Start+1] == e.Op && g.tokenAt(x.Span) {
+			if (x.Kind == ast.Number || x.Kind == ast.Param) && x.End == e.End && g.src.sql[e.Start:e.Start+1] == e.Op && g.tokenAt(x.Span) {
 				return e.Span, negative, true
 			}
 			e, negative = x, negative != (e.Op == "-")
-		case e.Kind == Opaque && len(e.Args) == 1:
+		case e.Kind == ast.Opaque && len(e.Args) == 1:
 			e = e.Args[0]
-		case e.Kind == Binary || e.Kind == Opaque:
+		case e.Kind == ast.Binary || e.Kind == ast.Opaque:
 			_, ok := g.computed(e)
 			return e.Span, negative, ok && g.tokensAt(e.Span)
 		default:
-			return e.Span, negative, (e.Kind == Number || e.Kind == Param || e.Kind == String) && g.tokenAt(e.Span)
+			return e.Span, negative, (e.Kind == ast.Number || e.Kind == ast.Param || e.Kind == ast.String) && g.tokenAt(e.Span)
 		}
 	}
 }
 
 // tokenAt reports whether a span is that of one token, or of a number and its sign.
-func (g *grouper) tokenAt(sp Span) bool {
+func (g *grouper) tokenAt(sp ast.Span) bool {
 	for _, t := range g.src.tokens {
 		if t.Start >= sp.Start {
 			return t.Start == sp.Start && t.End == sp.End ||
-				t.Start == sp.Start && g.src.sql[sp.Start] == '-' && g.tokenAt(Span{g.src.nextToken(t.End), sp.End})
+				t.Start == sp.Start && g.src.sql[sp.Start] == '-' && g.tokenAt(ast.Span{Start: g.src.nextToken(t.End), End: sp.End})
 		}
 	}
 	return false
 }
 
 // tokensAt reports whether a span begins and ends where tokens do.
-func (g *grouper) tokensAt(sp Span) bool {
+func (g *grouper) tokensAt(sp ast.Span) bool {
 	starts, ends := false, false
 	for _, t := range g.src.tokens {
 		starts, ends = starts || t.Start == sp.Start, ends || t.End == sp.End
@@ -278,11 +281,11 @@ func (g *grouper) tokensAt(sp Span) bool {
 }
 
 // used notes the type that a column gives a placeholder.
-func (g *grouper) used(c *Column, e *Expr, d delta) {
+func (g *grouper) used(c *Column, e *ast.Expr, d delta) {
 	if d.literal != "" {
 		return
 	}
-	x, _ := signed(e, false)
+	x, _ := ast.Signed(e, false)
 	typ := c.Type
 	if inner, _ := g.castNumber(x); inner != nil {
 		typ = "::" + g.castType(x)
@@ -330,7 +333,7 @@ func (g *grouper) free(a assigning) *InsertedArg {
 	if g.computes(name) != "" {
 		return nil
 	}
-	if unparen(a.value).Kind != Param {
+	if ast.Unparen(a.value).Kind != ast.Param {
 		return nil
 	}
 	arg, why := g.checkInserted(a.column, a.value)

@@ -1,6 +1,9 @@
 package rewrite
 
-import "strings"
+import (
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"strings"
+)
 
 // This file plans the group of an upsert: INSERT ... VALUES (k, 1) ON CONFLICT (k) DO UPDATE
 // SET n = t.n + 1. The same statement with the sum in both places does what all members do
@@ -34,7 +37,7 @@ type InsertedKey struct {
 }
 
 // planUpsertGroup is planGroup for an upsert.
-func (p *planning) planUpsertGroup(plan *Plan, st *Statement) *Plan {
+func (p *planning) planUpsertGroup(plan *Plan, st *ast.Statement) *Plan {
 	c := st.Conflict
 	switch plan.Class {
 	case PassThrough, AdditiveBase, Upsert, Drain:
@@ -104,7 +107,7 @@ func (g *grouper) planUpsert() string {
 // inserted holds a new row to be the same whoever makes it.
 func (g *grouper) inserted() string {
 	for i, e := range g.st.Rows[0] {
-		if e == nil || g.unlike(e, none) != "" || namesColumn(e) {
+		if e == nil || g.unlike(e, none) != "" || ast.HasColumn(e) {
 			return "a value of the INSERT may differ between executions"
 		} else if len(g.st.Columns) == 0 && i >= len(g.table.Columns) {
 			return "the INSERT has too many values"
@@ -123,15 +126,6 @@ func (g *grouper) inserted() string {
 	return ""
 }
 
-func namesColumn(e *Expr) bool {
-	found := false
-	e.Walk(func(x *Expr) bool {
-		found = found || x.Kind == ColumnRef
-		return !found
-	})
-	return found
-}
-
 // conflictKeys holds what is given for the key.
 func (g *grouper) conflictKeys() string {
 	key := g.arbiter()
@@ -144,20 +138,20 @@ func (g *grouper) conflictKeys() string {
 		if v == nil {
 			return "the INSERT has no value for the key"
 		}
-		x := unparen(v)
+		x := ast.Unparen(v)
 		switch {
-		case x.Kind == Param:
+		case x.Kind == ast.Param:
 			if arg, ok := g.src.paramAt(x.Span); !ok {
 				return "the INSERT has no value for the key"
 			} else if c.Nullable || c.Identity {
 				g.group.Upsert.Keys = append(g.group.Upsert.Keys, InsertedKey{arg, c.Identity})
 			}
-		case x.Kind == String && !c.Identity:
-		case x.Kind == Number:
+		case x.Kind == ast.String && !c.Identity:
+		case x.Kind == ast.Number:
 			if c.Identity && strings.Trim(g.noted(g.src.sql[x.Start:x.End]), "0.") == "" {
 				return "the database numbers column " + c.Name
 			}
-		case x.Kind == Null || c.Nullable || c.Identity:
+		case x.Kind == ast.Null || c.Nullable || c.Identity:
 			return "the key that the INSERT gives may be NULL"
 		}
 	}
@@ -190,8 +184,8 @@ func (g *grouper) setByDatabase() string {
 }
 
 // valueOf returns what the INSERT gives for a column, or nil.
-func (g *grouper) valueOf(c *Column) *Expr {
-	i := g.insertIndex(Ident{Name: c.Name, Quoted: true})
+func (g *grouper) valueOf(c *Column) *ast.Expr {
+	i := g.insertIndex(ast.Ident{Name: c.Name, Quoted: true})
 	if i < 0 || i >= len(g.st.Rows[0]) {
 		return nil
 	}
@@ -225,37 +219,37 @@ func (g *grouper) conflictSet() string {
 }
 
 // setsInserted reports whether the conflict clause sets a column to what the INSERT gives for it.
-func (g *grouper) setsInserted(c *Column, value *Expr) bool {
-	if own, ok := g.excludedColumn(unparen(value)); ok {
+func (g *grouper) setsInserted(c *Column, value *ast.Expr) bool {
+	if own, ok := g.excludedColumn(ast.Unparen(value)); ok {
 		return own == c.Name && (g.valueOf(c) != nil || !c.Identity)
 	}
 	given := g.valueOf(c)
 	if given == nil || g.unlike(value, none) != "" {
 		return false
 	}
-	if arg, ok := g.src.paramAt(unparen(value).Span); ok {
+	if arg, ok := g.src.paramAt(ast.Unparen(value).Span); ok {
 		// A numbered placeholder in both places, each of which has the column's type.
-		twin, ok := g.src.paramAt(unparen(given).Span)
+		twin, ok := g.src.paramAt(ast.Unparen(given).Span)
 		g.uses[arg] = append(g.uses[arg], c.Type, c.Type)
 		return ok && twin == arg
 	}
 	fixed := true
-	value.Walk(func(x *Expr) bool {
-		fixed = fixed && x.Kind != Param && x.Kind != ColumnRef
+	value.Walk(func(x *ast.Expr) bool {
+		fixed = fixed && x.Kind != ast.Param && x.Kind != ast.ColumnRef
 		return fixed
 	})
 	return fixed && g.noted(g.src.sql[value.Start:value.End]) == g.noted(g.src.sql[given.Start:given.End])
 }
 
-func (g *grouper) excludedColumn(e *Expr) (name string, ok bool) {
-	if e.Kind != Excluded {
+func (g *grouper) excludedColumn(e *ast.Expr) (name string, ok bool) {
+	if e.Kind != ast.Excluded {
 		return "", false
 	}
 	return columnNamed(g.planning, g.table, e.Name[len(e.Name)-1])
 }
 
 // countUpsert takes in the increment of one counter, whose row begins with what is added.
-func (g *grouper) countUpsert(c *Column, value *Expr) string {
+func (g *grouper) countUpsert(c *Column, value *ast.Expr) string {
 	ops, ok := g.additive(g.sc, value, g.table, c.Name)
 	given := g.valueOf(c)
 	if !ok || len(ops) != 1 || given == nil {
@@ -266,7 +260,7 @@ func (g *grouper) countUpsert(c *Column, value *Expr) string {
 		return "what is added to counter " + c.Name + " is not a literal or a placeholder"
 	}
 	n := counting{column: c, delta: first, operand: operand{expr: given}}
-	if own, is := g.excludedColumn(unparen(ops[0].expr)); !is || own != c.Name || ops[0].negative {
+	if own, is := g.excludedColumn(ast.Unparen(ops[0].expr)); !is || own != c.Name || ops[0].negative {
 		if n.delta, ok = g.deltaOf(c, ops); !ok {
 			return "what is added to counter " + c.Name + " is not a literal or a placeholder"
 		}
@@ -287,7 +281,7 @@ func (g *grouper) countUpsert(c *Column, value *Expr) string {
 	if name := g.computes(c.Name); name != "" {
 		return name + " is computed from counter " + c.Name + " of a new row, too"
 	}
-	unparen(value).Walk(func(x *Expr) bool {
+	ast.Unparen(value).Walk(func(x *ast.Expr) bool {
 		n.coalesced = n.coalesced || g.coalesces(x)
 		return true
 	})
@@ -337,14 +331,14 @@ func (g *grouper) upsertShares() string {
 		}
 		value := g.assignedValue(c)
 		before, after := d.OnlyIf(fits)
-		g.edits = append([]edit{{Span{value.Start, value.Start}, before}}, g.edits...)
-		g.edit(Span{value.End, value.End}, after)
+		g.edits = append([]edit{{ast.At(value.Start), before}}, g.edits...)
+		g.edit(ast.At(value.End), after)
 	}
 	return ""
 }
 
 // assignedValue returns what the conflict clause sets a counter to.
-func (g *grouper) assignedValue(c *Column) *Expr {
+func (g *grouper) assignedValue(c *Column) *ast.Expr {
 	for _, a := range g.st.Set {
 		if name, ok := columnNamed(g.planning, g.table, a.Column[len(a.Column)-1]); ok && name == c.Name {
 			return a.Value

@@ -1,13 +1,16 @@
 package rewrite
 
-import "math"
+import (
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"math"
+)
 
 // This file holds what the INSERT of each member gives for a counter against what the column
 // takes. The engine sees the row of the whole group, and the plain statements would have
 // proposed one row for each member, whether a row is there or not.
 
 // newRowTakes names why a new row of one of the members might be refused, or stored otherwise.
-func (g *grouper) newRowTakes(c *Column, given *Expr, first delta) string {
+func (g *grouper) newRowTakes(c *Column, given *ast.Expr, first delta) string {
 	checked := contains(g.real.Checked, c.Name) || g.checkedThrough(c.Name)
 	if !c.Unsigned && !checked {
 		return ""
@@ -51,8 +54,8 @@ func (g *grouper) checkedRange(c *Column) (low, high int64, ok bool) {
 			return low, high, false
 		}
 		ok = true
-		for _, part := range conjuncts(e, nil) {
-			if !in.narrows(c, unparen(part), &low, &high) {
+		for _, part := range ast.Conjuncts(e, nil) {
+			if !in.narrows(c, ast.Unparen(part), &low, &high) {
 				return low, high, false
 			}
 		}
@@ -61,15 +64,15 @@ func (g *grouper) checkedRange(c *Column) (low, high int64, ok bool) {
 }
 
 // narrows takes a comparison of a counter with a whole number into the range of its numbers.
-func (g *grouper) narrows(c *Column, e *Expr, low, high *int64) bool {
-	if e.Kind != Binary || len(e.Args) != 2 || turned[e.Op] == "" {
+func (g *grouper) narrows(c *Column, e *ast.Expr, low, high *int64) bool {
+	if e.Kind != ast.Binary || len(e.Args) != 2 || turned[e.Op] == "" {
 		return false
 	}
-	l, r, op := unparen(e.Args[0]), unparen(e.Args[1]), e.Op
-	if l.Kind != ColumnRef {
+	l, r, op := ast.Unparen(e.Args[0]), ast.Unparen(e.Args[1]), e.Op
+	if l.Kind != ast.ColumnRef {
 		l, r, op = r, l, turned[op]
 	}
-	if l.Kind != ColumnRef || g.targetColumn(g.sc, g.target, l.Name) != c.Name {
+	if l.Kind != ast.ColumnRef || g.targetColumn(g.sc, g.target, l.Name) != c.Name {
 		return false
 	}
 	d, ok := g.simpleDelta([]operand{{expr: r}})

@@ -1,6 +1,9 @@
 package rewrite
 
-import "strings"
+import (
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"strings"
+)
 
 // This file plans the conditions of a conflict clause. The second member of a group has to meet
 // the row that the first has made, and to update it. So a row of what the INSERT gives must
@@ -34,8 +37,8 @@ func (g *grouper) arbiterWhere() string {
 	if p == nil {
 		return ""
 	}
-	for _, part := range conjuncts(p, nil) {
-		part = unparen(part)
+	for _, part := range ast.Conjuncts(p, nil) {
+		part = ast.Unparen(part)
 		x, negated := nullTest(part), part.Negated || strings.Contains(strings.ToUpper(part.Op), "NOT")
 		if x == nil || !g.newRowIs(x, !negated) {
 			return "a new row may not be in the index that the upsert conflicts on"
@@ -45,7 +48,7 @@ func (g *grouper) arbiterWhere() string {
 }
 
 // newRowIs reports whether a column of a new row is NULL, or certainly not.
-func (g *grouper) newRowIs(column *Expr, null bool) bool {
+func (g *grouper) newRowIs(column *ast.Expr, null bool) bool {
 	c := g.table.Column(g.targetColumn(g.sc, g.target, column.Name))
 	if c == nil {
 		return false
@@ -54,12 +57,12 @@ func (g *grouper) newRowIs(column *Expr, null bool) bool {
 	if given == nil {
 		return null && c.Nullable && !c.HasDefault && !c.Generated && !c.Identity
 	}
-	switch given = unparen(given); given.Kind {
-	case Null:
+	switch given = ast.Unparen(given); given.Kind {
+	case ast.Null:
 		return null && !c.Identity
-	case Number, String:
+	case ast.Number, ast.String:
 		return !null
-	case Param:
+	case ast.Param:
 		arg, ok := g.src.paramAt(given.Span)
 		if ok && !null {
 			g.group.Upsert.notNull(arg)
@@ -86,9 +89,10 @@ func (g *grouper) updateWhere() string {
 	if w == nil {
 		return ""
 	}
-	for _, part := range conjuncts(w, nil) {
-		part = unparen(part)
-		if part.Kind != Binary || part.Op != "=" || len(part.Args) != 2 || !g.newRowEquals(unparen(part.Args[0]), unparen(part.Args[1])) {
+	for _, part := range ast.Conjuncts(w, nil) {
+		part = ast.Unparen(part)
+		if part.Kind != ast.Binary || part.Op != "=" || len(part.Args) != 2 ||
+			!g.newRowEquals(ast.Unparen(part.Args[0]), ast.Unparen(part.Args[1])) {
 			return "a new row may not satisfy the WHERE of the conflict clause"
 		}
 	}
@@ -97,14 +101,14 @@ func (g *grouper) updateWhere() string {
 }
 
 // newRowEquals reports whether an equality holds for a new row, as long as arguments are equal.
-func (g *grouper) newRowEquals(l, r *Expr) bool {
-	if l.Kind == Number && r.Kind == Number {
+func (g *grouper) newRowEquals(l, r *ast.Expr) bool {
+	if l.Kind == ast.Number && r.Kind == ast.Number {
 		return g.noted(g.src.sql[l.Start:l.End]) == g.noted(g.src.sql[r.Start:r.End])
 	}
-	if l.Kind != ColumnRef {
+	if l.Kind != ast.ColumnRef {
 		l, r = r, l
 	}
-	if l.Kind != ColumnRef || r.Kind != Param {
+	if l.Kind != ast.ColumnRef || r.Kind != ast.Param {
 		return false
 	}
 	c := g.table.Column(g.targetColumn(g.sc, g.target, l.Name))
@@ -112,7 +116,7 @@ func (g *grouper) newRowEquals(l, r *Expr) bool {
 		return false
 	}
 	given := g.valueOf(c)
-	if given == nil || unparen(given).Kind != Param {
+	if given == nil || ast.Unparen(given).Kind != ast.Param {
 		return false
 	}
 	takes, why := g.checkInserted(c, given)

@@ -3,6 +3,7 @@ package rewrite
 import (
 	"strings"
 
+	"github.com/slotsql/slotsql/rewrite/ast"
 	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
@@ -93,7 +94,7 @@ type groupedCatalog struct {
 func (c groupedCatalog) Counters() []*Table { return c.tables }
 
 // Lookup implements Catalog.
-func (c groupedCatalog) Lookup(name []Ident) (*Table, bool) {
+func (c groupedCatalog) Lookup(name []ast.Ident) (*Table, bool) {
 	t, known := c.Catalog.Lookup(name)
 	if t != nil && !t.Temporary {
 		for _, g := range c.tables {

@@ -1,5 +1,7 @@
 package rewrite
 
+import "github.com/slotsql/slotsql/rewrite/ast"
+
 // A HolderCatalog is a Catalog that also knows the tables that have a slot table
 // though none of their counters is slotted. Every statement on such a table is
 // right as it is, but two: the slot table's foreign key would have the engine
@@ -41,7 +43,7 @@ func (p *planning) planHeld(held []*Table) *Plan {
 	}
 	st, err := p.parse(p.src.sql)
 	switch {
-	case changes && (err != nil || st.Kind != KindTruncate && st.Kind != KindDrop):
+	case changes && (err != nil || st.Kind != ast.KindTruncate && st.Kind != ast.KindDrop):
 		return &Plan{Class: PassThrough}
 	case changes:
 		return p.planDDL(st)
@@ -49,12 +51,12 @@ func (p *planning) planHeld(held []*Table) *Plan {
 		return refused()
 	}
 	named := false
-	look := func(name []Ident) {
+	look := func(name []ast.Ident) {
 		if t := p.lookupAmong(unfit, name); t != nil {
 			unfit, named = []*Table{t}, true
 		}
 	}
-	v := Visitor{Source: func(s *Source) {
+	v := ast.Visitor{Source: func(s *ast.Source) {
 		if len(s.Name) > 0 {
 			look(s.Name)
 		}
@@ -70,7 +72,7 @@ func (p *planning) planHeld(held []*Table) *Plan {
 }
 
 // lookupAmong returns the one of the tables that a name means, or nil.
-func (p *planning) lookupAmong(tables []*Table, name []Ident) *Table {
+func (p *planning) lookupAmong(tables []*Table, name []ast.Ident) *Table {
 	for _, c := range tables {
 		if !equalFold(name[len(name)-1].Name, c.Name) {
 			continue

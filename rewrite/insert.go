@@ -1,8 +1,10 @@
 package rewrite
 
+import "github.com/slotsql/slotsql/rewrite/ast"
+
 // planInsert plans INSERT and REPLACE. A new row has no slots, so a plain
 // INSERT runs as it is; its conflict clause is what matters.
-func (p *planning) planInsert(st *Statement) *Plan {
+func (p *planning) planInsert(st *ast.Statement) *Plan {
 	if st.Opaque != "" {
 		return p.drainAll(p.mentioned(), st.Opaque)
 	}
@@ -29,12 +31,12 @@ func (p *planning) planInsert(st *Statement) *Plan {
 
 // asRow takes MySQL's INSERT ... SET a = 1, b = 2 for what it is another way to
 // write: INSERT ... (a, b) VALUES (1, 2).
-func asRow(st *Statement) *Statement {
+func asRow(st *ast.Statement) *ast.Statement {
 	if len(st.Set) == 0 || len(st.Rows) > 0 || st.Select != nil {
 		return st
 	}
 	out := *st
-	out.Columns, out.Rows, out.Set = nil, make([][]*Expr, 1), nil
+	out.Columns, out.Rows, out.Set = nil, make([][]*ast.Expr, 1), nil
 	for _, a := range st.Set {
 		out.Columns = append(out.Columns, a.Column[len(a.Column)-1])
 		out.Rows[0] = append(out.Rows[0], a.Value)
@@ -126,7 +128,7 @@ func (m *dml) readConflict(b *blockReader) error {
 			return err
 		}
 	}
-	for _, e := range []*Expr{c.Where, c.Predicate} {
+	for _, e := range []*ast.Expr{c.Where, c.Predicate} {
 		if err := b.expr(e, inPredicate); err != nil {
 			return err
 		}
@@ -138,7 +140,7 @@ func (m *dml) readConflict(b *blockReader) error {
 // where the engine has it so the tables of the INSERT's query.
 func (m *dml) conflictScope() *scope {
 	if q := m.st.Select; q != nil && m.d.Traits().UpsertSeesQuery && len(q.Operands) == 0 {
-		return m.newScope(m.outer, m.st.With, append([]*Source{m.st.Target}, q.From...))
+		return m.newScope(m.outer, m.st.With, append([]*ast.Source{m.st.Target}, q.From...))
 	}
 	return m.sc
 }

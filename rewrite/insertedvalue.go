@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/slotsql/slotsql/rewrite/ast"
 	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
@@ -110,15 +111,15 @@ func (p *planning) takes(c *Column) InsertedArg {
 
 // checkInserted checks the value that an INSERT has for a column. It returns the argument that has to
 // be checked when it is bound, if it is one; why names a value that may not fit.
-func (m *dml) checkInserted(c *Column, e *Expr) (arg *InsertedArg, why string) {
+func (m *dml) checkInserted(c *Column, e *ast.Expr) (arg *InsertedArg, why string) {
 	g := m.takes(c)
 	no := "the value given for column " + c.Name + " may not fit it"
-	for e != nil && e.Kind == Paren {
+	for e != nil && e.Kind == ast.Paren {
 		e = e.Args[0]
 	}
 	if e != nil && g.Integer && (!c.Unsigned || c.Bits < 64) { // CAST AS SIGNED makes the greatest ones negative
 		if x, bits := m.castNumber(e); x != nil && (bits != 32 || c.Bits <= 32) {
-			e = unparen(x)
+			e = ast.Unparen(x)
 		}
 	}
 	switch {
@@ -127,11 +128,11 @@ func (m *dml) checkInserted(c *Column, e *Expr) (arg *InsertedArg, why string) {
 			return nil, ""
 		}
 	case c.Generated:
-	case e.Kind == Null && c.Nullable:
+	case e.Kind == ast.Null && c.Nullable:
 		return nil, ""
-	case e.Kind == String && g.Takes(m.notedText(g, e.Text)):
+	case e.Kind == ast.String && g.Takes(m.notedText(g, e.Text)):
 		return nil, ""
-	case e.Kind == Param && (g.Integer || g.Time || g.Length > 0):
+	case e.Kind == ast.Param && (g.Integer || g.Time || g.Length > 0):
 		a, ok := m.src.paramAt(e.Span)
 		g.Arg = a
 		if ok {
@@ -142,7 +143,7 @@ func (m *dml) checkInserted(c *Column, e *Expr) (arg *InsertedArg, why string) {
 			return nil, ""
 		}
 		d, ok := m.simpleDelta([]operand{{expr: e}})
-		if e.Kind == String && (g.Integer || c.Numeric == Decimal) {
+		if e.Kind == ast.String && (g.Integer || c.Numeric == Decimal) {
 			d, ok = m.spelled(e, false)
 		}
 		if !ok || d.literal == "" {

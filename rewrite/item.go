@@ -1,15 +1,18 @@
 package rewrite
 
-import "strings"
+import (
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"strings"
+)
 
 // This file edits select lists: items, the names they have without an alias,
 // and *.
 
-func (b *blockReader) item(it Item) error {
+func (b *blockReader) item(it ast.Item) error {
 	if it.Expr == nil {
 		return nil
 	}
-	if it.Expr.Kind == Star {
+	if it.Expr.Kind == ast.Star {
 		return b.star(it)
 	}
 	before := len(b.edits)
@@ -19,12 +22,12 @@ func (b *blockReader) item(it Item) error {
 	if len(b.edits) == before || it.Alias != nil {
 		return nil
 	}
-	if e := it.Expr; e.Kind == ColumnRef {
+	if e := it.Expr; e.Kind == ast.ColumnRef {
 		if x := b.labelled(e.Name, true); x != nil && x.derived {
 			return nil // it is named as before
 		}
 	}
-	if x := unparen(it.Expr); x.Kind == ColumnRef {
+	if x := ast.Unparen(it.Expr); x.Kind == ast.ColumnRef {
 		t, err := b.resolve(b.sc, x.Name)
 		if err == nil && t != nil {
 			err = b.named(t.binding)
@@ -45,7 +48,7 @@ func (b *blockReader) item(it Item) error {
 	if b.aliased(name) {
 		return derivable("two result columns are named "+name, allOf(b.sc)...)
 	}
-	b.edits = append(b.edits, edit{Span{it.Expr.End, it.Expr.End}, " AS " + b.d.Quote(name)})
+	b.edits = append(b.edits, edit{ast.At(it.Expr.End), " AS " + b.d.Quote(name)})
 	return nil
 }
 
@@ -65,11 +68,11 @@ func (b *blockReader) aliased(name string) bool {
 	if b.q == nil || len(b.q.OrderBy)+len(b.q.GroupBy) == 0 && b.q.Having == nil {
 		return false
 	}
-	return b.isAlias(Ident{Name: name, Quoted: true})
+	return b.isAlias(ast.Ident{Name: name, Quoted: true})
 }
 
 // isAlias reports whether an item of the block has that alias.
-func (b *blockReader) isAlias(name Ident) bool {
+func (b *blockReader) isAlias(name ast.Ident) bool {
 	if b.q == nil {
 		return false
 	}
@@ -82,7 +85,7 @@ func (b *blockReader) isAlias(name Ident) bool {
 }
 
 // star expands * and t.* over counter tables, with totals in place of counters.
-func (b *blockReader) star(it Item) error {
+func (b *blockReader) star(it ast.Item) error {
 	star := it.Expr
 	if len(star.Name) > 1 {
 		if x := b.labelled(star.Name, false); x != nil && x.derived {
@@ -118,12 +121,12 @@ func (b *blockReader) star(it Item) error {
 }
 
 // starCovers reports whether a * stands for the columns of a source.
-func (b *blockReader) starCovers(star *Expr, s *binding) bool {
+func (b *blockReader) starCovers(star *ast.Expr, s *binding) bool {
 	return len(star.Name) == 0 || b.sameLabel(star.Name[len(star.Name)-1], s.label)
 }
 
 // starHasTotals reports whether a * stands for counters that are read as totals.
-func (b *blockReader) starHasTotals(star *Expr) bool {
+func (b *blockReader) starHasTotals(star *ast.Expr) bool {
 	has := false
 	for _, s := range b.sc.bindings {
 		if b.starCovers(star, s) {
@@ -134,7 +137,7 @@ func (b *blockReader) starHasTotals(star *Expr) bool {
 }
 
 // starColumns writes what a * stands for, source by source.
-func (b *blockReader) starColumns(star *Expr) (parts []string, err error) {
+func (b *blockReader) starColumns(star *ast.Expr) (parts []string, err error) {
 	for _, s := range b.sc.bindings {
 		if !b.starCovers(star, s) {
 			continue
@@ -190,14 +193,14 @@ func (p *planning) qualifier(b *binding) string {
 }
 
 // wholeItem reports whether e is a whole select item.
-func (b *blockReader) wholeItem(e *Expr) bool {
+func (b *blockReader) wholeItem(e *ast.Expr) bool {
 	if b.q == nil {
 		return false
 	}
 	b.work += len(b.q.Items)
 	for _, it := range b.q.Items {
 		x := it.Expr
-		for x != nil && x.Kind == Paren {
+		for x != nil && x.Kind == ast.Paren {
 			x = x.Args[0]
 		}
 		if x == e {

@@ -1,14 +1,17 @@
 package rewrite
 
-import "strings"
+import (
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"strings"
+)
 
 // This file finds the names that result columns have without an alias.
 
 // itemName returns the result column's name that the edits inside the item
 // would change, or "" when they do not change it.
-func (b *blockReader) itemName(it Item) (string, bool) {
-	e := unparen(it.Expr)
-	if e.Kind == ColumnRef {
+func (b *blockReader) itemName(it ast.Item) (string, bool) {
+	e := ast.Unparen(it.Expr)
+	if e.Kind == ast.ColumnRef {
 		return b.columnName(e), true
 	}
 	if names := b.d.Traits().ItemNames; names != ItemsByRule {
@@ -22,7 +25,7 @@ func (b *blockReader) itemName(it Item) (string, bool) {
 }
 
 // columnName is how the engine reports a bare column.
-func (b *blockReader) columnName(e *Expr) string {
+func (b *blockReader) columnName(e *ast.Expr) string {
 	last := e.Name[len(e.Name)-1]
 	t, err := b.resolve(b.sc, e.Name)
 	if !b.storedNames() {
@@ -56,14 +59,14 @@ func (b *blockReader) outermost() bool {
 // name of their own, calls the function's, casts, COLLATE and the ELSE of a
 // CASE their operand's. It returns "" for a name that does not come from a
 // column.
-func ruleName(b *blockReader, e *Expr) (string, bool) {
+func ruleName(b *blockReader, e *ast.Expr) (string, bool) {
 	switch e.Kind {
-	case Binary, Unary, Number, String, Null, Param, In, Call:
+	case ast.Binary, ast.Unary, ast.Number, ast.String, ast.Null, ast.Param, ast.In, ast.Call:
 		return "", true
-	case Subquery:
+	case ast.Subquery:
 		return "", e.Query == nil || len(e.Query.Items) == 0 || len(e.Query.Operands) > 0 || e.Query.Items[0].Expr == nil ||
-			e.Query.Items[0].Expr.Kind != Opaque
-	case Opaque:
+			e.Query.Items[0].Expr.Kind != ast.Opaque
+	case ast.Opaque:
 		switch e.Op {
 		case "":
 			return "", false
@@ -75,7 +78,7 @@ func ruleName(b *blockReader, e *Expr) (string, bool) {
 		case "indirection":
 			// The last field, or with subscripts alone what they stand behind;
 			// a row that is replaced has a field behind it.
-			if a := unparen(e.Args[0]); a.Kind != ColumnRef {
+			if a := ast.Unparen(e.Args[0]); a.Kind != ast.ColumnRef {
 				return ruleName(b, a)
 			}
 			return "", true
@@ -89,22 +92,15 @@ func ruleName(b *blockReader, e *Expr) (string, bool) {
 	return "", false
 }
 
-func operandName(b *blockReader, e *Expr) (string, bool) {
-	if e = unparen(e); e.Kind == ColumnRef {
+func operandName(b *blockReader, e *ast.Expr) (string, bool) {
+	if e = ast.Unparen(e); e.Kind == ast.ColumnRef {
 		return b.columnName(e), true
 	}
 	return ruleName(b, e)
 }
 
-func unparen(e *Expr) *Expr {
-	for e.Kind == Paren && len(e.Args) == 1 {
-		e = e.Args[0]
-	}
-	return e
-}
-
 // behindElse reports whether an operand of CASE stands behind ELSE.
-func (b *blockReader) behindElse(e *Expr) bool {
+func (b *blockReader) behindElse(e *ast.Expr) bool {
 	i := 0
 	for i < len(b.src.tokens) && b.src.tokens[i].Start < e.Start {
 		i++

@@ -1,6 +1,9 @@
 package rewrite
 
-import "strings"
+import (
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"strings"
+)
 
 // MySQL compares a string with a time, a UUID or an address by converting one of
 // them, and what becomes of a string that does not have the type's own form, such
@@ -89,8 +92,8 @@ func (m *dml) comparedForms() (out []FormArg, ok bool) {
 	ok = true
 	for _, c := range equalities(m.st.Where) {
 		form := AnyString
-		c.Walk(func(x *Expr) bool {
-			if x.Kind == ColumnRef {
+		c.Walk(func(x *ast.Expr) bool {
+			if x.Kind == ast.ColumnRef {
 				if f := m.keyForm(m.table.Column(m.targetColumn(m.sc, m.target, x.Name))); f != AnyString {
 					form = f
 				}
@@ -100,9 +103,9 @@ func (m *dml) comparedForms() (out []FormArg, ok bool) {
 		if form == AnyString {
 			continue
 		}
-		c.Walk(func(x *Expr) bool {
-			ok = ok && (x.Kind != String || m.fitsForm(form, x.Text))
-			if a, found := m.src.paramAt(x.Span); found && x.Kind == Param {
+		c.Walk(func(x *ast.Expr) bool {
+			ok = ok && (x.Kind != ast.String || m.fitsForm(form, x.Text))
+			if a, found := m.src.paramAt(x.Span); found && x.Kind == ast.Param {
 				out = append(out, FormArg{a, form})
 			}
 			return true

@@ -2,6 +2,7 @@ package rewrite
 
 import (
 	"fmt"
+	"github.com/slotsql/slotsql/rewrite/ast"
 	"slices"
 )
 
@@ -27,9 +28,9 @@ type LockingRead struct {
 
 // lockingRead returns the form of a query that locks the row that its WHERE fixes; nil where there
 // is none.
-func (p *planning) lockingRead(st *Statement, sc *scope, where *Expr, rows *rowset) *LockingRead {
+func (p *planning) lockingRead(st *ast.Statement, sc *scope, where *ast.Expr, rows *rowset) *LockingRead {
 	d, ok := p.d.(LockingDialect)
-	if !ok || rows == nil || !rows.single || where == nil || st.Kind != KindSelect || st.Opaque != "" || len(st.With) > 0 ||
+	if !ok || rows == nil || !rows.single || where == nil || st.Kind != ast.KindSelect || st.Opaque != "" || len(st.With) > 0 ||
 		p.src.large || p.volatile(sc, where) != "" {
 		return nil
 	}
@@ -42,7 +43,7 @@ func (p *planning) lockingRead(st *Statement, sc *scope, where *Expr, rows *rows
 	for _, it := range q.Items {
 		list = append(list, it.Expr)
 	}
-	if hasQuery(where) || slices.ContainsFunc(list, func(e *Expr) bool { return !plainValue(e) }) {
+	if ast.HasQuery(where) || slices.ContainsFunc(list, func(e *ast.Expr) bool { return !plainValue(e) }) {
 		return nil
 	}
 	var tp template
@@ -57,7 +58,7 @@ func (p *planning) lockingRead(st *Statement, sc *scope, where *Expr, rows *rows
 		added += fmt.Sprintf(", %s AS slotsql_%d", c, i+1)
 	}
 	end := q.Items[len(q.Items)-1].End
-	return &LockingRead{SQL: Whole(p.src.apply([]edit{{Span{end, end}, added}})), Columns: len(columns)}
+	return &LockingRead{SQL: Whole(p.src.apply([]edit{{ast.At(end), added}})), Columns: len(columns)}
 }
 
 // locksOnly reports whether a statement with a query that locks rows of counter tables reads none of their counters, in a
@@ -75,19 +76,19 @@ func (r *reader) locksOnly() bool {
 }
 
 // lockedRows is the plan of such a query.
-func (p *planning) lockedRows(st *Statement, tables []*Table) *Plan {
+func (p *planning) lockedRows(st *ast.Statement, tables []*Table) *Plan {
 	plan := &Plan{Class: PassThrough}
 	plan.Base.Changes = p.drainSelect(st, tables, "").Drain.Tables
 	return plan
 }
 
 // plainValue reports whether an expression is made of columns and constants by operators.
-func plainValue(e *Expr) bool {
+func plainValue(e *ast.Expr) bool {
 	ok := e != nil
-	e.Walk(func(x *Expr) bool {
+	e.Walk(func(x *ast.Expr) bool {
 		switch x.Kind {
-		case ColumnRef, Star, Number, String, Null, Param, Paren:
-		case Binary, Unary:
+		case ast.ColumnRef, ast.Star, ast.Number, ast.String, ast.Null, ast.Param, ast.Paren:
+		case ast.Binary, ast.Unary:
 			// Others may assign to variables.
 			switch x.Op {
 			case "+", "-", "*", "AND", "OR", "NOT", "=", "<", ">", "<=", ">=", "<>", "!=":

@@ -1,5 +1,7 @@
 package rewrite
 
+import "github.com/slotsql/slotsql/rewrite/ast"
+
 // This file is about two ways in which MariaDB loses a NULL. Both begin with
 // an expression that it takes for one which is never NULL, though it is, and
 // show once the value is kept in a temporary table, which then has no NULL to
@@ -14,7 +16,7 @@ package rewrite
 // not, where the outer join holds another join in turn, and gives 0, or the
 // value of the row before. So the total of a column that is never NULL is
 // written as one that may be.
-func (r *reader) resultColumn(t *Table, q, column string, block *Select) string {
+func (r *reader) resultColumn(t *Table, q, column string, block *ast.Select) string {
 	many := block == nil || len(block.GroupBy) > 0 || block.Distinct || len(block.DistinctOn) > 0 ||
 		block.Where == nil && len(block.Limit) == 0
 	total := r.total(t, q, column, many)
@@ -37,8 +39,8 @@ func (r *reader) extends() bool { return r.src.hasWord("LEFT") || r.src.hasWord(
 // rest of the statement: to order by something that has a query inside, as
 // totals have, it does. As a condition the comparison is exact: nothing is kept
 // of WHERE and ON, and to HAVING 0 and NULL are one.
-func quantified(e *Expr) bool {
-	if e.Kind != Opaque || len(e.Args) != 2 || e.Args[1] == nil || e.Args[1].Kind != Subquery {
+func quantified(e *ast.Expr) bool {
+	if e.Kind != ast.Opaque || len(e.Args) != 2 || e.Args[1] == nil || e.Args[1].Kind != ast.Subquery {
 		return false
 	}
 	switch e.Op {
@@ -50,11 +52,11 @@ func quantified(e *Expr) bool {
 
 // decides reports whether e is a condition of its own in cond, so that NULL is to it
 // what false is.
-func decides(cond, e *Expr) bool {
+func decides(cond, e *ast.Expr) bool {
 	if cond == e {
 		return true
 	}
-	if cond == nil || cond.Kind != Paren && (cond.Kind != Binary || cond.Op != "AND" && cond.Op != "OR") {
+	if cond == nil || cond.Kind != ast.Paren && (cond.Kind != ast.Binary || cond.Op != "AND" && cond.Op != "OR") {
 		return false
 	}
 	for _, a := range cond.Args {

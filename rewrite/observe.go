@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slotsql/slotsql/rewrite/ast"
 	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
@@ -64,10 +65,10 @@ type ObservingDialect interface {
 
 // observed returns the form of a query that is observed, or nil. Of reads totals in it; without one, any
 // part of the query may depend on counters.
-func (p *planning) observed(st *Statement, tables []*Table, of *reader) *Observed {
+func (p *planning) observed(st *ast.Statement, tables []*Table, of *reader) *Observed {
 	q := st.Select
 	blocks := arms(q)
-	if st.Kind != KindSelect || st.Opaque != "" || len(tables) == 0 || len(blocks) == 0 || p.src.large || p.work > maxWork ||
+	if st.Kind != ast.KindSelect || st.Opaque != "" || len(tables) == 0 || len(blocks) == 0 || p.src.large || p.work > maxWork ||
 		!onlyReads(st) || !p.positionsStay(q, blocks) ||
 		slices.ContainsFunc(tables, func(t *Table) bool { return t.IsView || t.Counter.Rights.Blind }) {
 		return nil
@@ -92,7 +93,7 @@ func (p *planning) observed(st *Statement, tables []*Table, of *reader) *Observe
 }
 
 // arms returns the blocks whose rows a query returns; nil if one of them has no select list.
-func arms(q *Select) (out []*Select) {
+func arms(q *ast.Select) (out []*ast.Select) {
 	if q == nil {
 		return nil
 	}
@@ -104,25 +105,25 @@ func arms(q *Select) (out []*Select) {
 		out = append(out, list...)
 	}
 	if len(q.Operands) == 0 && len(q.Items) > 0 && !q.Table && len(q.Values) == 0 {
-		out = []*Select{q}
+		out = []*ast.Select{q}
 	}
 	return out
 }
 
 // nests reports whether a query has another one within. That may read other rows than the one whose slots are asked for.
-func nests(st *Statement) bool {
+func nests(st *ast.Statement) bool {
 	queries := 0
-	v := Visitor{Query: func(*Select) { queries++ }}
+	v := ast.Visitor{Query: func(*ast.Select) { queries++ }}
 	v.Walk(st)
 	return queries > 1
 }
 
 // onlyReads reports whether a query neither locks rows nor writes any.
-func onlyReads(st *Statement) bool {
+func onlyReads(st *ast.Statement) bool {
 	ok := true
-	v := Visitor{
-		Query: func(q *Select) { ok = ok && !q.Lock && !q.Into },
-		CTE:   func(c *CTE) { ok = ok && c.Statement == nil },
+	v := ast.Visitor{
+		Query: func(q *ast.Select) { ok = ok && !q.Lock && !q.Into },
+		CTE:   func(c *ast.CTE) { ok = ok && c.Statement == nil },
 	}
 	v.Walk(st)
 	return ok
@@ -130,13 +131,13 @@ func onlyReads(st *Statement) bool {
 
 // positionsStay reports whether no ORDER BY or GROUP BY may take the added column for one of its own: the engine
 // refuses ORDER BY 3 of a list of two.
-func (p *planning) positionsStay(q *Select, blocks []*Select) bool {
+func (p *planning) positionsStay(q *ast.Select, blocks []*ast.Select) bool {
 	own := 0
 	for _, it := range blocks[0].Items {
 		if it.Expr == nil {
 			return false
 		}
-		if it.Expr.Kind != Star { // which is any number of columns
+		if it.Expr.Kind != ast.Star { // which is any number of columns
 			own++
 		}
 	}
@@ -144,26 +145,26 @@ func (p *planning) positionsStay(q *Select, blocks []*Select) bool {
 		return false
 	}
 	stay := true
-	check := func(e *Expr) {
+	check := func(e *ast.Expr) {
 		for x := e; x != nil; {
 			switch {
-			case x.Kind == Number:
+			case x.Kind == ast.Number:
 				n, whole := keyNumber(p.src.cut(x.Span))
 				p.noteAbove(p.src.sql[x.Start:x.End], int64(own))
 				stay = stay && x == e && whole && n.Literal.same <= int64(own)
 				return
-			case x.Kind == Param:
+			case x.Kind == ast.Param:
 				stay = false // a parent may write the argument into the SQL
 				return
-			case len(x.Args) != 1 || x.Kind == Call:
+			case len(x.Args) != 1 || x.Kind == ast.Call:
 				return
 			}
 			x = x.Args[0]
 		}
 	}
-	blocks = append([]*Select{q}, blocks...)
+	blocks = append([]*ast.Select{q}, blocks...)
 	for _, b := range blocks {
-		for _, list := range [][]*Expr{b.OrderBy, b.GroupBy, b.DistinctOn} {
+		for _, list := range [][]*ast.Expr{b.OrderBy, b.GroupBy, b.DistinctOn} {
 			for _, e := range list {
 				check(e)
 			}
@@ -199,7 +200,7 @@ func (p *planning) anySlots(tables []*Table) string {
 
 // withColumn writes the statement with one more item in each of the blocks, behind the others; false if it is not
 // certain where that is.
-func (p *planning) withColumn(blocks []*Select, column string, more ...edit) (string, bool) {
+func (p *planning) withColumn(blocks []*ast.Select, column string, more ...edit) (string, bool) {
 	edits := more
 	for i, b := range blocks {
 		at := b.Items[len(b.Items)-1].End
@@ -221,7 +222,7 @@ func (p *planning) withColumn(blocks []*Select, column string, more ...edit) (st
 			}
 			at, add = end, add+" "
 		}
-		edits = append(edits, edit{Span{at, at}, add})
+		edits = append(edits, edit{ast.At(at), add})
 	}
 	slices.SortStableFunc(edits, func(a, b edit) int { return a.Start - b.Start })
 	return p.src.apply(edits), true
@@ -245,16 +246,16 @@ func (s *source) endsList(i int) bool {
 
 // editsOnlyValues reports whether totals take the place of counters only where they cannot decide if there are any rows:
 // in the lists of the blocks whose rows are returned, and in what these are grouped or ordered by.
-func (r *reader) editsOnlyValues(blocks []*Select) bool {
+func (r *reader) editsOnlyValues(blocks []*ast.Select) bool {
 	if r.src.hasWord("INTERSECT") || r.src.hasWord("EXCEPT") || r.src.hasWord("MINUS") {
 		return false
 	}
-	within := func(e edit, spans ...Span) bool {
-		return slices.ContainsFunc(spans, func(s Span) bool { return e.Start >= s.Start && e.End <= s.End })
+	within := func(e edit, spans ...ast.Span) bool {
+		return slices.ContainsFunc(spans, func(s ast.Span) bool { return e.Start >= s.Start && e.End <= s.End })
 	}
-	var values []Span
+	var values []ast.Span
 	for _, b := range blocks {
-		values = append(values, Span{b.Items[0].Start, b.Items[len(b.Items)-1].End})
+		values = append(values, ast.Span{Start: b.Items[0].Start, End: b.Items[len(b.Items)-1].End})
 		for _, e := range slices.Concat(b.OrderBy, b.GroupBy) {
 			values = append(values, e.Span)
 		}
@@ -264,47 +265,47 @@ func (r *reader) editsOnlyValues(blocks []*Select) bool {
 
 // mayFailObserved reports whether the query may raise an error for base values that it would not raise for totals.
 // Where counters decide which rows there are, that may be any expression, otherwise one with a counter in it.
-func (r *reader) mayFailObserved(st *Statement, all bool) bool {
+func (r *reader) mayFailObserved(st *ast.Statement, all bool) bool {
 	may := false
-	names := func(e *Expr) bool {
+	names := func(e *ast.Expr) bool {
 		return all || slices.ContainsFunc(r.edits, func(x edit) bool { return x.Start >= e.Start && x.End <= e.End })
 	}
-	check := func(lists ...[]*Expr) {
+	check := func(lists ...[]*ast.Expr) {
 		for _, list := range lists {
 			for _, e := range list {
 				may = may || e != nil && names(e) && !valuedAlways(e)
 			}
 		}
 	}
-	v := Visitor{
-		Query: func(q *Select) {
+	v := ast.Visitor{
+		Query: func(q *ast.Select) {
 			for _, it := range q.Items {
-				check([]*Expr{it.Expr})
+				check([]*ast.Expr{it.Expr})
 			}
 			check(q.Values...)
-			check(q.DistinctOn, []*Expr{q.Where, q.Having}, q.GroupBy, q.Windows, q.OrderBy)
+			check(q.DistinctOn, []*ast.Expr{q.Where, q.Having}, q.GroupBy, q.Windows, q.OrderBy)
 			for _, e := range q.Limit { // a negative one is an error
-				may = may || names(e) && !namesOnly(e, func([]Ident) bool { return false }, nil)
+				may = may || names(e) && !namesOnly(e, func([]ast.Ident) bool { return false }, nil)
 			}
 		},
-		Source: func(s *Source) { check([]*Expr{s.Func, s.On}) },
+		Source: func(s *ast.Source) { check([]*ast.Expr{s.Func, s.On}) },
 	}
 	v.Walk(st)
 	return may
 }
 
 // valuedAlways is cannotFail with what queries compute of many rows, and queries for one value that always have one.
-func valuedAlways(e *Expr) bool {
-	x := unparen(e)
+func valuedAlways(e *ast.Expr) bool {
+	x := ast.Unparen(e)
 	switch {
-	case x.Kind == In:
-		return !slices.ContainsFunc(x.Args, func(a *Expr) bool { return a.Kind != Subquery && !valuedAlways(a) })
-	case x.Kind == Call && alwaysValued[x.Op]:
-		return !slices.ContainsFunc(x.Args, func(a *Expr) bool { return !valuedAlways(a) })
-	case x.Kind == Subquery:
+	case x.Kind == ast.In:
+		return !slices.ContainsFunc(x.Args, func(a *ast.Expr) bool { return a.Kind != ast.Subquery && !valuedAlways(a) })
+	case x.Kind == ast.Call && alwaysValued[x.Op]:
+		return !slices.ContainsFunc(x.Args, func(a *ast.Expr) bool { return !valuedAlways(a) })
+	case x.Kind == ast.Subquery:
 		return x.Op != "" || ofOneRow(x.Query) // its own expressions are looked at by themselves
-	case x.Kind == Binary && (x.Op == "AND" || x.Op == "OR" || comparison[x.Op]), x.Kind == Unary && x.Op == "NOT":
-		return !slices.ContainsFunc(x.Args, func(a *Expr) bool { return !valuedAlways(a) })
+	case x.Kind == ast.Binary && (x.Op == "AND" || x.Op == "OR" || comparison[x.Op]), x.Kind == ast.Unary && x.Op == "NOT":
+		return !slices.ContainsFunc(x.Args, func(a *ast.Expr) bool { return !valuedAlways(a) })
 	}
 	return cannotFail(x)
 }
@@ -313,13 +314,13 @@ func valuedAlways(e *Expr) bool {
 var alwaysValued = Names(`count max min sum avg row_number rank dense_rank percent_rank cume_dist coalesce`)
 
 // ofOneRow reports whether a query returns one row at most, because it aggregates.
-func ofOneRow(q *Select) bool {
-	return q != nil && len(q.Items) == 1 && len(q.GroupBy) == 0 && q.Items[0].Expr != nil && unparen(q.Items[0].Expr).Aggregate
+func ofOneRow(q *ast.Select) bool {
+	return q != nil && len(q.Items) == 1 && len(q.GroupBy) == 0 && q.Items[0].Expr != nil && ast.Unparen(q.Items[0].Expr).Aggregate
 }
 
 // observedRow writes the form of a query that reads one row by its key, whose column asks for the slots of that row. It
 // returns false for any other.
-func (r *reader) observedRow(o *Observed, q *Select) bool {
+func (r *reader) observedRow(o *Observed, q *ast.Select) bool {
 	d, ok := r.d.(ObservingDialect)
 	if !ok || len(r.derived) > 0 || !ofOneTable(q) || r.groups(q) || r.windowed() { // no column may stand beside aggregates
 		return false
@@ -334,15 +335,15 @@ func (r *reader) observedRow(o *Observed, q *Select) bool {
 		return false
 	}
 	slots := d.HasSlots(b.table, r.qualifier(b))
-	sql, ok := r.withColumn([]*Select{q}, slots)
+	sql, ok := r.withColumn([]*ast.Select{q}, slots)
 	if !ok {
 		return false
 	}
 	o.SQL = Whole(sql)
-	held, _ := r.withColumn([]*Select{q}, d.HeldSlots(b.table, r.qualifier(b)))
+	held, _ := r.withColumn([]*ast.Select{q}, d.HeldSlots(b.table, r.qualifier(b)))
 	o.Row = &ObservedRow{Held: Whole(held), Key: rows.slotKey(b.table)}
 	if numbers, marks := r.numbersEqual(sc, b, q.Where); numbers != nil && r.d.Traits().KeepsRecurring && r.sameAsText(sc, b, q.Items) {
-		kept, _ := r.withColumn([]*Select{q}, slots, marks...)
+		kept, _ := r.withColumn([]*ast.Select{q}, slots, marks...)
 		o.Row.Kept = &KeptQuery{SQL: Whole(kept), Numbers: numbers}
 	}
 	return true
@@ -350,10 +351,10 @@ func (r *reader) observedRow(o *Observed, q *Select) bool {
 
 // numbersEqual returns the whole numbers that integer columns equal in a condition, and placeholders in
 // their place; nil if there are other numbers or strings in it.
-func (r *reader) numbersEqual(sc *scope, b *binding, where *Expr) (numbers []Literal, marks []edit) {
+func (r *reader) numbersEqual(sc *scope, b *binding, where *ast.Expr) (numbers []Literal, marks []edit) {
 	for _, e := range equalities(where) {
 		column, values := r.equated(sc, b, e)
-		if len(values) != 1 || values[0].Kind != Number || column.Kind != ColumnRef {
+		if len(values) != 1 || values[0].Kind != ast.Number || column.Kind != ast.ColumnRef {
 			continue
 		}
 		n, whole := keyNumber(r.src.cut(values[0].Span))
@@ -363,8 +364,8 @@ func (r *reader) numbersEqual(sc *scope, b *binding, where *Expr) (numbers []Lit
 		numbers, marks = append(numbers, n.Literal), append(marks, edit{values[0].Span, "?"})
 	}
 	literals := 0
-	where.Walk(func(e *Expr) bool {
-		if e.Kind == Number || e.Kind == String || e.Kind == Param {
+	where.Walk(func(e *ast.Expr) bool {
+		if e.Kind == ast.Number || e.Kind == ast.String || e.Kind == ast.Param {
 			literals++
 		}
 		return true
@@ -377,17 +378,17 @@ func (r *reader) numbersEqual(sc *scope, b *binding, where *Expr) (numbers []Lit
 
 // sameAsText reports whether the values of a list are the same from a prepared statement as from
 // one sent as text. Floating-point numbers have fewer digits as text.
-func (r *reader) sameAsText(sc *scope, b *binding, list []Item) bool {
+func (r *reader) sameAsText(sc *scope, b *binding, list []ast.Item) bool {
 	same := func(c *Column) bool { return c != nil && !c.Padded && c.Numeric != Float }
 	for _, it := range list {
 		switch {
-		case it.Expr.Kind == Star:
+		case it.Expr.Kind == ast.Star:
 			for i := range b.table.Columns {
 				if !same(&b.table.Columns[i]) {
 					return false
 				}
 			}
-		case it.Expr.Kind != ColumnRef || !same(b.table.Column(r.targetColumn(sc, b, it.Expr.Name))):
+		case it.Expr.Kind != ast.ColumnRef || !same(b.table.Column(r.targetColumn(sc, b, it.Expr.Name))):
 			return false
 		}
 	}

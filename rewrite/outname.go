@@ -1,6 +1,9 @@
 package rewrite
 
-import "slices"
+import (
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"slices"
+)
 
 // This file tells names of result columns, which are totals already, from names
 // of base columns.
@@ -9,8 +12,8 @@ import "slices"
 // result column, which is a total already and stays as it is. wholeEntry reports whether
 // e is a whole ORDER BY entry, where every engine looks at result columns
 // first; inside an expression the engines differ.
-func (b *blockReader) outputName(e *Expr, in clause, wholeEntry bool) (bool, error) {
-	if b.q == nil || e.Kind != ColumnRef || len(e.Name) != 1 {
+func (b *blockReader) outputName(e *ast.Expr, in clause, wholeEntry bool) (bool, error) {
+	if b.q == nil || e.Kind != ast.ColumnRef || len(e.Name) != 1 {
 		return false, nil
 	}
 	traits := b.d.Traits()
@@ -66,11 +69,11 @@ func (b *blockReader) outputName(e *Expr, in clause, wholeEntry bool) (bool, err
 // severalHave reports whether an item and a column of a * have the name, in a block over a query of totals. Of
 // result columns of one name MySQL 8 may take the one whose expression is no column for ORDER BY, or refuse the name as ambiguous, by
 // what the query in FROM has been merged to.
-func (b *blockReader) severalHave(label Ident) bool {
+func (b *blockReader) severalHave(label ast.Ident) bool {
 	if !b.d.Traits().Defects.Has(RowOfOne) || len(b.edits) == 0 || !slices.ContainsFunc(b.q.From, b.hasQuerySource) {
 		return false
 	}
-	named := func(it Item) bool {
+	named := func(it ast.Item) bool {
 		name, _, err := b.itemMeans(it, nil)
 		return err == nil && name != nil && b.sameLabel(label, *name)
 	}
@@ -78,14 +81,14 @@ func (b *blockReader) severalHave(label Ident) bool {
 }
 
 // hasQuerySource reports whether a source is a query, one of WITH included, or a join of one.
-func (b *blockReader) hasQuerySource(s *Source) bool {
+func (b *blockReader) hasQuerySource(s *ast.Source) bool {
 	return s != nil && (s.Select != nil || b.findCTE(b.sc, s.Name) != nil || b.hasQuerySource(s.Left) || b.hasQuerySource(s.Right))
 }
 
 // twice reports whether several items have the name, and that one of them is no
 // longer what it was, or may name a column of a derived form: an engine may
 // prefer columns of tables to expressions.
-func (b *blockReader) twice(label Ident) (edited, derived bool) {
+func (b *blockReader) twice(label ast.Ident) (edited, derived bool) {
 	n, computed := 0, false
 	for _, it := range b.q.Items {
 		name, _, err := b.itemMeans(it, nil)
@@ -93,7 +96,7 @@ func (b *blockReader) twice(label Ident) (edited, derived bool) {
 			continue
 		}
 		n++
-		computed = computed || unparen(it.Expr).Kind != ColumnRef
+		computed = computed || ast.Unparen(it.Expr).Kind != ast.ColumnRef
 		for _, e := range b.edits {
 			edited = edited || e.Start >= it.Expr.Start && e.End <= it.Expr.End
 		}
@@ -110,16 +113,16 @@ func (b *blockReader) twice(label Ident) (edited, derived bool) {
 
 // itemMeans returns the result name of an item, and whether the item is the
 // bare counter t.
-func (b *blockReader) itemMeans(it Item, t *target) (*Ident, bool, error) {
+func (b *blockReader) itemMeans(it ast.Item, t *target) (*ast.Ident, bool, error) {
 	x := it.Expr
-	for x != nil && x.Kind == Paren {
+	for x != nil && x.Kind == ast.Paren {
 		x = x.Args[0]
 	}
-	if x == nil || x.Kind == Star {
+	if x == nil || x.Kind == ast.Star {
 		return nil, false, nil
 	}
 	var same bool
-	if x.Kind == ColumnRef {
+	if x.Kind == ast.ColumnRef {
 		u, err := b.resolve(b.sc, x.Name)
 		if err != nil {
 			return nil, false, err
@@ -129,7 +132,7 @@ func (b *blockReader) itemMeans(it Item, t *target) (*Ident, bool, error) {
 	if it.Alias != nil {
 		return it.Alias, same, nil
 	}
-	if x.Kind == ColumnRef {
+	if x.Kind == ast.ColumnRef {
 		return &x.Name[len(x.Name)-1], same, nil
 	}
 	if b.d.Traits().ItemNames == ItemsByRule {
@@ -139,26 +142,26 @@ func (b *blockReader) itemMeans(it Item, t *target) (*Ident, bool, error) {
 }
 
 // ruled is the name that PostgreSQL gives to an item that is no column, or nil.
-func (b *blockReader) ruled(e *Expr) *Ident {
-	e = unparen(e)
+func (b *blockReader) ruled(e *ast.Expr) *ast.Ident {
+	e = ast.Unparen(e)
 	switch e.Kind {
-	case ColumnRef:
+	case ast.ColumnRef:
 		return &e.Name[len(e.Name)-1]
-	case Call:
-		return &Ident{Name: e.Op, Quoted: true}
-	case Subquery:
+	case ast.Call:
+		return &ast.Ident{Name: e.Op, Quoted: true}
+	case ast.Subquery:
 		q := e.Query
 		for q != nil && len(q.Operands) > 0 {
 			q = q.Operands[0]
 		}
-		if q == nil || len(q.Items) == 0 || q.Items[0].Expr == nil || q.Items[0].Expr.Kind == Star {
+		if q == nil || len(q.Items) == 0 || q.Items[0].Expr == nil || q.Items[0].Expr.Kind == ast.Star {
 			return nil
 		}
 		if it := q.Items[0]; it.Alias != nil {
 			return it.Alias
 		}
 		return b.ruled(q.Items[0].Expr)
-	case Opaque:
+	case ast.Opaque:
 		if n := len(e.Args); n == 1 && (e.Op == "cast" || e.Op == "collate") || n > 0 && e.Op == "case" && b.behindElse(e.Args[n-1]) {
 			return b.ruled(e.Args[n-1])
 		}
@@ -168,14 +171,14 @@ func (b *blockReader) ruled(e *Expr) *Ident {
 
 // starHas reports whether a * item has brought the counter into the result under
 // its own name, and unambiguously.
-func (b *blockReader) starHas(name Ident) bool { return b.starsHave(name, false) == 1 }
+func (b *blockReader) starHas(name ast.Ident) bool { return b.starsHave(name, false) == 1 }
 
 // starsHave counts the columns of a name that * items have brought into the result, of all or of those that are
 // written out; it is 0 where that is not known.
-func (b *blockReader) starsHave(name Ident, replaced bool) int {
+func (b *blockReader) starsHave(name ast.Ident, replaced bool) int {
 	n := 0
 	for _, it := range b.q.Items {
-		if it.Expr == nil || it.Expr.Kind != Star || replaced && b.replaced[it.Expr.Span] == nil {
+		if it.Expr == nil || it.Expr.Kind != ast.Star || replaced && b.replaced[it.Expr.Span] == nil {
 			continue
 		}
 		outs, known, err := b.starOutputs(b.sc, it.Expr.Name)

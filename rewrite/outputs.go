@@ -1,11 +1,13 @@
 package rewrite
 
+import "github.com/slotsql/slotsql/rewrite/ast"
+
 // This file lists the result columns of queries.
 
 // An outColumn is a result column of a query: its name and, when it is a bare
 // counter, which.
 type outColumn struct {
-	name   Ident
+	name   ast.Ident
 	table  *Table
 	column string
 }
@@ -26,7 +28,7 @@ func (p *planning) outsOf(b *binding) (outs []outColumn, known bool, err error) 
 		return done.columns, done.known, nil
 	}
 	if p.outs == nil {
-		p.outs = map[*Select]outColumns{}
+		p.outs = map[*ast.Select]outColumns{}
 	}
 	p.outs[b.query] = outColumns{} // a recursive CTE asks for itself
 	outs, known, err = p.outputs(b.scope, b.query)
@@ -37,7 +39,7 @@ func (p *planning) outsOf(b *binding) (outs []outColumn, known bool, err error) 
 }
 
 // outputs lists the result columns of a query.
-func (p *planning) outputs(parent *scope, q *Select) ([]outColumn, bool, error) {
+func (p *planning) outputs(parent *scope, q *ast.Select) ([]outColumn, bool, error) {
 	sc := p.withScope(parent, q.With)
 	if len(q.Operands) > 0 {
 		outs, known, err := p.outputs(sc, q.Operands[0])
@@ -54,7 +56,7 @@ func (p *planning) outputs(parent *scope, q *Select) ([]outColumn, bool, error) 
 	known := true
 	for _, it := range q.Items {
 		switch {
-		case it.Expr != nil && it.Expr.Kind == Star:
+		case it.Expr != nil && it.Expr.Kind == ast.Star:
 			more, ok, err := p.starOutputs(sc, it.Expr.Name)
 			if err != nil {
 				return nil, false, err
@@ -63,10 +65,10 @@ func (p *planning) outputs(parent *scope, q *Select) ([]outColumn, bool, error) 
 		default:
 			o := outColumn{}
 			e := it.Expr
-			for e != nil && e.Kind == Paren {
+			for e != nil && e.Kind == ast.Paren {
 				e = e.Args[0]
 			}
-			if e != nil && e.Kind == ColumnRef {
+			if e != nil && e.Kind == ast.ColumnRef {
 				o.name = e.Name[len(e.Name)-1]
 				t, err := p.resolve(sc, e.Name)
 				if err != nil {
@@ -77,8 +79,8 @@ func (p *planning) outputs(parent *scope, q *Select) ([]outColumn, bool, error) 
 				} else if t != nil && t.out != nil {
 					o.table, o.column = t.out.table, t.out.column
 				}
-			} else if e != nil && e.Kind == Call {
-				o.name = Ident{Name: e.Op}
+			} else if e != nil && e.Kind == ast.Call {
+				o.name = ast.Ident{Name: e.Op}
 			}
 			if it.Alias != nil {
 				o.name = *it.Alias
@@ -89,7 +91,7 @@ func (p *planning) outputs(parent *scope, q *Select) ([]outColumn, bool, error) 
 	return outs, known, nil
 }
 
-func (p *planning) starOutputs(sc *scope, qualifier []Ident) ([]outColumn, bool, error) {
+func (p *planning) starOutputs(sc *scope, qualifier []ast.Ident) ([]outColumn, bool, error) {
 	var outs []outColumn
 	known := true
 	for _, b := range sc.bindings {
@@ -123,7 +125,7 @@ func (p *planning) starOutputs(sc *scope, qualifier []Ident) ([]outColumn, bool,
 				if t.Columns[i].Hidden {
 					continue
 				}
-				o := outColumn{name: Ident{Name: t.Columns[i].Name, Quoted: true}}
+				o := outColumn{name: ast.Ident{Name: t.Columns[i].Name, Quoted: true}}
 				if i < len(b.columns) {
 					o.name = b.columns[i]
 				}

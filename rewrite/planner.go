@@ -3,6 +3,7 @@ package rewrite
 import (
 	"strings"
 
+	"github.com/slotsql/slotsql/rewrite/ast"
 	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
@@ -11,14 +12,14 @@ type Catalog interface {
 	// Lookup returns the table that a name in a statement refers to. A nil table with
 	// known true means that there is none. If known is false, the table has not been
 	// looked up yet, and the plan is returned as a *MissingError.
-	Lookup(name []Ident) (t *Table, known bool)
+	Lookup(name []ast.Ident) (t *Table, known bool)
 	// Counters returns the counter tables.
 	Counters() []*Table
 }
 
 // MissingError says which tables have to be looked up before a statement can be
 // planned.
-type MissingError struct{ Names [][]Ident }
+type MissingError struct{ Names [][]ast.Ident }
 
 func (e *MissingError) Error() string {
 	names := make([]string, len(e.Names))
@@ -114,14 +115,14 @@ type planning struct {
 	*Planner
 	d           Dialect
 	src         *source
-	missing     [][]Ident
-	outs        map[*Select]outColumns
-	derived     map[*Source]string // by a query of totals, and why
-	separate    map[*Source]bool   // those that are not to be merged
-	inAggregate map[*CTE]bool      // named by a subquery inside an aggregate
-	tableWord   bool               // TABLE name has become a SELECT
-	parsed      *Statement         // nil where the parser rejects it
-	top         *Select            // the block that names the columns of the statement's query
+	missing     [][]ast.Ident
+	outs        map[*ast.Select]outColumns
+	derived     map[*ast.Source]string // by a query of totals, and why
+	separate    map[*ast.Source]bool   // those that are not to be merged
+	inAggregate map[*ast.CTE]bool      // named by a subquery inside an aggregate
+	tableWord   bool                   // TABLE name has become a SELECT
+	parsed      *ast.Statement         // nil where the parser rejects it
+	top         *ast.Select            // the block that names the columns of the statement's query
 	windows     windowFunctions
 	outer       *scope // what a data-modifying CTE stands in
 
@@ -133,7 +134,7 @@ type planning struct {
 }
 
 // main returns the statement's query; nil if it has none, or is rejected by the parser.
-func (p *planning) main() *Select {
+func (p *planning) main() *ast.Select {
 	if p.parsed == nil {
 		return nil
 	}
@@ -253,23 +254,23 @@ func (p *planning) plan() *Plan {
 		p.top = p.top.Operands[0]
 	}
 	switch st.Kind {
-	case KindSession:
+	case ast.KindSession:
 		return &Plan{Class: PassThrough}
-	case KindSelect:
+	case ast.KindSelect:
 		return p.narrowDrain(p.planSelect(st), st)
-	case KindExplain:
+	case ast.KindExplain:
 		return p.planExplain(st)
-	case KindReads:
+	case ast.KindReads:
 		return p.planReader(st)
-	case KindCreateSelect:
+	case ast.KindCreateSelect:
 		return p.planCreateSelect(st)
-	case KindInsert:
+	case ast.KindInsert:
 		return p.readsBesides(p.narrowDrain(p.planUpsertGroup(p.planInsert(st), st), st), st)
-	case KindUpdate:
+	case ast.KindUpdate:
 		return p.readsBesides(p.narrowDrain(p.planGroup(p.planUpdate(st), st), st), st)
-	case KindDelete:
+	case ast.KindDelete:
 		return p.narrowDrain(p.planDelete(st), st)
-	case KindTruncate, KindDrop, KindDDL:
+	case ast.KindTruncate, ast.KindDrop, ast.KindDDL:
 		return p.planDDL(st)
 	}
 	if pl := p.hidden(mentioned); pl != nil {
@@ -283,16 +284,16 @@ func (p *planning) plan() *Plan {
 	}
 	if st.Merge && st.Opaque == "" {
 		// A row that it inserts has no slots, and one that others have inserted is found by key.
-		sc := p.newScope(p.outer, nil, append([]*Source{st.Target}, st.From...))
+		sc := p.newScope(p.outer, nil, append([]*ast.Source{st.Target}, st.From...))
 		return p.drainRows(st, sc, sc.bindings[0], st.Where, true, "there is no faster plan for MERGE")
 	}
 	return p.drainAll(mentioned, "there is no faster plan for this kind of statement")
 }
 
 // readsRows reports whether statements of the kind may read totals, or write rows.
-func readsRows(k Kind) bool {
+func readsRows(k ast.Kind) bool {
 	switch k {
-	case KindSelect, KindExplain, KindReads, KindCreateSelect, KindInsert, KindUpdate, KindDelete:
+	case ast.KindSelect, ast.KindExplain, ast.KindReads, ast.KindCreateSelect, ast.KindInsert, ast.KindUpdate, ast.KindDelete:
 		return true
 	}
 	return false
@@ -337,7 +338,7 @@ func (p *planning) sessionOnly() bool {
 	return p.src.is(0, "SET") && !p.src.hasOperator("(")
 }
 
-func (p *planning) lookup(name []Ident) (*Table, bool) {
+func (p *planning) lookup(name []ast.Ident) (*Table, bool) {
 	t, known := p.Catalog.Lookup(name)
 	if !known {
 		p.missing = append(p.missing, name)
@@ -347,7 +348,7 @@ func (p *planning) lookup(name []Ident) (*Table, bool) {
 
 // lookupCounter returns the counter table that a name means, or nil; it only
 // asks the catalog about names that could be one.
-func (p *planning) lookupCounter(name []Ident) *Table {
+func (p *planning) lookupCounter(name []ast.Ident) *Table {
 	last := name[len(name)-1]
 	for _, c := range p.Catalog.Counters() {
 		if equalFold(last.Name, c.Name) {

@@ -1,6 +1,9 @@
 package rewrite
 
-import "strconv"
+import (
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"strconv"
+)
 
 // This file finds guarded statements that may take from a portion.
 //
@@ -184,8 +187,8 @@ func mostPortion(c *Column, slots int) int64 {
 // portionSQL writes the statements; false where there are none.
 func (g *grouper) portionSQL(d PortionDialect, out *Portion, rows *rowset) bool {
 	var tp template
-	name := Ident{Name: g.real.Name, Quoted: true}
-	b := &binding{source: &Source{Name: []Ident{name}}, label: name, table: g.real}
+	name := ast.Ident{Name: g.real.Name, Quoted: true}
+	b := &binding{source: &ast.Source{Name: []ast.Ident{name}}, label: name, table: g.real}
 	in := PortionSQL{Column: g.counts[0].column.Name, Slot: tp.mark(bound(Arg{Slot: true})), Ref: g.baseRef(g.real, g.target),
 		Place: tp.mark(bound(Arg{Portion: PortionPlace, Index: -1}))}
 	var equal []fragment
@@ -234,9 +237,9 @@ func (g *grouper) portionSQL(d PortionDialect, out *Portion, rows *rowset) bool 
 // to the counters of the base row.
 func (g *grouper) withTaken(d PortionDialect, tp *template, out *Portion) string {
 	var edits []edit
-	for _, e := range append([]*Expr{g.st.Where}, g.implied...) {
-		e.Walk(func(x *Expr) bool {
-			if x.Kind != ColumnRef {
+	for _, e := range append([]*ast.Expr{g.st.Where}, g.implied...) {
+		e.Walk(func(x *ast.Expr) bool {
+			if x.Kind != ast.ColumnRef {
 				return true
 			}
 			i := g.share(g.targetColumn(g.sc, g.target, x.Name))

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slotsql/slotsql/rewrite/ast"
 	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
@@ -17,24 +18,24 @@ type reader struct {
 	stars      []*Table // counter tables whose * is written out
 	seen       []*Table // counter tables that occur as a source
 	found      findings
-	nullTested *Expr // the column that the IS NULL which is being read asks about
+	nullTested *ast.Expr // the column that the IS NULL which is being read asks about
 	// aggregates counts those whose argument is a query that is being read.
 	aggregates int
 	withNames
 
-	outward  int             // counters of a block around the one that names them
-	replaced map[Span]*scope // of which the totals are that an edit writes
-	wide     *scope          // of the statement's query, if it reads the totals of many rows
-	many     bool            // another block reads those of many rows, see fewrows.go
-	narrowed bool            // candidates are named
+	outward  int                 // counters of a block around the one that names them
+	replaced map[ast.Span]*scope // of which the totals are that an edit writes
+	wide     *scope              // of the statement's query, if it reads the totals of many rows
+	many     bool                // another block reads those of many rows, see fewrows.go
+	narrowed bool                // candidates are named
 
 	reason string // what stands for counters beside their totals, and why
 }
 
 // withNames are what has been read of WITH queries.
 type withNames struct {
-	withQueries int          // how many stand around what is being read
-	withNamed   map[*CTE]int // how often each has been named
+	withQueries int              // how many stand around what is being read
+	withNamed   map[*ast.CTE]int // how often each has been named
 }
 
 // readValues is which value of a counter a statement is to see.
@@ -87,7 +88,7 @@ const (
 )
 
 // planSelect plans a query: read as it is, with totals, or drained.
-func (p *planning) planSelect(st *Statement) *Plan {
+func (p *planning) planSelect(st *ast.Statement) *Plan {
 	tables := p.mentioned()
 	if st.Opaque != "" || st.Select == nil {
 		return p.drainAll(tables, opaqueReason(st))
@@ -121,7 +122,7 @@ func (p *planning) planSelect(st *Statement) *Plan {
 	}
 	plan.Reason, plan.Read.FoldFirst = r.form(), r.many
 	plan.SQL, plan.Read.Args = r.written()
-	if st.Kind == KindSelect && !st.Select.Into && p.d.Traits().TotalsChangeTypes {
+	if st.Kind == ast.KindSelect && !st.Select.Into && p.d.Traits().TotalsChangeTypes {
 		if b := p.typesQuery(st.Select); b != nil {
 			// The reason is that of faster, or of what is derived.
 			plan.Read.Types = &TypesQuery{Bound: *b, Checks: r.reason != "" || p.tableWord, InPlace: plan.Reason == "", Named: p.namedByArgument(st)}
@@ -144,7 +145,7 @@ func (r *reader) written() (string, []Arg) {
 	if !slices.ContainsFunc(r.edits, func(e edit) bool { return strings.Contains(e.sql, markerByte) }) {
 		return r.src.apply(r.edits), nil
 	}
-	sql := r.tp.mark(r.src.cutEdited(Span{0, len(r.src.sql)}, r.edits))
+	sql := r.tp.mark(r.src.cutEdited(ast.Span{Start: 0, End: len(r.src.sql)}, r.edits))
 	b := r.tp.expand(r.d, r.tp.expandSQL(sql))
 	if b.Args == nil {
 		b.Args = []Arg{}
@@ -152,14 +153,14 @@ func (r *reader) written() (string, []Arg) {
 	return b.SQL.same, b.Args
 }
 
-func opaqueReason(st *Statement) string {
+func opaqueReason(st *ast.Statement) string {
 	if st.Opaque != "" {
 		return st.Opaque
 	}
 	return "the statement has a form that slotsql does not analyze"
 }
 
-func (r *reader) query(parent *scope, q *Select) error {
+func (r *reader) query(parent *scope, q *ast.Select) error {
 	if q == nil {
 		return nil
 	}
@@ -185,8 +186,8 @@ func (r *reader) query(parent *scope, q *Select) error {
 
 // setOrder handles ORDER BY of a set operation: it can only name result
 // columns, which are totals already; a subquery in it is looked into.
-func (r *reader) setOrder(sc *scope, q *Select) error {
-	for _, list := range [][]*Expr{q.OrderBy, q.Limit} {
+func (r *reader) setOrder(sc *scope, q *ast.Select) error {
+	for _, list := range [][]*ast.Expr{q.OrderBy, q.Limit} {
 		for _, e := range list {
 			if err := r.subqueries(sc, e); err != nil {
 				return err
@@ -199,7 +200,7 @@ func (r *reader) setOrder(sc *scope, q *Select) error {
 	return nil
 }
 
-func (r *reader) block(parent *scope, q *Select) error {
+func (r *reader) block(parent *scope, q *ast.Select) error {
 	sc := r.newScope(parent, nil, q.From)
 	sc.grouped, sc.block = r.groups(q), q
 	for _, f := range q.From {
@@ -234,12 +235,12 @@ func (r *reader) block(parent *scope, q *Select) error {
 		}
 	}
 	type list struct {
-		exprs []*Expr
+		exprs []*ast.Expr
 		in    clause
 	}
 	for _, l := range []list{
-		{q.DistinctOn, inOrder}, {[]*Expr{q.Where}, inPredicate}, {q.GroupBy, inGroup},
-		{[]*Expr{q.Having}, inHaving}, {q.Windows, inItems}, {q.OrderBy, inOrder}, {q.Limit, inItems},
+		{q.DistinctOn, inOrder}, {[]*ast.Expr{q.Where}, inPredicate}, {q.GroupBy, inGroup},
+		{[]*ast.Expr{q.Having}, inHaving}, {q.Windows, inItems}, {q.OrderBy, inOrder}, {q.Limit, inItems},
 	} {
 		for _, e := range l.exprs {
 			if l.in == inGroup && b.byPosition(e) {
@@ -267,7 +268,7 @@ func (r *reader) addSeen(t *Table) {
 
 // source looks into a FROM entry. A derived table sees the enclosing scope,
 // and its siblings only when LATERAL.
-func (r *reader) source(sc, parent *scope, s *Source) error {
+func (r *reader) source(sc, parent *scope, s *ast.Source) error {
 	switch {
 	case s == nil:
 		return nil
@@ -307,7 +308,7 @@ func (r *reader) source(sc, parent *scope, s *Source) error {
 // merged refuses joins that compare counters without naming them in the statement.
 // A query's columns are totals already. What a NATURAL join compares is left
 // to the engine: another program may add a column of that name at any time.
-func (r *reader) merged(sc *scope, s *Source) error {
+func (r *reader) merged(sc *scope, s *ast.Source) error {
 	for _, b := range sc.bindings {
 		if !b.counts {
 			continue
@@ -335,9 +336,9 @@ func (r *reader) readsBase(t *Table) bool {
 }
 
 // replace writes totals of sources of a scope in the place of what names them.
-func (r *reader) replace(sp Span, totals string, sources *scope) {
+func (r *reader) replace(sp ast.Span, totals string, sources *scope) {
 	if r.replaced == nil {
-		r.replaced = map[Span]*scope{}
+		r.replaced = map[ast.Span]*scope{}
 	}
 	r.replaced[sp] = sources
 	r.edits = append(r.edits, edit{sp, totals})

@@ -1,8 +1,10 @@
 package rewrite
 
+import "github.com/slotsql/slotsql/rewrite/ast"
+
 // This file reads WITH queries: those that only read, and those that change data.
 
-func (r *reader) ctes(sc *scope, with []*CTE) error {
+func (r *reader) ctes(sc *scope, with []*ast.CTE) error {
 	for _, c := range with {
 		if c.Statement != nil {
 			if err := r.cteStatement(sc, c.Statement); err != nil {
@@ -22,7 +24,7 @@ func (r *reader) ctes(sc *scope, with []*CTE) error {
 
 // cteQuery looks into a WITH query. MariaDB puts it where it is named, so that
 // one which is named inside an aggregate is read as if it stood there.
-func (r *reader) cteQuery(sc *scope, c *CTE) error {
+func (r *reader) cteQuery(sc *scope, c *ast.CTE) error {
 	outer := r.aggregates
 	r.aggregates = 0
 	if r.inAggregate[c] {
@@ -37,20 +39,20 @@ func (r *reader) cteQuery(sc *scope, c *CTE) error {
 
 // nameInside notes a WITH query that is named inside an aggregate, and has the
 // statement be read again.
-func (r *reader) nameInside(sc *scope, s *Source) error {
+func (r *reader) nameInside(sc *scope, s *ast.Source) error {
 	found := r.findCTE(sc, s.Name)
 	if found == nil || !r.d.Traits().StrictGroups {
 		return nil
 	}
 	c := found.cte
 	if r.withNamed == nil {
-		r.withNamed = map[*CTE]int{}
+		r.withNamed = map[*ast.CTE]int{}
 	}
 	r.withNamed[c]++
 	switch {
 	case r.aggregates > 0 && !r.inAggregate[c]:
 		if r.inAggregate == nil {
-			r.inAggregate = map[*CTE]bool{}
+			r.inAggregate = map[*ast.CTE]bool{}
 		}
 		r.inAggregate[c] = true
 		return &errDerive{reason: "a WITH query is named in a subquery inside an aggregate"}
@@ -63,7 +65,7 @@ func (r *reader) nameInside(sc *scope, s *Source) error {
 
 // cteStatement looks into a data-modifying CTE. One that only increments runs
 // as it is; one that does anything else to a counter table cannot.
-func (r *reader) cteStatement(sc *scope, st *Statement) error {
+func (r *reader) cteStatement(sc *scope, st *ast.Statement) error {
 	if st.Opaque != "" {
 		return opaque(st.Opaque)
 	}

@@ -1,18 +1,20 @@
 package rewrite
 
+import "github.com/slotsql/slotsql/rewrite/ast"
+
 // A blockReader edits the expressions of one SELECT block.
 type blockReader struct {
 	*reader
 	sc *scope
-	q  *Select // nil outside a block (ON, DML)
+	q  *ast.Select // nil outside a block (ON, DML)
 }
 
 // expr edits one expression.
-func (b *blockReader) expr(e *Expr, in clause) error {
+func (b *blockReader) expr(e *ast.Expr, in clause) error {
 	if e == nil {
 		return nil
 	}
-	if in == inGroup && e.Kind == ColumnRef && len(e.Name) == 1 && b.d.Traits().HavingAlias {
+	if in == inGroup && e.Kind == ast.ColumnRef && len(e.Name) == 1 && b.d.Traits().HavingAlias {
 		// Of two result columns of the name MySQL takes the first, or the one
 		// that is a table's column and no expression.
 		if edited, derived := b.twice(e.Name[0]); edited || derived {
@@ -25,13 +27,13 @@ func (b *blockReader) expr(e *Expr, in clause) error {
 	return b.walk(e, in, false)
 }
 
-func (b *blockReader) walk(e *Expr, in clause, aggregate bool) error {
+func (b *blockReader) walk(e *ast.Expr, in clause, aggregate bool) error {
 	switch e.Kind {
-	case ColumnRef:
+	case ast.ColumnRef:
 		return b.column(e, in, aggregate)
-	case Star:
+	case ast.Star:
 		return b.starArgument(e)
-	case Subquery:
+	case ast.Subquery:
 		if aggregate {
 			b.aggregates++
 			defer func() { b.aggregates-- }()
@@ -49,7 +51,7 @@ func (b *blockReader) walk(e *Expr, in clause, aggregate bool) error {
 	}
 	b.found.truth = b.found.truth || in != inPredicate && quantified(e) && !(in == inHaving && b.q != nil && decides(b.q.Having, e))
 	for i, a := range e.Args {
-		if a != nil && a.Kind == Star && e.Op == "row" && e.Kind == Opaque {
+		if a != nil && a.Kind == ast.Star && e.Op == "row" && e.Kind == ast.Opaque {
 			if err := b.listed(a, in); err != nil {
 				return err
 			}
@@ -60,9 +62,9 @@ func (b *blockReader) walk(e *Expr, in clause, aggregate bool) error {
 			return err
 		}
 		if a != nil && a.Label != nil && len(b.edits) > before {
-			b.edits = append(b.edits, edit{Span{a.Label.At, a.Label.At}, " AS " + b.d.Quote(a.Label.Name)})
+			b.edits = append(b.edits, edit{ast.At(a.Label.At), " AS " + b.d.Quote(a.Label.Name)})
 		}
-		if i == 0 && isRow(a) && len(e.Args) == 2 && e.Args[1].Kind == Subquery && b.d.Traits().Defects.Has(RowSubquery) &&
+		if i == 0 && isRow(a) && len(e.Args) == 2 && e.Args[1].Kind == ast.Subquery && b.d.Traits().Defects.Has(RowSubquery) &&
 			(len(b.edits) > before || b.mayMerge()) {
 			return b.separateRow(a)
 		}
@@ -76,7 +78,7 @@ func (b *blockReader) walk(e *Expr, in clause, aggregate bool) error {
 }
 
 //nolint:funlen // a list of rules, each with its reason
-func (b *blockReader) column(e *Expr, in clause, aggregate bool) error {
+func (b *blockReader) column(e *ast.Expr, in clause, aggregate bool) error {
 	if done, err := b.throughDerived(e); done || err != nil {
 		return err
 	}
@@ -161,10 +163,10 @@ func (b *blockReader) column(e *Expr, in clause, aggregate bool) error {
 }
 
 // subqueries looks only into the subqueries of an expression.
-func (r *reader) subqueries(sc *scope, e *Expr) error {
+func (r *reader) subqueries(sc *scope, e *ast.Expr) error {
 	var err error
-	e.Walk(func(x *Expr) bool {
-		if err == nil && x.Kind == Subquery {
+	e.Walk(func(x *ast.Expr) bool {
+		if err == nil && x.Kind == ast.Subquery {
 			err = r.query(sc, x.Query)
 		}
 		return err == nil

@@ -1,5 +1,7 @@
 package rewrite
 
+import "github.com/slotsql/slotsql/rewrite/ast"
+
 // This file finds what a column reference means, as far as it concerns
 // counters.
 
@@ -14,7 +16,7 @@ type target struct {
 // resolve finds what a column reference means, as far as it concerns
 // counters: it returns nil for a reference that certainly is not a counter of
 // a counter table, and an error when that cannot be decided.
-func (p *planning) resolve(sc *scope, name []Ident) (*target, error) {
+func (p *planning) resolve(sc *scope, name []ast.Ident) (*target, error) {
 	if p.work++; p.work > maxWork {
 		return nil, opaque(tooMuchWork)
 	}
@@ -57,7 +59,7 @@ func (p *planning) resolve(sc *scope, name []Ident) (*target, error) {
 // mayConcern is false when no part of name can be a counter, the name of a
 // counter table's source (a whole-row reference), or a column of a query that
 // could carry one.
-func (p *planning) mayConcern(sc *scope, name []Ident) bool {
+func (p *planning) mayConcern(sc *scope, name []ast.Ident) bool {
 	last := name[len(name)-1]
 	for s := sc; s != nil; s = s.parent {
 		p.work += 1 + len(s.bindings)
@@ -76,7 +78,7 @@ func (p *planning) mayConcern(sc *scope, name []Ident) bool {
 	return false
 }
 
-func (p *planning) counterOf(t *Table, written Ident) bool {
+func (p *planning) counterOf(t *Table, written ast.Ident) bool {
 	for _, c := range t.Counter.Counters {
 		if p.d.SameColumn(written, c) {
 			return true
@@ -92,7 +94,7 @@ func (p *planning) counterOf(t *Table, written Ident) bool {
 
 // resolveUnqualified is resolve for a name without a qualifier: the innermost block that has such a
 // column decides.
-func (p *planning) resolveUnqualified(sc *scope, name Ident) (*target, error) {
+func (p *planning) resolveUnqualified(sc *scope, name ast.Ident) (*target, error) {
 	for s := sc; s != nil; s = s.parent {
 		found, unknown, err := p.columnIn(s, name)
 		switch {
@@ -114,7 +116,7 @@ func (p *planning) resolveUnqualified(sc *scope, name Ident) (*target, error) {
 
 // columnIn finds the column of a name among the sources of one block, without those around it. One that
 // is no counter is a target without a column; unknown reports whether a source may have the column.
-func (p *planning) columnIn(s *scope, name Ident) (found *target, unknown bool, err error) {
+func (p *planning) columnIn(s *scope, name ast.Ident) (found *target, unknown bool, err error) {
 	for _, b := range s.bindings {
 		has, err := p.hasColumn(b, name)
 		if err != nil {
@@ -145,7 +147,7 @@ func (p *planning) columnIn(s *scope, name Ident) (found *target, unknown bool, 
 
 // unmerged returns what columnIn has found in a block, if it is a counter, unless a join may merge it
 // with a column of another source.
-func (p *planning) unmerged(s *scope, name Ident, found *target) (*target, error) {
+func (p *planning) unmerged(s *scope, name ast.Ident, found *target) (*target, error) {
 	if !isCounterTarget(found) {
 		return nil, nil
 	}
@@ -173,7 +175,7 @@ func allOf(sc *scope) []*binding {
 	return out
 }
 
-func (p *planning) outerHas(sc *scope, name Ident) bool {
+func (p *planning) outerHas(sc *scope, name ast.Ident) bool {
 	for s := sc; s != nil; s = s.parent {
 		for _, b := range s.bindings {
 			if b.counts && p.counterOf(b.table, name) {
@@ -192,7 +194,7 @@ const (
 	yes
 )
 
-func (p *planning) hasColumn(b *binding, name Ident) (tri, error) {
+func (p *planning) hasColumn(b *binding, name ast.Ident) (tri, error) {
 	if len(b.columns) > 0 {
 		for _, c := range b.columns {
 			if p.sameLabel(name, c) {
@@ -240,7 +242,7 @@ func (p *planning) hasColumn(b *binding, name Ident) (tri, error) {
 }
 
 // columnOf returns what column means in b, nil when it is no counter.
-func (p *planning) columnOf(b *binding, column Ident) (*target, error) {
+func (p *planning) columnOf(b *binding, column ast.Ident) (*target, error) {
 	if b.counts {
 		if len(b.columns) > 0 {
 			return nil, derivable("counter table "+b.table.Name+" has column aliases", b)

@@ -1,6 +1,9 @@
 package rewrite
 
-import "strings"
+import (
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"strings"
+)
 
 // This file is about rows that are compared with a subquery, (a, b) IN (SELECT
 // ...): MariaDB refuses one that holds a subquery itself, as a total does, and
@@ -8,11 +11,11 @@ import "strings"
 
 // isRow reports whether an expression is a row of several values. What is no row
 // but looks like one is not wrong: the statement then takes the slow way.
-func isRow(e *Expr) bool {
-	for e.Kind == Paren && len(e.Args) == 1 {
+func isRow(e *ast.Expr) bool {
+	for e.Kind == ast.Paren && len(e.Args) == 1 {
 		e = e.Args[0]
 	}
-	return e.Kind == Opaque && len(e.Args) > 1 && (e.Op == "" || strings.EqualFold(e.Op, "row"))
+	return e.Kind == ast.Opaque && len(e.Args) > 1 && (e.Op == "" || strings.EqualFold(e.Op, "row"))
 }
 
 // mayMerge reports whether a name may mean a column of a query in FROM, which the
@@ -30,7 +33,7 @@ func (b *blockReader) mayMerge() bool {
 // and for all derived forms not to be merged: their columns are columns then,
 // and the row is as it was. Inside other queries MariaDB may lose the comparison
 // over such a table.
-func (b *blockReader) separateRow(row *Expr) error {
+func (b *blockReader) separateRow(row *ast.Expr) error {
 	d := &errDerive{reason: "a row that may hold a counter is compared with a subquery", separate: true}
 	if b.q == nil || b.q != b.main() {
 		return opaque(d.reason)
@@ -43,8 +46,8 @@ func (b *blockReader) separateRow(row *Expr) error {
 			d.bindings = append(d.bindings, x)
 		}
 	}
-	row.Walk(func(e *Expr) bool {
-		if e.Kind == ColumnRef {
+	row.Walk(func(e *ast.Expr) bool {
+		if e.Kind == ast.ColumnRef {
 			if t, err := b.resolve(b.sc, e.Name); err == nil && isCounterTarget(t) && t.binding.counts {
 				d.bindings = append(d.bindings, t.binding)
 			}

@@ -1,37 +1,40 @@
 package rewrite
 
-import "errors"
+import (
+	"errors"
+	"github.com/slotsql/slotsql/rewrite/ast"
+)
 
 // A scope is what names mean inside one SELECT block or one DML statement.
 type scope struct {
 	parent   *scope
 	bindings []*binding
 	ctes     []*cteBinding
-	natural  bool    // a NATURAL join merges columns that the statement does not name
-	outer    bool    // an outer join may make a source's row NULL
-	using    []Ident // columns merged by USING
-	grouped  bool    // the block's rows are made of groups
-	ordering bool    // ORDER BY of a block with DISTINCT is being read
-	block    *Select // the block itself, where there is one
-	strict   bool    // columns are ambiguous without the table's name: Traits.StrictConflict
+	natural  bool        // a NATURAL join merges columns that the statement does not name
+	outer    bool        // an outer join may make a source's row NULL
+	using    []ast.Ident // columns merged by USING
+	grouped  bool        // the block's rows are made of groups
+	ordering bool        // ORDER BY of a block with DISTINCT is being read
+	block    *ast.Select // the block itself, where there is one
+	strict   bool        // columns are ambiguous without the table's name: Traits.StrictConflict
 }
 
 // A binding is one source that columns may come from.
 type binding struct {
-	source  *Source
-	label   Ident  // alias, or the table's name where there is none
-	schema  *Ident // set when the source is named schema.table without alias
-	table   *Table // the base table; nil for derived tables, CTEs and functions
-	counts  bool   // table is a counter table
-	derived bool   // table is a counter table whose source is written as a query of totals
-	opaque  bool   // columns cannot be known (functions)
-	nested  bool   // it stands in a join in parentheses
+	source  *ast.Source
+	label   ast.Ident  // alias, or the table's name where there is none
+	schema  *ast.Ident // set when the source is named schema.table without alias
+	table   *Table     // the base table; nil for derived tables, CTEs and functions
+	counts  bool       // table is a counter table
+	derived bool       // table is a counter table whose source is written as a query of totals
+	opaque  bool       // columns cannot be known (functions)
+	nested  bool       // it stands in a join in parentheses
 	// optional: an outer join may make its row NULL.
 	optional bool
 	scope    *scope // the scope that the source itself stands in
 
-	query   *Select // of a derived table or CTE
-	columns []Ident // column aliases
+	query   *ast.Select // of a derived table or CTE
+	columns []ast.Ident // column aliases
 }
 
 // holds reports whether b is a source of this very block.
@@ -45,7 +48,7 @@ func (s *scope) holds(b *binding) bool {
 }
 
 type cteBinding struct {
-	cte   *CTE
+	cte   *ast.CTE
 	scope *scope
 }
 
@@ -64,7 +67,7 @@ func reasonOf(err error) string {
 	return err.Error()
 }
 
-func (p *planning) sameLabel(written, label Ident) bool {
+func (p *planning) sameLabel(written, label ast.Ident) bool {
 	if label.Quoted {
 		return p.d.SameColumn(written, label.Name)
 	}
@@ -74,7 +77,7 @@ func (p *planning) sameLabel(written, label Ident) bool {
 }
 
 // newScope binds the sources of a FROM clause.
-func (p *planning) newScope(parent *scope, with []*CTE, from []*Source) *scope {
+func (p *planning) newScope(parent *scope, with []*ast.CTE, from []*ast.Source) *scope {
 	sc := p.withScope(parent, with)
 	sc = &scope{parent: sc}
 	for i, f := range from {
@@ -89,7 +92,7 @@ func (p *planning) newScope(parent *scope, with []*CTE, from []*Source) *scope {
 // withScope opens a scope that knows the given CTEs. A CTE sees the ones
 // before it; WITH RECURSIVE, which every CTE of the clause carries, lets all
 // see all.
-func (p *planning) withScope(parent *scope, with []*CTE) *scope {
+func (p *planning) withScope(parent *scope, with []*ast.CTE) *scope {
 	if len(with) == 0 {
 		return parent
 	}
@@ -108,7 +111,7 @@ func (p *planning) withScope(parent *scope, with []*CTE) *scope {
 
 // cteScope is the scope that a CTE's own query stands in; sc is one that
 // withScope made of its clause.
-func (p *planning) cteScope(sc *scope, c *CTE) *scope {
+func (p *planning) cteScope(sc *scope, c *ast.CTE) *scope {
 	for s := sc; s != nil; s = s.parent {
 		p.work++
 		for _, b := range s.ctes {
@@ -128,7 +131,7 @@ func (p *planning) optional(list []*binding) {
 	}
 }
 
-func (p *planning) bind(sc *scope, s *Source) {
+func (p *planning) bind(sc *scope, s *ast.Source) {
 	if s == nil {
 		return
 	}
@@ -183,13 +186,13 @@ func (p *planning) bind(sc *scope, s *Source) {
 
 // nest marks the sources from n on, those of s, when s is a join: as the right
 // side of another one it has to stand in parentheses.
-func (s *scope) nest(join *Source, n int) {
+func (s *scope) nest(join *ast.Source, n int) {
 	for ; join != nil && (join.Left != nil || join.Right != nil) && n < len(s.bindings); n++ {
 		s.bindings[n].nested = true
 	}
 }
 
-func (p *planning) findCTE(sc *scope, name []Ident) *cteBinding {
+func (p *planning) findCTE(sc *scope, name []ast.Ident) *cteBinding {
 	if len(name) != 1 {
 		return nil
 	}

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/slotsql/slotsql/rewrite/ast"
 	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
@@ -134,7 +135,7 @@ func (pl *Planner) eachSentinel(s string, f func(i int, sentinel string)) {
 
 // parse has the dialect parse a statement. The plan depends on each literal that has become a name,
 // or anything else except a value.
-func (p *planning) parse(sql string) (*Statement, error) {
+func (p *planning) parse(sql string) (*ast.Statement, error) {
 	st, err := p.d.Parse(sql)
 	if p.sentinels != nil && err == nil {
 		p.noteIn(reflect.ValueOf(st), 0)
@@ -146,7 +147,7 @@ func (p *planning) parse(sql string) (*Statement, error) {
 func (p *planning) noteIn(v reflect.Value, depth int) {
 	switch v.Kind() {
 	case reflect.Pointer:
-		if e, ok := v.Interface().(*Expr); ok && e != nil && (e.Kind == String || e.Kind == Number) {
+		if e, ok := v.Interface().(*ast.Expr); ok && e != nil && (e.Kind == ast.String || e.Kind == ast.Number) {
 			return
 		}
 		p.noteIn(v.Elem(), depth+1)

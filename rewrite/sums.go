@@ -1,13 +1,16 @@
 package rewrite
 
-import "strings"
+import (
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"strings"
+)
 
 // sums rewrites a query that only adds counters up over a whole table, or averages them:
 // SUM(views) is the sum of the base values plus the sum of the slots, which is
 // exact because addition commutes and each slot row belongs to exactly one
 // base row (its foreign key says so, and where it has none the form is not used). It spares the engine a look at the slots
 // of every row. False when the query has another form.
-func (r *reader) sums(sc *scope, q *Select) bool {
+func (r *reader) sums(sc *scope, q *ast.Select) bool {
 	if r.found.wholeRow || len(r.derived) > 0 || r.mistyped(nil) != "" || strings.Contains(r.src.sql, markerByte) || !ofOneTable(q) ||
 		len(q.GroupBy) > 0 || q.Having != nil || len(q.OrderBy) > 0 {
 		return false
@@ -26,7 +29,7 @@ func (r *reader) sums(sc *scope, q *Select) bool {
 		}
 	}
 	for _, it := range q.Items {
-		if it.Expr == nil || it.Expr.Kind == Star || !s.item(it) {
+		if it.Expr == nil || it.Expr.Kind == ast.Star || !s.item(it) {
 			return false
 		}
 	}
@@ -39,7 +42,7 @@ func (r *reader) sums(sc *scope, q *Select) bool {
 
 // ofOneTable reports whether a query is a single block that reads one table in FROM, each row of it
 // once, and locks none.
-func ofOneTable(q *Select) bool {
+func ofOneTable(q *ast.Select) bool {
 	return len(q.Operands) == 0 && len(q.Values) == 0 && len(q.With) == 0 && !q.Distinct && len(q.DistinctOn) == 0 &&
 		len(q.Windows) == 0 && !q.Table && !q.Into && !q.Lock && len(q.From) == 1 && len(q.From[0].Name) > 0 && len(q.Items) > 0
 }
@@ -54,7 +57,7 @@ type summer struct {
 // same table: its counters are not the query's own.
 func (s *summer) limitedByQuery() bool {
 	for _, e := range s.q.Limit {
-		if hasQuery(e) {
+		if ast.HasQuery(e) {
 			return true
 		}
 	}
@@ -62,8 +65,8 @@ func (s *summer) limitedByQuery() bool {
 }
 
 // isCounter reports whether an expression is a counter or a companion.
-func (s *summer) isCounter(e *Expr) bool {
-	if e.Kind != ColumnRef {
+func (s *summer) isCounter(e *ast.Expr) bool {
+	if e.Kind != ast.ColumnRef {
 		return false
 	}
 	t, err := s.resolve(s.sc, e.Name)
@@ -72,17 +75,17 @@ func (s *summer) isCounter(e *Expr) bool {
 
 // item replaces each SUM and AVG of a counter in an item; false when a counter stands
 // anywhere else.
-func (s *summer) item(it Item) bool {
+func (s *summer) item(it ast.Item) bool {
 	ok := true
-	it.Expr.Walk(func(e *Expr) bool {
+	it.Expr.Walk(func(e *ast.Expr) bool {
 		switch {
-		case !ok || e.Kind == Subquery:
+		case !ok || e.Kind == ast.Subquery:
 			ok = false
 			return false
 		case s.isCounter(e):
 			ok = false
 			return false
-		case e.Kind == Call && (e.Op == "sum" || e.Op == "avg" && s.averages()) && len(e.Args) == 1 && s.isCounter(e.Args[0]):
+		case e.Kind == ast.Call && (e.Op == "sum" || e.Op == "avg" && s.averages()) && len(e.Args) == 1 && s.isCounter(e.Args[0]):
 			if !s.src.bareCall(e) {
 				ok = false
 				return false
@@ -94,7 +97,7 @@ func (s *summer) item(it Item) bool {
 			}
 			s.sums = append(s.sums, edit{e.Span, s.aggregate(e, t.column)})
 			if it.Expr == e && it.Alias == nil && s.d.Traits().ItemNames == ItemsByRule {
-				s.sums = append(s.sums, edit{Span{e.End, e.End}, " AS " + s.d.Quote(e.Op)})
+				s.sums = append(s.sums, edit{ast.At(e.End), " AS " + s.d.Quote(e.Op)})
 			}
 			return false
 		}
@@ -117,7 +120,7 @@ func (s *summer) averageOf() string {
 }
 
 // aggregate writes SUM or AVG of a counter.
-func (s *summer) aggregate(e *Expr, c *Column) string {
+func (s *summer) aggregate(e *ast.Expr, c *Column) string {
 	if e.Op == "sum" {
 		return s.sum(s.src.sql[e.Start:e.End], c)
 	}

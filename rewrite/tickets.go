@@ -1,6 +1,9 @@
 package rewrite
 
-import "github.com/slotsql/slotsql/rewrite/lex"
+import (
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/lex"
+)
 
 // Tickets are what the configuration says of a counter whose numbers come from leased blocks:
 // a process adds a block to the base row, and then gives its numbers one by one, without
@@ -131,16 +134,16 @@ func (p *planning) ticketEffect(plan *Plan) Effect {
 	if err != nil || st.Opaque != "" || p.src.bad || p.src.exec {
 		return p.unreadEffect()
 	}
-	if st.Kind == KindExplain && st.Explained != nil {
+	if st.Kind == ast.KindExplain && st.Explained != nil {
 		if !st.Runs {
 			return 0
 		}
 		st = st.Explained
 	}
 	switch st.Kind {
-	case KindSession:
+	case ast.KindSession:
 		return 0
-	case KindSelect, KindReads, KindExplain, KindCreateSelect:
+	case ast.KindSelect, ast.KindReads, ast.KindExplain, ast.KindCreateSelect:
 		switch {
 		case p.hasAny("INSERT", "DELETE", "MERGE", "REPLACE") || p.hasAny("UPDATE") && p.hasAny("SET"):
 			return all // in a WITH query, or it calls a function of that name
@@ -148,12 +151,12 @@ func (p *planning) ticketEffect(plan *Plan) Effect {
 			return TicketLock
 		}
 		return 0
-	case KindInsert, KindUpdate, KindDelete:
+	case ast.KindInsert, ast.KindUpdate, ast.KindDelete:
 		if p.lowers(st, plan) {
 			return all
 		}
 		return TicketLock
-	case KindTruncate:
+	case ast.KindTruncate:
 		return all
 	}
 	return p.unreadEffect()
@@ -182,7 +185,7 @@ func (p *planning) hasAny(words ...string) bool {
 
 // lowers reports whether a statement may set a counter with tickets lower, or remove or rename
 // its row. Of one that is planned as a group the sums of its executions say so.
-func (p *planning) lowers(st *Statement, plan *Plan) bool {
+func (p *planning) lowers(st *ast.Statement, plan *Plan) bool {
 	for _, c := range st.With {
 		if c.Statement != nil {
 			return true
@@ -191,11 +194,11 @@ func (p *planning) lowers(st *Statement, plan *Plan) bool {
 	switch {
 	case st.Replace:
 		return true
-	case st.Kind == KindDelete:
+	case st.Kind == ast.KindDelete:
 		return st.Target == nil || p.hasTickets(st.Target)
 	}
 	set := st.Set
-	if st.Kind == KindInsert {
+	if st.Kind == ast.KindInsert {
 		if st.Conflict == nil {
 			return false
 		}
@@ -221,11 +224,11 @@ func (p *planning) lowers(st *Statement, plan *Plan) bool {
 }
 
 // raises reports whether a value adds a literal to the counter of the statement's own table.
-func (m *dml) raises(t *Table, column string, value *Expr) bool {
+func (m *dml) raises(t *Table, column string, value *ast.Expr) bool {
 	if m.table != t || value == nil {
 		return false
 	}
-	m.sc.strict = m.st.Kind == KindInsert && m.d.Traits().StrictConflict
+	m.sc.strict = m.st.Kind == ast.KindInsert && m.d.Traits().StrictConflict
 	defer func() { m.sc.strict = false }()
 	ops, ok := m.additive(m.sc, value, t, column)
 	if !ok {
@@ -241,7 +244,7 @@ func (m *dml) raises(t *Table, column string, value *Expr) bool {
 }
 
 // hasTickets reports whether a source is a table with tickets.
-func (p *planning) hasTickets(s *Source) bool {
+func (p *planning) hasTickets(s *ast.Source) bool {
 	return len(s.Name) == 0 || p.lookupCounter(s.Name) != nil
 }
 

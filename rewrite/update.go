@@ -1,8 +1,11 @@
 package rewrite
 
-import "strings"
+import (
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"strings"
+)
 
-func (p *planning) planUpdate(st *Statement) *Plan {
+func (p *planning) planUpdate(st *ast.Statement) *Plan {
 	if st.Opaque != "" {
 		return p.drainAll(p.mentioned(), st.Opaque)
 	}
@@ -20,7 +23,7 @@ func (p *planning) planUpdate(st *Statement) *Plan {
 type increment struct {
 	column *Column
 	ops    []operand
-	value  *Expr // the whole
+	value  *ast.Expr // the whole
 }
 
 func (m *dml) planTarget() *Plan {
@@ -88,10 +91,10 @@ func (m *dml) planAssigned(a assigned) *Plan {
 type assigned struct {
 	increments []increment
 	companions []companionSet
-	except     map[*Expr]bool // values whose reading of a slotted column is taken care of
-	plain      bool           // an ordinary column is set
-	held       string         // why a companion cannot be set in a slot
-	heldName   string         // which
+	except     map[*ast.Expr]bool // values whose reading of a slotted column is taken care of
+	plain      bool               // an ordinary column is set
+	held       string             // why a companion cannot be set in a slot
+	heldName   string             // which
 }
 
 func (a *assigned) setsCompanion() bool { return a.heldName != "" || len(a.companions) > 0 }
@@ -105,8 +108,8 @@ func (a *assigned) companionName() string {
 
 // assignments sorts SET into increments of counters and the rest; why names
 // what makes the statement a drain.
-func (m *dml) assignments(set []Assignment) (out assigned, why string) {
-	out.except = map[*Expr]bool{}
+func (m *dml) assignments(set []ast.Assignment) (out assigned, why string) {
+	out.except = map[*ast.Expr]bool{}
 	for _, a := range set {
 		name, has := columnNamed(m.planning, m.table, a.Column[len(a.Column)-1])
 		switch {
@@ -161,12 +164,12 @@ func retired(counter string) string {
 // nothing: the base row keeps what it has, and the slots theirs. ON DUPLICATE
 // KEY UPDATE id = id is how programs on MySQL allow for a row that is there
 // already. The query of INSERT ... SELECT may have a column of that name.
-func (m *dml) setsNothing(value *Expr, name string) bool {
+func (m *dml) setsNothing(value *ast.Expr, name string) bool {
 	if value == nil || m.st.Select != nil || !m.table.IsCounter(name) && !m.table.ChangesKey(name) {
 		return false
 	}
-	e := unparen(value)
-	return e.Kind == ColumnRef && m.targetColumn(m.sc, m.target, e.Name) == name
+	e := ast.Unparen(value)
+	return e.Kind == ast.ColumnRef && m.targetColumn(m.sc, m.target, e.Name) == name
 }
 
 func (a *assigned) has(companion string) bool {
@@ -235,7 +238,7 @@ func (m *dml) notSlotted(a assigned) string {
 // slotted anyway.
 func (m *dml) limitsNothing() bool {
 	e := m.st.Limit[0]
-	return len(m.st.Limit) == 1 && e.Kind == Number && strings.Trim(m.noted(m.src.sql[e.Start:e.End]), "0123456789") == "" &&
+	return len(m.st.Limit) == 1 && e.Kind == ast.Number && strings.Trim(m.noted(m.src.sql[e.Start:e.End]), "0123456789") == "" &&
 		strings.Trim(m.src.sql[e.Start:e.End], "0") != ""
 }
 
@@ -388,12 +391,4 @@ func (m *dml) addSQL(tp *template, in IncrementSQL, rows *rowset, locks bool) (b
 // has deleted the base row may have left it.
 func (m *dml) checkBase() bool {
 	return m.table.Counter.SharesSlotRows() || !m.table.Counter.Single() && !m.cascadesDelete(m.table)
-}
-
-// rowsOrAll: a single-row table is drained whole.
-func rowsOrAll(t *Table, rows *rowset) *rowset {
-	if len(t.Counter.Key) == 0 {
-		return nil
-	}
-	return rows
 }

@@ -1,10 +1,12 @@
 package rewrite
 
+import "github.com/slotsql/slotsql/rewrite/ast"
+
 // planMultiUpdate plans UPDATE a JOIN b: additive ones run as they are.
 //
 //nolint:funlen // a list of rules, each with its reason
 func (m *dml) planMultiUpdate() *Plan {
-	except := map[*Expr]bool{}
+	except := map[*ast.Expr]bool{}
 	var tables, changed []*Table
 	var require []DeltaArg
 	writes := false // any column of a counter table
@@ -86,7 +88,7 @@ func (m *dml) planMultiUpdate() *Plan {
 // joined returns the only source of an UPDATE of several tables that is a counter table; nil for
 // other statements.
 func (m *dml) joined() (found *binding) {
-	if m.st.Kind != KindUpdate || m.st.Target != nil || !m.once {
+	if m.st.Kind != ast.KindUpdate || m.st.Target != nil || !m.once {
 		return nil
 	}
 	for _, b := range m.sc.bindings {
@@ -100,18 +102,18 @@ func (m *dml) joined() (found *binding) {
 // joinedOn is the conjunction of WHERE and of what inner joins ask. Each row of a table that such
 // an UPDATE changes meets all of it: where an outer join around an inner one
 // leaves the latter's rows out, there is no row to change.
-func joinedOn(from []*Source, where *Expr) *Expr {
+func joinedOn(from []*ast.Source, where *ast.Expr) *ast.Expr {
 	for _, s := range from {
 		if s == nil || s.Left == nil && s.Right == nil {
 			continue
 		}
-		where = joinedOn([]*Source{s.Left, s.Right}, where)
+		where = joinedOn([]*ast.Source{s.Left, s.Right}, where)
 		switch {
 		case s.On == nil || s.LeftOuter || s.RightOuter:
 		case where == nil:
 			where = s.On
 		default:
-			where = &Expr{Kind: Binary, Op: "AND", Args: []*Expr{where, s.On}}
+			where = &ast.Expr{Kind: ast.Binary, Op: "AND", Args: []*ast.Expr{where, s.On}}
 		}
 	}
 	return where

@@ -1,5 +1,7 @@
 package rewrite
 
+import "github.com/slotsql/slotsql/rewrite/ast"
+
 // This file plans INSERT ... ON CONFLICT DO UPDATE and ON DUPLICATE KEY UPDATE.
 
 func (m *dml) planUpsert() *Plan {
@@ -44,7 +46,7 @@ func (m *dml) upsertFromCounters(source *Plan) *Plan {
 	return m.drainAll(m.mentioned(), "the upsert both reads and changes counters")
 }
 
-func (m *dml) conflict(c *Conflict, st *Statement) *Plan {
+func (m *dml) conflict(c *ast.Conflict, st *ast.Statement) *Plan {
 	all := m.drainInserted
 	m.sc.strict = m.d.Traits().StrictConflict
 	assigned, why := m.assignments(c.Set)
@@ -62,7 +64,7 @@ func (m *dml) conflict(c *Conflict, st *Statement) *Plan {
 }
 
 // planConflict plans an upsert by the assignments of its conflict clause.
-func (m *dml) planConflict(c *Conflict, st *Statement, as assigned) *Plan {
+func (m *dml) planConflict(c *ast.Conflict, st *ast.Statement, as assigned) *Plan {
 	all := m.drainInserted
 	r := &reader{planning: m.planning}
 	b := &blockReader{r, m.conflictScope(), nil}
@@ -74,7 +76,7 @@ func (m *dml) planConflict(c *Conflict, st *Statement, as assigned) *Plan {
 			return all(reasonOf(err))
 		}
 	}
-	for _, e := range append([]*Expr{c.Where, c.Predicate}, c.Others...) {
+	for _, e := range append([]*ast.Expr{c.Where, c.Predicate}, c.Others...) {
 		if err := b.expr(e, inPredicate); err != nil {
 			return all(reasonOf(err))
 		}
@@ -151,11 +153,11 @@ func (m *dml) insertedAt(ops []operand) (int, *Column) {
 	if len(ops) != 1 || ops[0].expr == nil || ops[0].sometimes {
 		return -1, nil
 	}
-	e := unparen(ops[0].expr)
-	if m.coalesces(e) && constant(e.Args[1]) {
-		e = unparen(e.Args[0])
+	e := ast.Unparen(ops[0].expr)
+	if m.coalesces(e) && ast.Constant(e.Args[1]) {
+		e = ast.Unparen(e.Args[0])
 	}
-	if e.Kind != Excluded {
+	if e.Kind != ast.Excluded {
 		return -1, nil
 	}
 	written := e.Name[len(e.Name)-1]
@@ -167,7 +169,7 @@ func (m *dml) insertedAt(ops []operand) (int, *Column) {
 }
 
 // insertIndex returns the position of a column in the INSERT's column list.
-func (m *dml) insertIndex(written Ident) int {
+func (m *dml) insertIndex(written ast.Ident) int {
 	name, ok := columnNamed(m.planning, m.table, written)
 	if !ok {
 		return -1
@@ -213,7 +215,7 @@ func (m *dml) conflictKey() *Unique {
 			// ON DUPLICATE KEY: any key the row gives values for.
 			given := true
 			for _, name := range u.Columns {
-				given = given && m.insertIndex(Ident{Name: name, Quoted: true}) >= 0
+				given = given && m.insertIndex(ast.Ident{Name: name, Quoted: true}) >= 0
 			}
 			if given {
 				if found != nil {
@@ -244,14 +246,14 @@ func (m *dml) unknownKey() string {
 func (m *dml) meetsNone(u *Unique) bool {
 	for _, name := range u.Columns {
 		c := m.table.Column(name)
-		if c != nil && m.insertIndex(Ident{Name: name, Quoted: true}) < 0 && (c.Identity || c.Nullable && !c.HasDefault && !c.Generated) {
+		if c != nil && m.insertIndex(ast.Ident{Name: name, Quoted: true}) < 0 && (c.Identity || c.Nullable && !c.HasDefault && !c.Generated) {
 			return true
 		}
 	}
 	return false
 }
 
-func (m *dml) sameSet(written []Ident, stored []string) bool {
+func (m *dml) sameSet(written []ast.Ident, stored []string) bool {
 	if len(written) != len(stored) {
 		return false
 	}

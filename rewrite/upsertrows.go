@@ -1,6 +1,9 @@
 package rewrite
 
-import "strings"
+import (
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"strings"
+)
 
 // An upsert changes, and a REPLACE removes, no row but one that holds a unique
 // key of its VALUES. So when it has to drain, it drains these: the keys are
@@ -65,7 +68,7 @@ func (m *dml) newRows(t *Table, rows *rowset, keys int) *NewRows {
 // givenLists are the rows that the INSERT gives: VALUES, or the one list of
 // expressions of INSERT ... SELECT 1, 'a', sum(x) FROM ..., whose constants are
 // the same in every row.
-func (m *dml) givenLists() [][]*Expr {
+func (m *dml) givenLists() [][]*ast.Expr {
 	st := m.st
 	if len(st.Rows) > 0 {
 		return st.Rows
@@ -77,14 +80,14 @@ func (m *dml) givenLists() [][]*Expr {
 	if len(q.Values) > 0 {
 		return q.Values
 	}
-	var row []*Expr
+	var row []*ast.Expr
 	for _, it := range q.Items {
-		if it.Expr == nil || it.Expr.Kind == Star {
+		if it.Expr == nil || it.Expr.Kind == ast.Star {
 			return nil
 		}
 		row = append(row, it.Expr)
 	}
-	return [][]*Expr{row}
+	return [][]*ast.Expr{row}
 }
 
 // givenRows returns the rows that an INSERT may meet, and the number of keys that
@@ -95,8 +98,8 @@ func (m *dml) givenRows() (rows *rowset, keys int, given []InsertedArg) {
 		return nil, 0, nil
 	}
 	b := &binding{
-		source: &Source{Name: []Ident{{Name: t.Name, Quoted: true}}},
-		label:  Ident{Name: t.Name, Quoted: true},
+		source: &ast.Source{Name: []ast.Ident{{Name: t.Name, Quoted: true}}},
+		label:  ast.Ident{Name: t.Name, Quoted: true},
 		table:  t,
 		counts: true,
 	}
@@ -151,11 +154,11 @@ func (m *dml) metKeys() []*Unique {
 
 // givenKey writes the predicate of the row that has the key u of a list of
 // values; nil when there can be none.
-func (m *dml) givenKey(u *Unique, list []*Expr) (where *fragment, given []InsertedArg, ok bool) {
+func (m *dml) givenKey(u *Unique, list []*ast.Expr) (where *fragment, given []InsertedArg, ok bool) {
 	var parts []fragment
 	for _, name := range u.Columns {
 		c := m.table.Column(name)
-		i := m.insertIndex(Ident{Name: name, Quoted: true})
+		i := m.insertIndex(ast.Ident{Name: name, Quoted: true})
 		if i >= len(list) || c == nil || m.table.IsSlotted(name) {
 			return nil, nil, false
 		}
@@ -170,9 +173,9 @@ func (m *dml) givenKey(u *Unique, list []*Expr) (where *fragment, given []Insert
 		switch {
 		case v == nil: // DEFAULT
 			return nil, nil, c.Identity
-		case v.Kind == Null && c.Identity, v.Kind == Null && c.Nullable:
+		case v.Kind == ast.Null && c.Identity, v.Kind == ast.Null && c.Nullable:
 			return nil, nil, true
-		case !constant(v):
+		case !ast.Constant(v):
 			return nil, nil, false
 		}
 		if m.d.Traits().LooseEquality {
@@ -194,7 +197,7 @@ func (m *dml) givenKey(u *Unique, list []*Expr) (where *fragment, given []Insert
 // equals writes column = value so that it finds the row that storing the value
 // would make: of the column's own type where the engine would otherwise compare
 // in another.
-func (m *dml) equals(c *Column, v *Expr) fragment {
+func (m *dml) equals(c *Column, v *ast.Expr) fragment {
 	f := m.stored(c, v)
 	f.parts[0] = m.d.Quote(m.table.Name) + "." + m.d.Quote(c.Name) + " = " + f.parts[0]
 	return f
@@ -202,7 +205,7 @@ func (m *dml) equals(c *Column, v *Expr) fragment {
 
 // stored writes a value as the column would store it, where the engine would
 // not compare it as that.
-func (m *dml) stored(c *Column, v *Expr) fragment {
+func (m *dml) stored(c *Column, v *ast.Expr) fragment {
 	f := m.src.cut(v.Span)
 	if m.d.Traits().TypedConstants {
 		typ, _, _ := strings.Cut(c.Type, " COLLATE ")

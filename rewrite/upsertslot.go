@@ -1,5 +1,7 @@
 package rewrite
 
+import "github.com/slotsql/slotsql/rewrite/ast"
+
 // slottedUpsert plans the increment of an existing row; the original statement
 // inserts a missing one. Both are exact on their own, so it does not matter
 // what happens between them: deltas commute, and the original statement is itself
@@ -82,7 +84,7 @@ func (m *dml) insertedColumns(key *Unique) (givens []InsertedArg, no string) {
 	st, t := m.st, m.table
 	for i := range t.Columns {
 		c := &t.Columns[i]
-		given := m.insertIndex(Ident{Name: c.Name, Quoted: true})
+		given := m.insertIndex(ast.Ident{Name: c.Name, Quoted: true})
 		if given >= 0 && given < len(st.Rows[0]) && !contains(key.Columns, c.Name) {
 			arg, no := m.checkInserted(c, st.Rows[0][given])
 			if no != "" {
@@ -104,15 +106,15 @@ func (m *dml) insertedColumns(key *Unique) (givens []InsertedArg, no string) {
 func (m *dml) insertedKey(key *Unique) (rows *rowset, givens []InsertedArg, no string) {
 	st, t := m.st, m.table
 	b := &binding{
-		source: &Source{Name: []Ident{{Name: t.Name, Quoted: true}}},
-		label:  Ident{Name: t.Name, Quoted: true},
+		source: &ast.Source{Name: []ast.Ident{{Name: t.Name, Quoted: true}}},
+		label:  ast.Ident{Name: t.Name, Quoted: true},
 		table:  t,
 		counts: true,
 	}
 	rows = &rowset{binding: b, single: true, primary: key.Primary, key: key, values: map[string]fragment{}, only: true}
 	var parts []fragment
 	for _, name := range key.Columns {
-		i := m.insertIndex(Ident{Name: name, Quoted: true})
+		i := m.insertIndex(ast.Ident{Name: name, Quoted: true})
 		if i < 0 || i >= len(st.Rows[0]) || st.Rows[0][i] == nil { // or DEFAULT
 			return nil, nil, "the INSERT has no value for the key"
 		}
@@ -121,13 +123,13 @@ func (m *dml) insertedKey(key *Unique) (rows *rowset, givens []InsertedArg, no s
 		rows.values[name] = m.src.cut(v.Span)
 		if ok, _ := m.clockTime(v); ok && m.volatile(nil, v) == "" && (m.takes(c).Length == 0 || m.d.Traits().AnyType) {
 			f, rows.values[name] = m.stored(c, v), m.stored(c, v)
-		} else if !constant(v) || v.Kind == Null {
+		} else if !ast.Constant(v) || v.Kind == ast.Null {
 			return nil, nil, "the key is not a literal, a placeholder or the current time"
 		}
-		if constant(v) && containsNumber(v) && !numericColumn(c) {
+		if ast.Constant(v) && containsNumber(v) && !numericColumn(c) {
 			return nil, nil, "a number is given for a key that is not numeric"
 		}
-		if constant(v) && m.d.Traits().LooseEquality {
+		if ast.Constant(v) && m.d.Traits().LooseEquality {
 			// What is compared must be what the INSERT would store.
 			arg, no := m.checkInserted(c, v)
 			if no != "" {
@@ -137,13 +139,13 @@ func (m *dml) insertedKey(key *Unique) (rows *rowset, givens []InsertedArg, no s
 				givens = append(givens, *arg)
 			}
 		}
-		if x := unparen(v); x.Kind == String && !m.fitsForm(m.keyForm(c), x.Text) {
+		if x := ast.Unparen(v); x.Kind == ast.String && !m.fitsForm(m.keyForm(c), x.Text) {
 			return nil, nil, "the key is given in a form that may be stored and compared differently"
 		}
 		f.parts[0] = m.d.Quote(t.Name) + "." + m.d.Quote(name) + " = " + f.parts[0]
 		parts = append(parts, f)
-		v.Walk(func(x *Expr) bool {
-			if a, ok := m.src.paramAt(x.Span); ok && x.Kind == Param {
+		v.Walk(func(x *ast.Expr) bool {
+			if a, ok := m.src.paramAt(x.Span); ok && x.Kind == ast.Param {
 				rows.args = append(rows.args, keyArg{a, c})
 			}
 			return true
@@ -163,8 +165,8 @@ func (m *dml) insertedIncrements(incs []increment) bool {
 		}
 		if j, _ := m.insertedAt(incs[i].ops); j >= 0 {
 			incs[i].ops = []operand{{expr: m.st.Rows[0][j], negative: incs[i].ops[0].negative, stored: true}}
-			if x := unparen(m.st.Rows[0][j]); x.Kind == String { // the number that it spells, without its quotes
-				incs[i].ops[0].expr = &Expr{Kind: Number, Span: Span{x.Start + 1, x.End - 1}}
+			if x := ast.Unparen(m.st.Rows[0][j]); x.Kind == ast.String { // the number that it spells, without its quotes
+				incs[i].ops[0].expr = &ast.Expr{Kind: ast.Number, Span: ast.Span{Start: x.Start + 1, End: x.End - 1}}
 			}
 		}
 	}

@@ -3,6 +3,7 @@ package rewrite
 import (
 	"strings"
 
+	"github.com/slotsql/slotsql/rewrite/ast"
 	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
@@ -50,10 +51,12 @@ func (p *planning) stable() *Stable {
 }
 
 // volatile says why an expression must be evaluated only once, or "".
-func (p *planning) volatile(sc *scope, e *Expr) string { return volatility{planning: p}.expr(sc, e) }
+func (p *planning) volatile(sc *scope, e *ast.Expr) string {
+	return volatility{planning: p}.expr(sc, e)
+}
 
 // volatileBut is volatile with further functions allowed.
-func (p *planning) volatileBut(sc *scope, e *Expr, also map[string]bool) string {
+func (p *planning) volatileBut(sc *scope, e *ast.Expr, also map[string]bool) string {
 	return volatility{planning: p, also: also}.expr(sc, e)
 }
 
@@ -65,31 +68,31 @@ type volatility struct {
 	sources bool
 }
 
-func (v volatility) expr(sc *scope, e *Expr) string {
+func (v volatility) expr(sc *scope, e *ast.Expr) string {
 	if e == nil {
 		return ""
 	}
 	known := v.stable()
 	why := ""
-	e.Walk(func(x *Expr) bool {
+	e.Walk(func(x *ast.Expr) bool {
 		if why != "" {
 			return false
 		}
 		switch x.Kind {
-		case ColumnRef:
+		case ast.ColumnRef:
 			if len(x.Name) > 1 && v.d.Traits().WholeRow && !v.namesColumn(sc, x.Name) {
 				// A function of one row may be written as a column of it.
 				why = "names " + nameText(x.Name) + ", which may be a function"
 			}
-		case Excluded:
+		case ast.Excluded:
 			why = "names the row of an INSERT"
-		case Call:
+		case ast.Call:
 			if !known.Functions[x.Op] && !v.also[x.Op] {
 				why = "calls " + x.Op + "(), which may return another value or have a side effect each time it is called"
 			}
-		case Binary, Unary, Opaque:
+		case ast.Binary, ast.Unary, ast.Opaque:
 			why = v.volatileForm(known, x)
-		case Subquery:
+		case ast.Subquery:
 			why = v.query(sc, x.Query)
 		}
 		return why == ""
@@ -97,14 +100,14 @@ func (v volatility) expr(sc *scope, e *Expr) string {
 	return why
 }
 
-func (p *planning) volatileForm(known *Stable, e *Expr) string {
+func (p *planning) volatileForm(known *Stable, e *ast.Expr) string {
 	op, _, _ := strings.Cut(e.Op, " any")
 	op, _, _ = strings.Cut(op, " all")
 	op, _, _ = strings.Cut(op, " some")
 	switch {
-	case e.Kind == Opaque && strings.EqualFold(e.Op, "cast") && len(e.Args) == 1:
-		v := unparen(e.Args[0])
-		if known.Types == nil || v.Kind == String || v.Kind == Param || v.Kind == Null || known.Types[typeName(p.castType(e))] {
+	case e.Kind == ast.Opaque && strings.EqualFold(e.Op, "cast") && len(e.Args) == 1:
+		v := ast.Unparen(e.Args[0])
+		if known.Types == nil || v.Kind == ast.String || v.Kind == ast.Param || v.Kind == ast.Null || known.Types[typeName(p.castType(e))] {
 			return ""
 		}
 		return "casts to a type that is not built in"
@@ -130,7 +133,7 @@ func typeName(s string) string {
 }
 
 // namesColumn reports whether a qualified name is a column of a source.
-func (p *planning) namesColumn(sc *scope, name []Ident) bool {
+func (p *planning) namesColumn(sc *scope, name []ast.Ident) bool {
 	qualifier, column := name[len(name)-2], name[len(name)-1]
 	for s := sc; s != nil; s = s.parent {
 		for _, b := range s.bindings {
@@ -149,7 +152,7 @@ func (p *planning) namesColumn(sc *scope, name []Ident) bool {
 	return false
 }
 
-func (v volatility) query(sc *scope, q *Select) string {
+func (v volatility) query(sc *scope, q *ast.Select) string {
 	const form = "has a subquery of a form that slotsql does not analyze"
 	if q == nil || q.Lock || q.Into || len(q.With) > 0 && !v.sources || v.src.hasWord("TABLESAMPLE") {
 		return form
@@ -171,9 +174,9 @@ func (v volatility) query(sc *scope, q *Select) string {
 			return why
 		}
 	}
-	lists := append([][]*Expr{q.DistinctOn, {q.Where, q.Having}, q.GroupBy, q.Windows, q.OrderBy, q.Limit}, q.Values...)
+	lists := append([][]*ast.Expr{q.DistinctOn, {q.Where, q.Having}, q.GroupBy, q.Windows, q.OrderBy, q.Limit}, q.Values...)
 	for _, it := range q.Items {
-		lists = append(lists, []*Expr{it.Expr})
+		lists = append(lists, []*ast.Expr{it.Expr})
 	}
 	for _, list := range lists {
 		for _, e := range list {
@@ -185,12 +188,12 @@ func (v volatility) query(sc *scope, q *Select) string {
 	return ""
 }
 
-func (v volatility) source(sc *scope, s *Source) string {
+func (v volatility) source(sc *scope, s *ast.Source) string {
 	switch {
 	case s == nil:
 		return ""
 	case s.Left != nil || s.Right != nil:
-		for _, side := range []*Source{s.Left, s.Right} {
+		for _, side := range []*ast.Source{s.Left, s.Right} {
 			if why := v.source(sc, side); why != "" {
 				return why
 			}
@@ -213,7 +216,7 @@ func (v volatility) source(sc *scope, s *Source) string {
 	return ""
 }
 
-func nameText(name []Ident) string {
+func nameText(name []ast.Ident) string {
 	parts := make([]string, len(name))
 	for i, n := range name {
 		parts[i] = n.Name

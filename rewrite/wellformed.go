@@ -1,6 +1,9 @@
 package rewrite
 
-import "strings"
+import (
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"strings"
+)
 
 // A slotted statement leaves parts of the application's SQL out: what SET and
 // the INSERT name, the row that the INSERT gives, the conflict target. The engine
@@ -10,7 +13,7 @@ import "strings"
 
 // qualifies reports whether the qualifiers of a column's name are those of b, by the
 // engine's own rules: of an alias it knows no schema.
-func (p *planning) qualifies(b *binding, name []Ident) bool {
+func (p *planning) qualifies(b *binding, name []ast.Ident) bool {
 	switch n := len(name); {
 	case n == 1:
 		return true
@@ -24,23 +27,23 @@ func (p *planning) qualifies(b *binding, name []Ident) bool {
 
 // sameSource is sameLabel where the letter case of a table's name counts, when it
 // does for the engine.
-func (p *planning) sameSource(written, label Ident) bool {
-	folds := p.d.SameTable(Ident{Name: "A"}, "a")
+func (p *planning) sameSource(written, label ast.Ident) bool {
+	folds := p.d.SameTable(ast.Ident{Name: "A"}, "a")
 	return p.sameLabel(written, label) && (folds || written.Name == label.Name)
 }
 
 // coalesces reports whether a call is COALESCE, or what the engine has beside it, of two
 // arguments.
-func (p *planning) coalesces(e *Expr) bool {
-	return e.Kind == Call && (e.Op == "coalesce" || e.Op == "ifnull") && len(e.Args) == 2 && p.stable().Functions[e.Op]
+func (p *planning) coalesces(e *ast.Expr) bool {
+	return e.Kind == ast.Call && (e.Op == "coalesce" || e.Op == "ifnull") && len(e.Args) == 2 && p.stable().Functions[e.Op]
 }
 
 // defaults judges what an increment takes for a counter of NULL: 0 in
 // COALESCE(c, 0) + 1. A row that has slots needs none, and it is left out. why
 // names one that the engine may refuse.
 func (m *dml) defaults(inc increment) (given []InsertedArg, why string) {
-	inc.value.Walk(func(e *Expr) bool {
-		if why != "" || !m.coalesces(e) || e.Args[1].Kind == Null || m.d.Traits().AnyType {
+	inc.value.Walk(func(e *ast.Expr) bool {
+		if why != "" || !m.coalesces(e) || e.Args[1].Kind == ast.Null || m.d.Traits().AnyType {
 			return why == ""
 		}
 		var arg *InsertedArg
@@ -91,7 +94,7 @@ func (m *dml) misfit() string {
 // or "". PostgreSQL gives a placeholder one type, from all the places where it
 // stands, and refuses numbers that stand nowhere; a statement of ours numbers each
 // place by itself. Places that take a value of the same column type agree.
-func (p *planning) mistyped(typeAt func(Span) string) string {
+func (p *planning) mistyped(typeAt func(ast.Span) string) string {
 	if !p.d.Traits().TypedConstants {
 		return ""
 	}
@@ -155,12 +158,12 @@ func (m *dml) forbidden(a assigned) string {
 
 // inserts are the columns for which an INSERT gives values; nil for an UPDATE.
 func (m *dml) inserts() []string {
-	if m.st.Kind != KindInsert {
+	if m.st.Kind != ast.KindInsert {
 		return nil
 	}
 	var out []string
 	for i := range m.table.Columns {
-		if name := m.table.Columns[i].Name; m.insertIndex(Ident{Name: name, Quoted: true}) >= 0 {
+		if name := m.table.Columns[i].Name; m.insertIndex(ast.Ident{Name: name, Quoted: true}) >= 0 {
 			out = append(out, name)
 		}
 	}
@@ -174,16 +177,16 @@ var comparison = map[string]bool{"": true, "=": true, "<>": true, "!=": true, "<
 // typeAt returns the type of the column that takes the value which stands at a
 // place of the statement: in SET, as what is added to a counter, in VALUES, and
 // compared with a column. "" when it is not known.
-func (m *dml) typeAt(incs []increment) func(Span) string {
+func (m *dml) typeAt(incs []increment) func(ast.Span) string {
 	if !m.d.Traits().TypedConstants {
 		return nil
 	}
-	types := map[Span]string{}
-	note := func(c *Column, e *Expr) {
+	types := map[ast.Span]string{}
+	note := func(c *Column, e *ast.Expr) {
 		if e == nil || c == nil {
 			return
 		}
-		if e, _ = signed(e, false); e.Kind == Param {
+		if e, _ = ast.Signed(e, false); e.Kind == ast.Param {
 			types[e.Span] = c.Type
 		}
 	}
@@ -197,16 +200,16 @@ func (m *dml) typeAt(incs []increment) func(Span) string {
 			note(m.table.Column(name), m.st.Rows[0][i])
 		}
 	}
-	m.st.Where.Walk(func(e *Expr) bool {
-		if e.Kind != Binary && e.Kind != In || !comparison[e.Op] {
+	m.st.Where.Walk(func(e *ast.Expr) bool {
+		if e.Kind != ast.Binary && e.Kind != ast.In || !comparison[e.Op] {
 			return true
 		}
 		for _, x := range e.Args {
 			var c *Column
-			switch x = unparen(x); {
-			case x.Kind == ColumnRef:
+			switch x = ast.Unparen(x); {
+			case x.Kind == ast.ColumnRef:
 				c = m.table.Column(m.targetColumn(m.sc, m.target, x.Name))
-			case x.Kind == Number && len(x.Text) < 10 && strings.Trim(m.src.sql[x.Start:x.End], "0123456789") == "":
+			case x.Kind == ast.Number && len(x.Text) < 10 && strings.Trim(m.src.sql[x.Start:x.End], "0123456789") == "":
 				c = &Column{Type: "integer"}
 			}
 			for _, v := range e.Args {
@@ -215,18 +218,18 @@ func (m *dml) typeAt(incs []increment) func(Span) string {
 		}
 		return true
 	})
-	return func(s Span) string { return types[s] }
+	return func(s ast.Span) string { return types[s] }
 }
 
 // namedByPlaceholder reports whether a select item is named by its own SQL, with
 // placeholders in it: numbering them anew would give the column another name.
-func (p *planning) namedByPlaceholder(it Item) bool {
-	if p.d.Traits().ItemNames == ItemsByRule || it.Alias != nil || it.Expr.Kind == ColumnRef {
+func (p *planning) namedByPlaceholder(it ast.Item) bool {
+	if p.d.Traits().ItemNames == ItemsByRule || it.Alias != nil || it.Expr.Kind == ast.ColumnRef {
 		return false
 	}
 	found := false
-	it.Expr.Walk(func(x *Expr) bool {
-		found = found || x.Kind == Param
+	it.Expr.Walk(func(x *ast.Expr) bool {
+		found = found || x.Kind == ast.Param
 		return !found
 	})
 	return found

@@ -1,6 +1,9 @@
 package rewrite
 
-import "strings"
+import (
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"strings"
+)
 
 // PostgreSQL lets a table's name stand for its row: SELECT p, to_jsonb(p),
 // p IS NULL, (p).views, count(p.*), and p.f for a function f(posts). The row
@@ -10,7 +13,7 @@ import "strings"
 // missing side is, so that is asked of the table's own row.
 
 // wholeRow replaces a reference to the row of x.
-func (b *blockReader) wholeRow(e *Expr, x *binding) error {
+func (b *blockReader) wholeRow(e *ast.Expr, x *binding) error {
 	if b.readsBase(x.table) {
 		return nil
 	}
@@ -56,7 +59,7 @@ func (b *blockReader) fields(x *binding) ([]string, error) {
 
 // starArgument: count(*) names no column; count(p.*) and the like are
 // whole-row references.
-func (b *blockReader) starArgument(e *Expr) error {
+func (b *blockReader) starArgument(e *ast.Expr) error {
 	x := b.rowOf(e)
 	if x == nil {
 		return nil
@@ -66,8 +69,8 @@ func (b *blockReader) starArgument(e *Expr) error {
 
 // listed edits an entry of ROW(...) or VALUES, where p.* stands for the
 // columns.
-func (b *blockReader) listed(e *Expr, in clause) error {
-	if e == nil || e.Kind != Star {
+func (b *blockReader) listed(e *ast.Expr, in clause) error {
+	if e == nil || e.Kind != ast.Star {
 		return b.expr(e, in)
 	}
 	x := b.rowOf(e)
@@ -82,7 +85,7 @@ func (b *blockReader) listed(e *Expr, in clause) error {
 }
 
 // rowOf returns the counter table that the qualifier of a * names, or nil.
-func (b *blockReader) rowOf(e *Expr) *binding {
+func (b *blockReader) rowOf(e *ast.Expr) *binding {
 	if !b.d.Traits().WholeRow || len(e.Name) == 0 {
 		return nil
 	}
@@ -95,7 +98,7 @@ func (b *blockReader) rowOf(e *Expr) *binding {
 
 // field replaces p.f where the table has no column f: it is the function f of
 // the row. Columns that every table has are left to the engine.
-func (b *blockReader) field(e *Expr) (bool, error) {
+func (b *blockReader) field(e *ast.Expr) (bool, error) {
 	if !b.d.Traits().WholeRow || len(e.Name) < 2 {
 		return false, nil
 	}
@@ -108,7 +111,7 @@ func (b *blockReader) field(e *Expr) (bool, error) {
 		return false, nil
 	}
 	for _, system := range b.d.Traits().SystemColumns {
-		if b.sameLabel(last, Ident{Name: system}) {
+		if b.sameLabel(last, ast.Ident{Name: system}) {
 			return false, nil
 		}
 	}

@@ -1,6 +1,7 @@
 package rewrite
 
 import (
+	"github.com/slotsql/slotsql/rewrite/ast"
 	"strconv"
 	"strings"
 )
@@ -24,7 +25,7 @@ const maxWritten = maxGivenRows
 
 // written returns what a source of the statement gives for the column that e names, where that
 // is constants; nil elsewhere.
-func (p *planning) written(sc *scope, e *Expr) []*Expr {
+func (p *planning) written(sc *scope, e *ast.Expr) []*ast.Expr {
 	b := p.sourceOf(sc, e)
 	if b == nil || b.query == nil || b.optional {
 		return nil
@@ -41,8 +42,8 @@ func (p *planning) written(sc *scope, e *Expr) []*Expr {
 }
 
 // sourceOf returns the only source of the block that may have the column that e names.
-func (p *planning) sourceOf(sc *scope, e *Expr) (found *binding) {
-	if e.Kind != ColumnRef || len(e.Name) > 2 {
+func (p *planning) sourceOf(sc *scope, e *ast.Expr) (found *binding) {
+	if e.Kind != ast.ColumnRef || len(e.Name) > 2 {
 		return nil
 	}
 	column := e.Name[len(e.Name)-1]
@@ -63,7 +64,7 @@ func (p *planning) sourceOf(sc *scope, e *Expr) (found *binding) {
 }
 
 // writtenAt returns the position of a column of a query or function in FROM, or -1.
-func (p *planning) writtenAt(b *binding, column Ident) int {
+func (p *planning) writtenAt(b *binding, column ast.Ident) int {
 	names := b.columns
 	if len(names) == 0 && b.query != nil {
 		if names = p.writtenNames(b); names == nil {
@@ -83,14 +84,14 @@ func (p *planning) writtenAt(b *binding, column Ident) int {
 }
 
 // writtenNames returns the names of the columns of a query in FROM; nil if they are not known.
-func (p *planning) writtenNames(b *binding) (names []Ident) {
+func (p *planning) writtenNames(b *binding) (names []ast.Ident) {
 	first := b.query
 	for len(first.Operands) > 0 {
 		first = first.Operands[0]
 	}
 	if len(first.Values) > 0 {
 		for i := range first.Values[0] {
-			names = append(names, Ident{Name: "column" + strconv.Itoa(i+1)}) // PostgreSQL, SQLite
+			names = append(names, ast.Ident{Name: "column" + strconv.Itoa(i+1)}) // PostgreSQL, SQLite
 		}
 		return names
 	}
@@ -106,14 +107,14 @@ func (p *planning) writtenNames(b *binding) (names []Ident) {
 
 // writtenRows adds what the rows of a query may have in a column. What the query leaves out,
 // as by WHERE, LIMIT or EXCEPT, makes no difference: the rest is of the same constants.
-func writtenRows(q *Select, at int, values []*Expr) (all []*Expr, ok bool) {
+func writtenRows(q *ast.Select, at int, values []*ast.Expr) (all []*ast.Expr, ok bool) {
 	for _, o := range q.Operands {
 		if values, ok = writtenRows(o, at, values); !ok {
 			return nil, false
 		}
 	}
 	for _, row := range q.Values {
-		if at >= len(row) || !constant(row[at]) {
+		if at >= len(row) || !ast.Constant(row[at]) {
 			return nil, false
 		}
 		values = append(values, row[at])
@@ -126,11 +127,11 @@ func writtenRows(q *Select, at int, values []*Expr) (all []*Expr, ok bool) {
 		return nil, false
 	}
 	for _, it := range q.Items {
-		if it.Expr == nil || it.Expr.Kind == Star {
+		if it.Expr == nil || it.Expr.Kind == ast.Star {
 			return nil, false
 		}
 	}
-	if e := q.Items[at].Expr; constant(e) {
+	if e := q.Items[at].Expr; ast.Constant(e) {
 		return append(values, e), true
 	}
 	return nil, false
@@ -143,11 +144,11 @@ func writtenRows(q *Select, at int, values []*Expr) (all []*Expr, ok bool) {
 // numbers, one string makes all of them strings, and so may a placeholder: the
 // sum is exact while it stays far below 2^53, in columns of 32 bits.
 func (p *planning) writtenDeltas(sc *scope, c *Column, op operand) (out []operand) {
-	values := p.written(sc, unparen(op.expr))
+	values := p.written(sc, ast.Unparen(op.expr))
 	narrow := c.Numeric == Integer && c.Bits <= 32
 	for _, v := range values {
-		v, negative := signed(v, op.negative)
-		if p.d.Traits().StringsAreFloats && !narrow && (v.Kind == Param || v.Kind == String) {
+		v, negative := ast.Signed(v, op.negative)
+		if p.d.Traits().StringsAreFloats && !narrow && (v.Kind == ast.Param || v.Kind == ast.String) {
 			return nil
 		}
 		out = append(out, operand{expr: v, negative: negative})
@@ -156,14 +157,14 @@ func (p *planning) writtenDeltas(sc *scope, c *Column, op operand) (out []operan
 }
 
 // integer reports whether a number is written as digits alone.
-func (p *planning) integer(e *Expr) bool {
+func (p *planning) integer(e *ast.Expr) bool {
 	return strings.Trim(p.src.sql[e.Start:e.End], "0123456789") == ""
 }
 
 // givenKeys are the keys of the rows that such a source gives.
 type givenKeys struct {
-	values []*Expr // that make them up
-	most   int     // the largest number of them
+	values []*ast.Expr // that make them up
+	most   int         // the largest number of them
 	where  fragment
 }
 
@@ -172,12 +173,12 @@ const maxKeys = 1 << 30
 
 // givenKeys returns the values that a column of the target equals by being compared with a
 // column of such a source; nil where it is compared with something else.
-func (p *planning) givenKeys(sc *scope, b *binding, column string, compared []*Expr) *givenKeys {
+func (p *planning) givenKeys(sc *scope, b *binding, column string, compared []*ast.Expr) *givenKeys {
 	if len(compared) != 1 {
 		return nil
 	}
 	if a := p.arrayOf(sc, compared[0]); a != nil {
-		return &givenKeys{[]*Expr{a.array}, maxKeys, p.anyOf(b, column, a.array)}
+		return &givenKeys{[]*ast.Expr{a.array}, maxKeys, p.anyOf(b, column, a.array)}
 	}
 	values := p.written(sc, compared[0])
 	if values == nil || !p.comparesAlike(b.table.Column(column), values) {
@@ -189,20 +190,20 @@ func (p *planning) givenKeys(sc *scope, b *binding, column string, compared []*E
 // comparesAlike reports whether a column that is compared with constants finds the rows that it
 // finds by being compared with a source's column that holds them. There a constant has
 // the type of all of them.
-func (p *planning) comparesAlike(c *Column, values []*Expr) bool {
+func (p *planning) comparesAlike(c *Column, values []*ast.Expr) bool {
 	tr := p.d.Traits()
 	if tr.TypedConstants {
 		return true // IN finds a type for all of them, too; of strings alone it compares no fewer as equal
 	}
 	for _, v := range values {
-		v, _ := signed(v, false)
+		v, _ := ast.Signed(v, false)
 		number, _ := p.castNumber(v)
 		integer := c.Numeric == Integer
 		switch {
-		case integer && (number != nil || v.Kind == Number && (!tr.LooseEquality || p.integer(v))):
-		case integer && (v.Kind == Param || v.Kind == String) && (!tr.LooseEquality || c.Bits <= 32):
+		case integer && (number != nil || v.Kind == ast.Number && (!tr.LooseEquality || p.integer(v))):
+		case integer && (v.Kind == ast.Param || v.Kind == ast.String) && (!tr.LooseEquality || c.Bits <= 32):
 			// MySQL compares a string with a number as floating-point numbers, which hold these.
-		case !numericColumn(c) && !tr.LooseEquality && (v.Kind == Param || v.Kind == String):
+		case !numericColumn(c) && !tr.LooseEquality && (v.Kind == ast.Param || v.Kind == ast.String):
 		default:
 			return false
 		}

@@ -1,6 +1,9 @@
 package rewrite
 
-import "strings"
+import (
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"strings"
+)
 
 // This file is written.go for rows that come as arrays, one for each column:
 //
@@ -11,7 +14,7 @@ import "strings"
 
 // An arrayColumn is a column that unnest makes of an array.
 type arrayColumn struct {
-	array  *Expr // a placeholder cast to an array type
+	array  *ast.Expr // a placeholder cast to an array type
 	typ    string
 	arg    Arg
 	beside []Arg // the arrays of the other columns
@@ -19,25 +22,25 @@ type arrayColumn struct {
 
 // arrayOf returns the array that the column which e names is made of; nil where it is
 // made of something else.
-func (p *planning) arrayOf(sc *scope, e *Expr) *arrayColumn {
+func (p *planning) arrayOf(sc *scope, e *ast.Expr) *arrayColumn {
 	b := p.sourceOf(sc, e)
 	if b == nil || b.optional || b.source.Func == nil {
 		return nil
 	}
 	f := b.source.Func
 	at := p.writtenAt(b, e.Name[len(e.Name)-1])
-	if f.Kind != Call || f.Op != "unnest" || f.Aggregate || at < 0 || at >= len(f.Args) {
+	if f.Kind != ast.Call || f.Op != "unnest" || f.Aggregate || at < 0 || at >= len(f.Args) {
 		return nil
 	}
 	out := &arrayColumn{}
 	for i, a := range f.Args {
-		x := unparen(a)
-		if x.Kind != Opaque || x.Op != "cast" || len(x.Args) != 1 {
+		x := ast.Unparen(a)
+		if x.Kind != ast.Opaque || x.Op != "cast" || len(x.Args) != 1 {
 			return nil
 		}
 		typ, isArray := strings.CutSuffix(p.castType(x), "[]")
-		arg, bound := p.src.paramAt(unparen(x.Args[0]).Span)
-		if !isArray || !bound || unparen(x.Args[0]).Kind != Param {
+		arg, bound := p.src.paramAt(ast.Unparen(x.Args[0]).Span)
+		if !isArray || !bound || ast.Unparen(x.Args[0]).Kind != ast.Param {
 			return nil
 		}
 		if i == at {
@@ -52,7 +55,7 @@ func (p *planning) arrayOf(sc *scope, e *Expr) *arrayColumn {
 // arrayDelta is what an operand that is such a column demands of the arrays; nil for other
 // operands.
 func (p *planning) arrayDelta(sc *scope, c *Column, op operand) *DeltaArg {
-	e, negative := signed(op.expr, op.negative)
+	e, negative := ast.Signed(op.expr, op.negative)
 	a := p.arrayOf(sc, e)
 	if a == nil {
 		return nil
@@ -67,7 +70,7 @@ func (p *planning) arrayDelta(sc *scope, c *Column, op operand) *DeltaArg {
 }
 
 // anyOf writes column = ANY (array).
-func (p *planning) anyOf(b *binding, column string, array *Expr) fragment {
+func (p *planning) anyOf(b *binding, column string, array *ast.Expr) fragment {
 	f := p.src.cut(array.Span)
 	f.parts[0] = p.qualifier(b) + "." + p.d.Quote(column) + " = ANY (" + f.parts[0]
 	f.parts[len(f.parts)-1] += ")"

@@ -12,6 +12,7 @@ import (
 
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
 	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
@@ -85,7 +86,7 @@ func (d *Dialect) LexRules() *lex.Rules {
 }
 
 // SameTable compares exactly unless FoldTableNames is set.
-func (d *Dialect) SameTable(written rewrite.Ident, stored string) bool {
+func (d *Dialect) SameTable(written ast.Ident, stored string) bool {
 	if d.FoldTableNames {
 		return strings.EqualFold(written.Name, stored)
 	}
@@ -93,7 +94,7 @@ func (d *Dialect) SameTable(written rewrite.Ident, stored string) bool {
 }
 
 // SameColumn ignores letter case, as every server does.
-func (*Dialect) SameColumn(written rewrite.Ident, stored string) bool {
+func (*Dialect) SameColumn(written ast.Ident, stored string) bool {
 	return strings.EqualFold(written.Name, stored)
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/pingcap/tidb/pkg/parser"
 	tree "github.com/pingcap/tidb/pkg/parser/ast"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
 	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
@@ -33,7 +33,7 @@ var (
 var parsers = sync.Pool{New: func() any { return parser.New() }}
 
 // Parse translates one statement. See [rewrite.Dialect].
-func (d *Dialect) Parse(sql string) (st *rewrite.Statement, err error) {
+func (d *Dialect) Parse(sql string) (st *ast.Statement, err error) {
 	toks, err := d.tokens(sql)
 	if err != nil {
 		return nil, err
@@ -75,7 +75,7 @@ func (d *Dialect) tokens(sql string) ([]lex.Token, error) {
 	return toks, bounded(sql, toks)
 }
 
-func (d *Dialect) parseTokens(sql string, toks []lex.Token) (*rewrite.Statement, error) {
+func (d *Dialect) parseTokens(sql string, toks []lex.Token) (*ast.Statement, error) {
 	t := &translator{sql: sql, toks: toks}
 	node, err := d.parseTree(t)
 	if err != nil {

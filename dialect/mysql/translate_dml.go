@@ -3,11 +3,11 @@ package mysql
 import (
 	tree "github.com/pingcap/tidb/pkg/parser/ast"
 	"github.com/pingcap/tidb/pkg/parser/mysql"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 // modifiers passes the words between the verb and the table.
-func (t *translator) modifiers(st *rewrite.Statement, priority mysql.PriorityEnum, quick, ignore bool) {
+func (t *translator) modifiers(st *ast.Statement, priority mysql.PriorityEnum, quick, ignore bool) {
 	if priority != mysql.NoPriority {
 		st.Modifier = true
 		if !t.accept("LOW_PRIORITY", "HIGH_PRIORITY", "DELAYED") {
@@ -41,7 +41,7 @@ func single(j *tree.Join) *tree.TableSource {
 
 // target passes the written table, or the joined tables of a multi-table
 // form.
-func (t *translator) target(st *rewrite.Statement, refs *tree.Join) {
+func (t *translator) target(st *ast.Statement, refs *tree.Join) {
 	ts := single(refs)
 	if ts == nil {
 		st.From = t.sources(refs)
@@ -54,8 +54,8 @@ func (t *translator) target(st *rewrite.Statement, refs *tree.Join) {
 	st.Target = t.tableSource(ts)
 }
 
-func (t *translator) update(st *rewrite.Statement, n *tree.UpdateStmt) {
-	st.Kind = rewrite.KindUpdate
+func (t *translator) update(st *ast.Statement, n *tree.UpdateStmt) {
+	st.Kind = ast.KindUpdate
 	st.With = t.with(n.With)
 	t.want("UPDATE")
 	t.modifiers(st, n.Priority, false, n.IgnoreErr)
@@ -65,7 +65,7 @@ func (t *translator) update(st *rewrite.Statement, n *tree.UpdateStmt) {
 	t.tail(st, n.Where, n.Order, n.Limit)
 }
 
-func (t *translator) tail(st *rewrite.Statement, where tree.ExprNode, order *tree.OrderByClause, limit *tree.Limit) {
+func (t *translator) tail(st *ast.Statement, where tree.ExprNode, order *tree.OrderByClause, limit *tree.Limit) {
 	if where != nil {
 		t.want("WHERE")
 		st.Where = t.expr(where)
@@ -74,8 +74,8 @@ func (t *translator) tail(st *rewrite.Statement, where tree.ExprNode, order *tre
 	st.Limit = t.limit(limit)
 }
 
-func (t *translator) assignments(ns []*tree.Assignment) []rewrite.Assignment {
-	var out []rewrite.Assignment
+func (t *translator) assignments(ns []*tree.Assignment) []ast.Assignment {
+	var out []ast.Assignment
 	for i, n := range ns {
 		if i > 0 {
 			t.wantOp(",")
@@ -85,8 +85,8 @@ func (t *translator) assignments(ns []*tree.Assignment) []rewrite.Assignment {
 	return out
 }
 
-func (t *translator) assignment(c *tree.ColumnName, value tree.ExprNode) rewrite.Assignment {
-	a := rewrite.Assignment{Column: t.dotted(c.Schema.O, c.Table.O, c.Name.O)}
+func (t *translator) assignment(c *tree.ColumnName, value tree.ExprNode) ast.Assignment {
+	a := ast.Assignment{Column: t.dotted(c.Schema.O, c.Table.O, c.Name.O)}
 	if !t.acceptOp(":=") {
 		t.wantOp("=")
 	}
@@ -98,8 +98,8 @@ func (t *translator) assignment(c *tree.ColumnName, value tree.ExprNode) rewrite
 	return a
 }
 
-func (t *translator) delete(st *rewrite.Statement, n *tree.DeleteStmt) {
-	st.Kind = rewrite.KindDelete
+func (t *translator) delete(st *ast.Statement, n *tree.DeleteStmt) {
+	st.Kind = ast.KindDelete
 	st.With = t.with(n.With)
 	t.want("DELETE")
 	t.modifiers(st, n.Priority, n.Quick, n.IgnoreErr)
@@ -121,7 +121,7 @@ func (t *translator) delete(st *rewrite.Statement, n *tree.DeleteStmt) {
 	t.tail(st, n.Where, n.Order, n.Limit)
 }
 
-func (t *translator) deleteTarget(st *rewrite.Statement, refs *tree.Join) {
+func (t *translator) deleteTarget(st *ast.Statement, refs *tree.Join) {
 	t.target(st, refs)
 	if st.Target == nil {
 		t.fail("DELETE without a table")
@@ -129,7 +129,7 @@ func (t *translator) deleteTarget(st *rewrite.Statement, refs *tree.Join) {
 }
 
 // deleteList passes a, b.*, c.
-func (t *translator) deleteList(st *rewrite.Statement, names []*tree.TableName) {
+func (t *translator) deleteList(st *ast.Statement, names []*tree.TableName) {
 	for i, n := range names {
 		if i > 0 {
 			t.wantOp(",")
@@ -141,8 +141,8 @@ func (t *translator) deleteList(st *rewrite.Statement, names []*tree.TableName) 
 	}
 }
 
-func (t *translator) insert(st *rewrite.Statement, n *tree.InsertStmt) {
-	st.Kind = rewrite.KindInsert
+func (t *translator) insert(st *ast.Statement, n *tree.InsertStmt) {
+	st.Kind = ast.KindInsert
 	st.Replace = n.IsReplace
 	if n.IsReplace {
 		t.want("REPLACE")
@@ -183,7 +183,7 @@ func (t *translator) insert(st *rewrite.Statement, n *tree.InsertStmt) {
 	}
 	if len(n.OnDuplicate) > 0 {
 		t.want("ON", "DUPLICATE", "KEY", "UPDATE")
-		st.Conflict = &rewrite.Conflict{Set: t.assignments(n.OnDuplicate)}
+		st.Conflict = &ast.Conflict{Set: t.assignments(n.OnDuplicate)}
 	}
 }
 
@@ -192,7 +192,7 @@ func (t *translator) insertColumnsAhead(n *tree.InsertStmt) bool {
 	return t.isOp("(") && (len(n.Columns) > 0 || t.isOpAt(1, ")"))
 }
 
-func (t *translator) insertColumns(st *rewrite.Statement, columns []*tree.ColumnName) {
+func (t *translator) insertColumns(st *ast.Statement, columns []*tree.ColumnName) {
 	t.wantOp("(")
 	for i, c := range columns {
 		if i > 0 {
@@ -209,13 +209,13 @@ func (t *translator) insertColumns(st *rewrite.Statement, columns []*tree.Column
 
 // rows passes the VALUES rows. DEFAULT comes as an opaque expression without
 // operands.
-func (t *translator) rows(st *rewrite.Statement, lists [][]tree.ExprNode) {
+func (t *translator) rows(st *ast.Statement, lists [][]tree.ExprNode) {
 	for i, row := range lists {
 		if i > 0 {
 			t.wantOp(",")
 		}
 		t.wantOp("(")
-		out := make([]*rewrite.Expr, 0, len(row))
+		out := make([]*ast.Expr, 0, len(row))
 		for j, v := range row {
 			if j > 0 {
 				t.wantOp(",")
@@ -223,7 +223,7 @@ func (t *translator) rows(st *rewrite.Statement, lists [][]tree.ExprNode) {
 			if d, ok := v.(*tree.DefaultExpr); ok && d.Name == nil {
 				start := t.start()
 				t.want("DEFAULT")
-				out = append(out, &rewrite.Expr{Op: "DEFAULT", Span: t.span(start)})
+				out = append(out, &ast.Expr{Op: "DEFAULT", Span: t.span(start)})
 				continue
 			}
 			out = append(out, t.expr(v))

@@ -6,16 +6,16 @@ import (
 
 	tree "github.com/pingcap/tidb/pkg/parser/ast"
 	"github.com/pingcap/tidb/pkg/parser/opcode"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
 	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // expr passes one expression.
 //
 //nolint:funlen // one case for each kind of node
-func (t *translator) expr(n tree.ExprNode) *rewrite.Expr {
+func (t *translator) expr(n tree.ExprNode) *ast.Expr {
 	start := t.start()
-	e := &rewrite.Expr{}
+	e := &ast.Expr{}
 	if t.failed() {
 		return e
 	}
@@ -23,10 +23,10 @@ func (t *translator) expr(n tree.ExprNode) *rewrite.Expr {
 	case nil:
 		t.fail("expression is missing from the parser's tree")
 	case *tree.ColumnNameExpr:
-		e.Kind = rewrite.ColumnRef
+		e.Kind = ast.ColumnRef
 		e.Name = t.dotted(n.Name.Schema.O, n.Name.Table.O, n.Name.Name.O)
 	case tree.ParamMarkerExpr:
-		e.Kind, e.Text = rewrite.Param, t.peek()
+		e.Kind, e.Text = ast.Param, t.peek()
 		if t.kind() != lex.Param {
 			t.mismatch("?")
 		}
@@ -34,7 +34,7 @@ func (t *translator) expr(n tree.ExprNode) *rewrite.Expr {
 	case tree.ValueExpr:
 		t.literal(e, n)
 	case *tree.PositionExpr:
-		e.Kind, e.Text = rewrite.Number, t.peek()
+		e.Kind, e.Text = ast.Number, t.peek()
 		if n.P != nil || t.kind() != lex.Number {
 			t.mismatch("a number")
 		}
@@ -44,7 +44,7 @@ func (t *translator) expr(n tree.ExprNode) *rewrite.Expr {
 	case *tree.UnaryOperationExpr:
 		t.unary(e, n)
 	case *tree.ParenthesesExpr:
-		e.Kind = rewrite.Paren
+		e.Kind = ast.Paren
 		t.wantOp("(")
 		e.Args = t.args(n.Expr)
 		t.wantOp(")")
@@ -56,10 +56,10 @@ func (t *translator) expr(n tree.ExprNode) *rewrite.Expr {
 		e.Args = t.list(n.Values)
 		t.wantOp(")")
 	case *tree.SubqueryExpr:
-		e.Kind = rewrite.Subquery
+		e.Kind = ast.Subquery
 		e.Query = t.subquery(n)
 	case *tree.ExistsSubqueryExpr:
-		e.Kind, e.Op = rewrite.Subquery, "EXISTS"
+		e.Kind, e.Op = ast.Subquery, "EXISTS"
 		for t.accept("NOT") {
 			e.Negated = !e.Negated
 		}
@@ -135,7 +135,7 @@ func (t *translator) expr(n tree.ExprNode) *rewrite.Expr {
 		}
 		t.next()
 	case *tree.ValuesExpr:
-		e.Kind = rewrite.Excluded
+		e.Kind = ast.Excluded
 		t.want("VALUES")
 		t.wantOp("(")
 		c := n.Column.Name
@@ -159,10 +159,10 @@ func (t *translator) expr(n tree.ExprNode) *rewrite.Expr {
 	return e
 }
 
-func (t *translator) args(n tree.ExprNode) []*rewrite.Expr { return []*rewrite.Expr{t.expr(n)} }
+func (t *translator) args(n tree.ExprNode) []*ast.Expr { return []*ast.Expr{t.expr(n)} }
 
-func (t *translator) list(ns []tree.ExprNode) []*rewrite.Expr {
-	out := make([]*rewrite.Expr, 0, len(ns))
+func (t *translator) list(ns []tree.ExprNode) []*ast.Expr {
+	out := make([]*ast.Expr, 0, len(ns))
 	for i, n := range ns {
 		if i > 0 {
 			t.wantOp(",")
@@ -191,7 +191,7 @@ func (t *translator) name() {
 }
 
 // literal passes a literal. Adjacent strings are one literal.
-func (t *translator) literal(e *rewrite.Expr, n tree.ValueExpr) {
+func (t *translator) literal(e *ast.Expr, n tree.ValueExpr) {
 	text := t.peek()
 	switch t.kind() {
 	case lex.Number:
@@ -203,7 +203,7 @@ func (t *translator) literal(e *rewrite.Expr, n tree.ValueExpr) {
 			t.mismatch("an operator") // 1abc is a name
 			return
 		}
-		e.Kind, e.Text = rewrite.Number, text
+		e.Kind, e.Text = ast.Number, text
 	case lex.String:
 		for t.kind() == lex.String {
 			t.next()
@@ -212,11 +212,11 @@ func (t *translator) literal(e *rewrite.Expr, n tree.ValueExpr) {
 		case 'x', 'X', 'b', 'B':
 			return
 		}
-		e.Kind, e.Text = rewrite.String, n.GetString()
+		e.Kind, e.Text = ast.String, n.GetString()
 	case lex.Word:
 		switch {
 		case t.accept("NULL"):
-			e.Kind = rewrite.Null
+			e.Kind = ast.Null
 		case t.accept("TRUE"), t.accept("FALSE"):
 			e.Op = strings.ToUpper(text)
 		case text[0] == '_':
@@ -257,23 +257,23 @@ func (t *translator) compare(op opcode.Op) string {
 	return ""
 }
 
-func (t *translator) binary(e *rewrite.Expr, n *tree.BinaryOperationExpr) {
+func (t *translator) binary(e *ast.Expr, n *tree.BinaryOperationExpr) {
 	if n.Op == opcode.Mod && t.isWord("MOD") && t.isOpAt(1, "(") {
-		e.Kind, e.Op = rewrite.Call, "mod"
+		e.Kind, e.Op = ast.Call, "mod"
 		t.next()
 		t.wantOp("(")
 		e.Args = t.list([]tree.ExprNode{n.L, n.R})
 		t.wantOp(")")
 		return
 	}
-	e.Kind = rewrite.Binary
+	e.Kind = ast.Binary
 	e.Args = t.args(n.L)
 	e.Op = t.compare(n.Op)
 	e.Args = append(e.Args, t.expr(n.R))
 }
 
-func (t *translator) unary(e *rewrite.Expr, n *tree.UnaryOperationExpr) {
-	e.Kind = rewrite.Unary
+func (t *translator) unary(e *ast.Expr, n *tree.UnaryOperationExpr) {
+	e.Kind = ast.Unary
 	switch n.Op {
 	case opcode.Not, opcode.Not2:
 		e.Op = "NOT"
@@ -295,8 +295,8 @@ func (t *translator) unary(e *rewrite.Expr, n *tree.UnaryOperationExpr) {
 	e.Args = t.args(n.V)
 }
 
-func (t *translator) in(e *rewrite.Expr, n *tree.PatternInExpr) {
-	e.Kind = rewrite.In
+func (t *translator) in(e *ast.Expr, n *tree.PatternInExpr) {
+	e.Kind = ast.In
 	e.Args = t.args(n.Expr)
 	e.Negated = t.negated(n.Not)
 	t.want("IN")
@@ -309,8 +309,8 @@ func (t *translator) in(e *rewrite.Expr, n *tree.PatternInExpr) {
 	t.wantOp(")")
 }
 
-func (t *translator) caseOf(e *rewrite.Expr, n *tree.CaseExpr) {
-	e.Op, e.Case = "CASE", &rewrite.Case{}
+func (t *translator) caseOf(e *ast.Expr, n *tree.CaseExpr) {
+	e.Op, e.Case = "CASE", &ast.Case{}
 	t.want("CASE")
 	if n.Value != nil {
 		e.Case.Operand = t.expr(n.Value)
@@ -322,7 +322,7 @@ func (t *translator) caseOf(e *rewrite.Expr, n *tree.CaseExpr) {
 		t.want("THEN")
 		then := t.expr(w.Result)
 		e.Args = append(e.Args, when, then)
-		e.Case.Whens = append(e.Case.Whens, rewrite.When{When: when, Then: then})
+		e.Case.Whens = append(e.Case.Whens, ast.When{When: when, Then: then})
 	}
 	if n.ElseClause != nil {
 		t.want("ELSE")
@@ -332,7 +332,7 @@ func (t *translator) caseOf(e *rewrite.Expr, n *tree.CaseExpr) {
 	t.want("END")
 }
 
-func (t *translator) match(e *rewrite.Expr, n *tree.MatchAgainst) {
+func (t *translator) match(e *ast.Expr, n *tree.MatchAgainst) {
 	e.Op = "MATCH"
 	t.want("MATCH")
 	t.wantOp("(")
@@ -342,7 +342,7 @@ func (t *translator) match(e *rewrite.Expr, n *tree.MatchAgainst) {
 		}
 		start := t.start()
 		name := t.dotted(c.Schema.O, c.Table.O, c.Name.O)
-		e.Args = append(e.Args, &rewrite.Expr{Kind: rewrite.ColumnRef, Name: name, Span: t.span(start)})
+		e.Args = append(e.Args, &ast.Expr{Kind: ast.ColumnRef, Name: name, Span: t.span(start)})
 	}
 	t.wantOp(")")
 	t.want("AGAINST")

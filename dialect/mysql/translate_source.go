@@ -4,11 +4,11 @@ import (
 	"fmt"
 
 	tree "github.com/pingcap/tidb/pkg/parser/ast"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 // sources passes a FROM list: top-level commas are separate entries.
-func (t *translator) sources(j *tree.Join) []*rewrite.Source {
+func (t *translator) sources(j *tree.Join) []*ast.Source {
 	if t.failed() || j == nil {
 		return nil
 	}
@@ -16,11 +16,11 @@ func (t *translator) sources(j *tree.Join) []*rewrite.Source {
 		// A comma and a join without condition have the same node; the
 		// token behind the left side tells them apart.
 		left, ok := j.Left.(*tree.Join)
-		var out []*rewrite.Source
+		var out []*ast.Source
 		if ok {
 			out = t.sources(left)
 		} else {
-			out = []*rewrite.Source{t.source(j.Left)}
+			out = []*ast.Source{t.source(j.Left)}
 		}
 		if t.acceptOp(",") {
 			return append(out, t.source(j.Right))
@@ -29,11 +29,11 @@ func (t *translator) sources(j *tree.Join) []*rewrite.Source {
 			t.mismatch("a table")
 			return out
 		}
-		s := &rewrite.Source{Left: out[len(out)-1]}
+		s := &ast.Source{Left: out[len(out)-1]}
 		t.joinRight(s, j)
 		return append(out[:len(out)-1], s)
 	}
-	return []*rewrite.Source{t.source(j)}
+	return []*ast.Source{t.source(j)}
 }
 
 func comma(j *tree.Join) bool {
@@ -41,9 +41,9 @@ func comma(j *tree.Join) bool {
 }
 
 // source passes a table, a derived table or a join.
-func (t *translator) source(n tree.ResultSetNode) *rewrite.Source {
+func (t *translator) source(n tree.ResultSetNode) *ast.Source {
 	if t.failed() {
-		return &rewrite.Source{}
+		return &ast.Source{}
 	}
 	switch n := n.(type) {
 	case *tree.Join:
@@ -58,7 +58,7 @@ func (t *translator) source(n tree.ResultSetNode) *rewrite.Source {
 		if n.Right == nil {
 			return t.source(n.Left)
 		}
-		s := &rewrite.Source{Left: t.source(n.Left)}
+		s := &ast.Source{Left: t.source(n.Left)}
 		if comma(n) && t.acceptOp(",") { // only inside parentheses
 			s.Right = t.source(n.Right)
 			return s
@@ -69,11 +69,11 @@ func (t *translator) source(n tree.ResultSetNode) *rewrite.Source {
 		return t.tableSource(n)
 	}
 	t.fail(fmt.Sprintf("table reference of type %T is not supported", n))
-	return &rewrite.Source{}
+	return &ast.Source{}
 }
 
 // joinRight passes the join word, the right side and the condition.
-func (t *translator) joinRight(s *rewrite.Source, n *tree.Join) {
+func (t *translator) joinRight(s *ast.Source, n *tree.Join) {
 	switch {
 	case n.StraightJoin:
 		t.want("STRAIGHT_JOIN")
@@ -114,8 +114,8 @@ func (t *translator) joinRight(s *rewrite.Source, n *tree.Join) {
 	}
 }
 
-func (t *translator) tableSource(n *tree.TableSource) *rewrite.Source {
-	s := &rewrite.Source{}
+func (t *translator) tableSource(n *tree.TableSource) *ast.Source {
+	s := &ast.Source{}
 	start := t.start()
 	switch src := n.Source.(type) {
 	case *tree.TableName:
@@ -150,7 +150,7 @@ func (t *translator) tableSource(n *tree.TableSource) *rewrite.Source {
 	return s
 }
 
-func (t *translator) alias(s *rewrite.Source, n *tree.TableSource) {
+func (t *translator) alias(s *ast.Source, n *tree.TableSource) {
 	if n.AsName.O == "" {
 		return
 	}

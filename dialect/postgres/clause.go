@@ -3,7 +3,7 @@ package postgres
 import (
 	tree "github.com/sqlc-dev/oliphant/ast"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 // clauses finds the clause keywords of one query block in r, outside
@@ -106,14 +106,14 @@ func (t *translator) cteBody(c *tree.CommonTableExpr) (rng, bool) {
 	return rng{i + 1, t.tok[i].match}, true
 }
 
-func (t *translator) with(w *tree.WithClause) []*rewrite.CTE {
+func (t *translator) with(w *tree.WithClause) []*ast.CTE {
 	if w == nil {
 		return nil
 	}
-	var out []*rewrite.CTE
+	var out []*ast.CTE
 	for _, n := range w.Ctes {
 		c := n.GetCommonTableExpr()
-		e := &rewrite.CTE{Name: name(c.Ctename), Columns: names(c.Aliascolnames), Recursive: w.Recursive}
+		e := &ast.CTE{Name: name(c.Ctename), Columns: names(c.Aliascolnames), Recursive: w.Recursive}
 		in, ok := t.cteBody(c)
 		switch q := c.Ctequery.GetNode().(type) {
 		case *tree.Node_SelectStmt:

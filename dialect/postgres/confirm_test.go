@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 // onlyTable is a catalog of one table.
@@ -12,7 +13,7 @@ type onlyTable struct{ *rewrite.Table }
 
 func (c onlyTable) Counters() []*rewrite.Table { return []*rewrite.Table{c.Table} }
 
-func (c onlyTable) Lookup(name []rewrite.Ident) (*rewrite.Table, bool) {
+func (c onlyTable) Lookup(name []ast.Ident) (*rewrite.Table, bool) {
 	if name[len(name)-1].Name == c.Name {
 		return c.Table, true
 	}

@@ -7,13 +7,13 @@ import (
 	tree "github.com/sqlc-dev/oliphant/ast"
 	"github.com/sqlc-dev/oliphant/parser"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 // Parse translates one statement. Names in the result are as the server
 // resolves them (folded, cut to 63 bytes, escapes replaced), so that two
 // names of one statement compare byte for byte.
-func (d *Dialect) Parse(sql string) (st *rewrite.Statement, err error) {
+func (d *Dialect) Parse(sql string) (st *ast.Statement, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			st, err = nil, fmt.Errorf("parser failed: %v", p)
@@ -91,12 +91,12 @@ func (t *translator) giveUp(reason string) {
 }
 
 // statement translates a statement written in r.
-func (t *translator) statement(n *tree.Node, r rng) *rewrite.Statement {
+func (t *translator) statement(n *tree.Node, r rng) *ast.Statement {
 	switch v := n.Node.(type) {
 	case *tree.Node_SelectStmt:
-		st := &rewrite.Statement{Kind: rewrite.KindSelect, Select: t.query(v.SelectStmt, r)}
+		st := &ast.Statement{Kind: ast.KindSelect, Select: t.query(v.SelectStmt, r)}
 		if rel := into(v.SelectStmt); rel != nil {
-			st.Kind, st.Tables = rewrite.KindCreateSelect, tableName(rel)
+			st.Kind, st.Tables = ast.KindCreateSelect, tableName(rel)
 		}
 		return st
 	case *tree.Node_InsertStmt:
@@ -120,22 +120,22 @@ func into(s *tree.SelectStmt) *tree.RangeVar {
 	return nil
 }
 
-func tableName(v *tree.RangeVar) [][]rewrite.Ident {
-	var parts []rewrite.Ident
+func tableName(v *tree.RangeVar) [][]ast.Ident {
+	var parts []ast.Ident
 	for _, p := range []string{v.GetCatalogname(), v.GetSchemaname(), v.GetRelname()} {
 		if p != "" {
 			parts = append(parts, name(p))
 		}
 	}
-	return [][]rewrite.Ident{parts}
+	return [][]ast.Ident{parts}
 }
 
 // name is a name that the tree gives without its place in the statement. Whether
 // it stood in quotes makes no difference unless it needs them.
-func name(s string) rewrite.Ident { return rewrite.Ident{Name: s, Quoted: s != fold(s)} }
+func name(s string) ast.Ident { return ast.Ident{Name: s, Quoted: s != fold(s)} }
 
-func names(nodes []*tree.Node) []rewrite.Ident {
-	var out []rewrite.Ident
+func names(nodes []*tree.Node) []ast.Ident {
+	var out []ast.Ident
 	for _, n := range nodes {
 		out = append(out, name(n.GetString_().GetSval()))
 	}

@@ -9,7 +9,7 @@ import (
 	pgquery "github.com/sqlc-dev/oliphant"
 	tree "github.com/sqlc-dev/oliphant/ast"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 // Limits of what Parse looks at. The parser takes quadratic time in nested
@@ -158,9 +158,9 @@ func (t *translator) wrapped(r rng) bool {
 	return r.hi-r.lo >= 2 && t.is(r.lo, '(') && t.tok[r.lo].match == r.hi-1
 }
 
-func (t *translator) span(r rng) rewrite.Span {
+func (t *translator) span(r rng) ast.Span {
 	if r.lo < 0 || r.lo >= r.hi || r.hi > len(t.tok) {
-		return rewrite.Span{}
+		return ast.Span{}
 	}
-	return rewrite.Span{Start: t.tok[r.lo].start, End: t.tok[r.hi-1].end}
+	return ast.Span{Start: t.tok[r.lo].start, End: t.tok[r.hi-1].end}
 }

@@ -5,7 +5,7 @@ import (
 
 	tree "github.com/sqlc-dev/oliphant/ast"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 // aggregates are the aggregate functions of the server that may be written
@@ -91,9 +91,9 @@ func (t *translator) callExtent(f *tree.FuncCall) (rng, bool) {
 
 // call translates a function call written with r. Args holds the arguments,
 // then whatever ORDER BY, FILTER and OVER bring in.
-func (t *translator) call(f *tree.FuncCall, r rng) *rewrite.Expr {
+func (t *translator) call(f *tree.FuncCall, r rng) *ast.Expr {
 	op := funcName(f)
-	e := t.node(rewrite.Call, r, op)
+	e := t.node(ast.Call, r, op)
 	e.Aggregate = f.AggStar || f.AggFilter != nil || f.Over != nil || f.AggWithinGroup || f.AggDistinct ||
 		len(f.AggOrder) > 0 || aggregates[op]
 	var runs []rng
@@ -139,18 +139,18 @@ func (t *translator) filter(r rng) rng {
 }
 
 // builtin translates COALESCE, GREATEST and LEAST.
-func (t *translator) builtin(op string, args []*tree.Node, r rng) *rewrite.Expr {
+func (t *translator) builtin(op string, args []*tree.Node, r rng) *ast.Expr {
 	var runs []rng
 	if t.is(r.lo+1, '(') && t.tok[r.lo+1].match == r.hi-1 {
 		runs = t.split(rng{r.lo + 2, r.hi - 1})
 	}
-	e := t.node(rewrite.Call, r, op)
+	e := t.node(ast.Call, r, op)
 	e.Args = t.list(args, runs)
 	return e
 }
 
 // subquery translates a subquery expression written with r, or returns nil.
-func (t *translator) subquery(s *tree.SubLink, r rng) *rewrite.Expr {
+func (t *translator) subquery(s *tree.SubLink, r rng) *ast.Expr {
 	at := t.index(s.Location)
 	if at < r.lo || at >= r.hi {
 		return nil
@@ -166,7 +166,7 @@ func (t *translator) subquery(s *tree.SubLink, r rng) *rewrite.Expr {
 	if !t.is(open, '(') || t.tok[open].match != r.hi-1 || s.Subselect.GetSelectStmt() == nil {
 		return nil
 	}
-	q := t.node(rewrite.Subquery, rng{open, r.hi}, "")
+	q := t.node(ast.Subquery, rng{open, r.hi}, "")
 	q.Query = t.query(s.Subselect.GetSelectStmt(), rng{open + 1, r.hi - 1})
 	switch s.SubLinkType {
 	case tree.SubLinkType_EXPR_SUBLINK:
@@ -181,13 +181,13 @@ func (t *translator) subquery(s *tree.SubLink, r rng) *rewrite.Expr {
 		}
 		test := t.expr(s.Testexpr, rng{r.lo, at})
 		if s.SubLinkType == tree.SubLinkType_ANY_SUBLINK && len(s.OperName) == 0 {
-			return t.node(rewrite.In, r, "", test, q)
+			return t.node(ast.In, r, "", test, q)
 		}
 		q.Op = "any"
 		if s.SubLinkType == tree.SubLinkType_ALL_SUBLINK {
 			q.Op = "all"
 		}
-		q.Args = []*rewrite.Expr{test}
+		q.Args = []*ast.Expr{test}
 	}
 	q.Span = t.span(r)
 	return q
@@ -195,7 +195,7 @@ func (t *translator) subquery(s *tree.SubLink, r rng) *rewrite.Expr {
 
 // looseSubquery translates a subquery whose test expression has no known
 // start. Its query is exact all the same.
-func (t *translator) looseSubquery(s *tree.SubLink) *rewrite.Expr {
+func (t *translator) looseSubquery(s *tree.SubLink) *ast.Expr {
 	at := t.index(s.Location)
 	if at < 0 || s.Subselect.GetSelectStmt() == nil {
 		return nil
@@ -211,10 +211,10 @@ func (t *translator) looseSubquery(s *tree.SubLink) *rewrite.Expr {
 		return nil
 	}
 	end := t.tok[open].match
-	q := t.node(rewrite.Subquery, rng{open, end + 1}, "")
+	q := t.node(ast.Subquery, rng{open, end + 1}, "")
 	q.Query = t.query(s.Subselect.GetSelectStmt(), rng{open + 1, end})
 	if s.Testexpr == nil {
 		return q
 	}
-	return t.node(rewrite.Opaque, rng{open, end + 1}, "in", t.loose(s.Testexpr), q)
+	return t.node(ast.Opaque, rng{open, end + 1}, "in", t.loose(s.Testexpr), q)
 }

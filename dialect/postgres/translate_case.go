@@ -3,14 +3,14 @@ package postgres
 import (
 	tree "github.com/sqlc-dev/oliphant/ast"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 // caseOf translates CASE ... END, or returns nil when its parts are not where
 // the parser says. WHEN, THEN and ELSE are reserved words, so outside brackets
 // (and CASE ... END counts as such) they are the expression's own unless they
 // name a column.
-func (t *translator) caseOf(c *tree.CaseExpr, r rng) *rewrite.Expr {
+func (t *translator) caseOf(c *tree.CaseExpr, r rng) *ast.Expr {
 	if !t.is(r.lo, tree.Token_CASE) || t.tok[r.lo].match != r.hi-1 {
 		return nil
 	}
@@ -25,9 +25,9 @@ func (t *translator) caseOf(c *tree.CaseExpr, r rng) *rewrite.Expr {
 		words, runs = append(words, word), append(runs, rng{lo, i})
 		word, lo = k, i+1
 	}
-	e := t.node(rewrite.Opaque, r, "case")
-	e.Case = &rewrite.Case{}
-	take := func(want tree.Token, n *tree.Node) *rewrite.Expr {
+	e := t.node(ast.Opaque, r, "case")
+	e.Case = &ast.Case{}
+	take := func(want tree.Token, n *tree.Node) *ast.Expr {
 		if len(runs) == 0 || words[0] != want || runs[0].lo >= runs[0].hi {
 			return nil
 		}
@@ -55,7 +55,7 @@ func (t *translator) caseOf(c *tree.CaseExpr, r rng) *rewrite.Expr {
 		if when == nil || then == nil {
 			return nil
 		}
-		e.Case.Whens = append(e.Case.Whens, rewrite.When{When: when, Then: then})
+		e.Case.Whens = append(e.Case.Whens, ast.When{When: when, Then: then})
 	}
 	if c.Defresult != nil {
 		if e.Case.Else = take(tree.Token_ELSE, c.Defresult); e.Case.Else == nil {

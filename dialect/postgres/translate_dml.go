@@ -5,11 +5,11 @@ import (
 
 	tree "github.com/sqlc-dev/oliphant/ast"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
-func (t *translator) insert(s *tree.InsertStmt, r rng) *rewrite.Statement {
-	st := &rewrite.Statement{Kind: rewrite.KindInsert, With: t.with(s.WithClause)}
+func (t *translator) insert(s *tree.InsertStmt, r rng) *ast.Statement {
+	st := &ast.Statement{Kind: ast.KindInsert, With: t.with(s.WithClause)}
 	st.Target = t.table(s.Relation)
 	st.Modifier = s.Override != tree.OverridingKind_OVERRIDING_NOT_SET
 
@@ -38,7 +38,7 @@ func (t *translator) insert(s *tree.InsertStmt, r rng) *rewrite.Statement {
 	}
 	switch sel := s.SelectStmt.GetSelectStmt(); {
 	case sel == nil: // DEFAULT VALUES
-		st.Rows = [][]*rewrite.Expr{nil}
+		st.Rows = [][]*ast.Expr{nil}
 	case isValues(sel) && t.is(source.lo, tree.Token_VALUES):
 		st.Rows = t.rows(sel.ValuesLists, rng{source.lo + 1, source.hi})
 	default:
@@ -54,8 +54,8 @@ func isValues(s *tree.SelectStmt) bool {
 		s.LimitOffset == nil && len(s.LockingClause) == 0
 }
 
-func (t *translator) update(s *tree.UpdateStmt, r rng) *rewrite.Statement {
-	st := &rewrite.Statement{Kind: rewrite.KindUpdate, With: t.with(s.WithClause)}
+func (t *translator) update(s *tree.UpdateStmt, r rng) *ast.Statement {
+	st := &ast.Statement{Kind: ast.KindUpdate, With: t.with(s.WithClause)}
 	st.Target = t.table(s.Relation)
 	at := t.afterSource(st.Target)
 	st.Modifier = t.marked(s.Relation, at)
@@ -80,8 +80,8 @@ func (t *translator) update(s *tree.UpdateStmt, r rng) *rewrite.Statement {
 	return st
 }
 
-func (t *translator) delete(s *tree.DeleteStmt, r rng) *rewrite.Statement {
-	st := &rewrite.Statement{Kind: rewrite.KindDelete, With: t.with(s.WithClause)}
+func (t *translator) delete(s *tree.DeleteStmt, r rng) *ast.Statement {
+	st := &ast.Statement{Kind: ast.KindDelete, With: t.with(s.WithClause)}
 	st.Target = t.table(s.Relation)
 	at := t.afterSource(st.Target)
 	st.Modifier = t.marked(s.Relation, at)
@@ -104,7 +104,7 @@ func (t *translator) delete(s *tree.DeleteStmt, r rng) *rewrite.Statement {
 }
 
 // afterSource is the token after a target table.
-func (t *translator) afterSource(s *rewrite.Source) int {
+func (t *translator) afterSource(s *ast.Source) int {
 	for i := range t.tok {
 		if t.tok[i].start >= s.End {
 			if t.is(i, '*') || t.is(i, ')') { // inheritance marker, ONLY (name)
@@ -129,7 +129,7 @@ func (t *translator) marked(v *tree.RangeVar, after int) bool {
 	return false
 }
 
-func (t *translator) where(n *tree.Node, r rng) *rewrite.Expr {
+func (t *translator) where(n *tree.Node, r rng) *ast.Expr {
 	if n.GetCurrentOfExpr() != nil {
 		t.giveUp("WHERE CURRENT OF")
 		return nil
@@ -138,8 +138,8 @@ func (t *translator) where(n *tree.Node, r rng) *rewrite.Expr {
 }
 
 // targets translates a column list.
-func (t *translator) targets(nodes []*tree.Node) []rewrite.Ident {
-	var out []rewrite.Ident
+func (t *translator) targets(nodes []*tree.Node) []ast.Ident {
+	var out []ast.Ident
 	for _, n := range nodes {
 		rt := n.GetResTarget()
 		id, ok := t.ident(max(t.index(rt.Location), 0), rt.Name)
@@ -155,10 +155,10 @@ func (t *translator) targets(nodes []*tree.Node) []rewrite.Ident {
 }
 
 // assignments translates SET, written with r.
-func (t *translator) assignments(nodes []*tree.Node, r rng) []rewrite.Assignment {
+func (t *translator) assignments(nodes []*tree.Node, r rng) []ast.Assignment {
 	columns := t.targets(nodes)
 	runs := t.split(r)
-	out := make([]rewrite.Assignment, len(nodes))
+	out := make([]ast.Assignment, len(nodes))
 	run := 0
 	for i := 0; i < len(nodes); run++ {
 		width := 1
@@ -171,7 +171,7 @@ func (t *translator) assignments(nodes []*tree.Node, r rng) []rewrite.Assignment
 		}
 		values := t.assigned(nodes[i:i+width], of)
 		for k := range values {
-			out[i+k] = rewrite.Assignment{Column: columns[i+k : i+k+1], Value: values[k]}
+			out[i+k] = ast.Assignment{Column: columns[i+k : i+k+1], Value: values[k]}
 		}
 		i += width
 	}
@@ -183,8 +183,8 @@ func (t *translator) assignments(nodes []*tree.Node, r rng) []rewrite.Assignment
 
 // assigned translates the values of column = value, or of (columns) = (values), written with r; nil
 // stands for DEFAULT.
-func (t *translator) assigned(nodes []*tree.Node, r rng) []*rewrite.Expr {
-	out := make([]*rewrite.Expr, len(nodes))
+func (t *translator) assigned(nodes []*tree.Node, r rng) []*ast.Expr {
+	out := make([]*ast.Expr, len(nodes))
 	val := nodes[0].GetResTarget().GetVal()
 	eq := t.find(r, '=')
 	found := eq > 0 && eq+1 < r.hi
@@ -232,7 +232,7 @@ func isStar(n *tree.Node) bool {
 }
 
 // predicate translates the condition between ON CONFLICT (...) and DO.
-func (t *translator) predicate(n *tree.Node, r rng) *rewrite.Expr {
+func (t *translator) predicate(n *tree.Node, r rng) *ast.Expr {
 	do := t.find(r, tree.Token_DO)
 	where := t.find(rng{r.lo, do}, tree.Token_WHERE)
 	if do < 0 || where < 0 {
@@ -241,8 +241,8 @@ func (t *translator) predicate(n *tree.Node, r rng) *rewrite.Expr {
 	return t.expr(n, rng{where + 1, do})
 }
 
-func (t *translator) conflict(c *tree.OnConflictClause, r rng) *rewrite.Conflict {
-	out := &rewrite.Conflict{Nothing: c.Action == tree.OnConflictAction_ONCONFLICT_NOTHING}
+func (t *translator) conflict(c *tree.OnConflictClause, r rng) *ast.Conflict {
+	out := &ast.Conflict{Nothing: c.Action == tree.OnConflictAction_ONCONFLICT_NOTHING}
 	if inf := c.Infer; inf != nil {
 		if inf.Conname != "" {
 			id := name(inf.Conname)
@@ -283,11 +283,11 @@ func (t *translator) conflict(c *tree.OnConflictClause, r rng) *rewrite.Conflict
 }
 
 // other translates what an element of a conflict target is if not a plain column.
-func (t *translator) other(e *tree.IndexElem) *rewrite.Expr {
+func (t *translator) other(e *tree.IndexElem) *ast.Expr {
 	if e.Expr != nil {
 		return t.loose(e.Expr)
 	}
-	return &rewrite.Expr{}
+	return &ast.Expr{}
 }
 
 // returningAt finds the RETURNING of the statement in r, or -1.
@@ -302,7 +302,7 @@ func (t *translator) returningAt(c *tree.ReturningClause, r rng) int {
 	return at
 }
 
-func (t *translator) returning(c *tree.ReturningClause, at int, r rng) []rewrite.Item {
+func (t *translator) returning(c *tree.ReturningClause, at int, r rng) []ast.Item {
 	if c == nil || at < 0 {
 		return nil
 	}
@@ -311,9 +311,9 @@ func (t *translator) returning(c *tree.ReturningClause, at int, r rng) []rewrite
 	}
 	items := t.items(c.Exprs, rng{at + 1, r.hi})
 	for _, it := range items {
-		it.Expr.Walk(func(e *rewrite.Expr) bool {
+		it.Expr.Walk(func(e *ast.Expr) bool {
 			// From version 18 on these are the row before and after.
-			if n := len(e.Name); n > 0 && (e.Name[0].Name == "old" || e.Name[0].Name == "new") && (n > 1 || e.Kind == rewrite.Star) {
+			if n := len(e.Name); n > 0 && (e.Name[0].Name == "old" || e.Name[0].Name == "new") && (n > 1 || e.Kind == ast.Star) {
 				t.giveUp("RETURNING old or new")
 			}
 			return true

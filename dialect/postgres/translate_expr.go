@@ -5,13 +5,13 @@ import (
 
 	tree "github.com/sqlc-dev/oliphant/ast"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 // expr translates an expression that is written with exactly the tokens of r.
 // Where the anchors of n do not cut r as expected, the result is Opaque over
 // r with all references inside in Args: the span holds in either case.
-func (t *translator) expr(n *tree.Node, r rng) *rewrite.Expr {
+func (t *translator) expr(n *tree.Node, r rng) *ast.Expr {
 	if n == nil || n.Node == nil {
 		return nil
 	}
@@ -19,7 +19,7 @@ func (t *translator) expr(n *tree.Node, r rng) *rewrite.Expr {
 		return t.loose(n)
 	}
 	if t.wrapped(r) && !t.ownsBrackets(n, r.lo) {
-		return t.node(rewrite.Paren, r, "", t.expr(n, rng{r.lo + 1, r.hi - 1}))
+		return t.node(ast.Paren, r, "", t.expr(n, rng{r.lo + 1, r.hi - 1}))
 	}
 	switch v := n.Node.(type) {
 	case *tree.Node_ColumnRef, *tree.Node_ParamRef, *tree.Node_AConst:
@@ -63,11 +63,11 @@ func (t *translator) expr(n *tree.Node, r rng) *rewrite.Expr {
 	case *tree.Node_CollateClause:
 		return t.postfix(v.CollateClause.Arg, v.CollateClause.Location, r, "collate")
 	}
-	return t.node(rewrite.Opaque, r, looseOp(n), t.operands(n)...)
+	return t.node(ast.Opaque, r, looseOp(n), t.operands(n)...)
 }
 
-func (t *translator) node(kind rewrite.ExprKind, r rng, op string, args ...*rewrite.Expr) *rewrite.Expr {
-	return &rewrite.Expr{Span: t.span(r), Kind: kind, Op: op, Args: args}
+func (t *translator) node(kind ast.ExprKind, r rng, op string, args ...*ast.Expr) *ast.Expr {
+	return &ast.Expr{Span: t.span(r), Kind: kind, Op: op, Args: args}
 }
 
 // ownsBrackets reports whether the parentheses at token i belong to n itself.
@@ -83,7 +83,7 @@ func (t *translator) ownsBrackets(n *tree.Node, i int) bool {
 
 // leaf translates a column, parameter or constant that takes all of r, or
 // returns nil.
-func (t *translator) leaf(n *tree.Node, r rng) *rewrite.Expr {
+func (t *translator) leaf(n *tree.Node, r rng) *ast.Expr {
 	own, ok := t.extent(n)
 	if !ok || own != r {
 		return nil
@@ -92,7 +92,7 @@ func (t *translator) leaf(n *tree.Node, r rng) *rewrite.Expr {
 	case *tree.Node_ColumnRef:
 		return t.column(v.ColumnRef, r)
 	case *tree.Node_ParamRef:
-		e := t.node(rewrite.Param, r, "")
+		e := t.node(ast.Param, r, "")
 		e.Text = t.word(r.lo)
 		return e
 	case *tree.Node_AConst:
@@ -101,42 +101,42 @@ func (t *translator) leaf(n *tree.Node, r rng) *rewrite.Expr {
 	return nil
 }
 
-func (t *translator) constant(c *tree.A_Const, r rng) *rewrite.Expr {
+func (t *translator) constant(c *tree.A_Const, r rng) *ast.Expr {
 	if c.Isnull {
-		return t.node(rewrite.Null, r, "")
+		return t.node(ast.Null, r, "")
 	}
 	switch v := c.Val.(type) {
 	case *tree.A_Const_Ival, *tree.A_Const_Fval:
 		if t.wrapped(r) {
-			return t.node(rewrite.Paren, r, "", t.constant(c, rng{r.lo + 1, r.hi - 1}))
+			return t.node(ast.Paren, r, "", t.constant(c, rng{r.lo + 1, r.hi - 1}))
 		}
 		// The parser folds the sign into the constant.
 		if t.is(r.lo, '-') && r.hi-r.lo > 1 {
-			return t.node(rewrite.Unary, r, "-", t.constant(c, rng{r.lo + 1, r.hi}))
+			return t.node(ast.Unary, r, "-", t.constant(c, rng{r.lo + 1, r.hi}))
 		}
 		if r.hi-r.lo == 1 && (t.is(r.lo, tree.Token_ICONST) || t.is(r.lo, tree.Token_FCONST)) {
-			return t.node(rewrite.Number, r, "")
+			return t.node(ast.Number, r, "")
 		}
 	case *tree.A_Const_Sval:
 		if r.hi-r.lo == 1 && t.is(r.lo, tree.Token_SCONST) {
-			e := t.node(rewrite.String, r, "")
+			e := t.node(ast.String, r, "")
 			e.Text = v.Sval.GetSval()
 			return e
 		}
 	case *tree.A_Const_Boolval:
-		return t.node(rewrite.Opaque, r, strings.ToLower(t.word(r.lo)))
+		return t.node(ast.Opaque, r, strings.ToLower(t.word(r.lo)))
 	}
-	return t.node(rewrite.Opaque, r, "constant")
+	return t.node(ast.Opaque, r, "constant")
 }
 
 // column translates a column reference, after reading its names back from the
 // text.
-func (t *translator) column(c *tree.ColumnRef, r rng) *rewrite.Expr {
-	e := t.node(rewrite.ColumnRef, r, "")
+func (t *translator) column(c *tree.ColumnRef, r rng) *ast.Expr {
+	e := t.node(ast.ColumnRef, r, "")
 	for i, f := range c.Fields {
 		at := r.lo + 2*i
 		if f.GetAStar() != nil {
-			e.Kind = rewrite.Star
+			e.Kind = ast.Star
 			if !t.is(at, '*') {
 				t.giveUp("a column reference is not at the position the parser reports")
 			}
@@ -149,30 +149,30 @@ func (t *translator) column(c *tree.ColumnRef, r rng) *rewrite.Expr {
 		e.Name = append(e.Name, id)
 	}
 	if t.upsert && len(e.Name) > 0 && e.Name[0].Name == "excluded" {
-		if len(e.Name) != 2 || e.Kind == rewrite.Star {
+		if len(e.Name) != 2 || e.Kind == ast.Star {
 			t.giveUp("excluded as a whole row")
 			return e
 		}
-		e.Kind, e.Name = rewrite.Excluded, e.Name[1:]
+		e.Kind, e.Name = ast.Excluded, e.Name[1:]
 	}
 	return e
 }
 
 // ident reads the name at token i, which the parser resolved to that value.
-func (t *translator) ident(i int, value string) (rewrite.Ident, bool) {
+func (t *translator) ident(i int, value string) (ast.Ident, bool) {
 	if i >= len(t.tok) {
-		return rewrite.Ident{Name: value}, false
+		return ast.Ident{Name: value}, false
 	}
 	w := t.word(i)
 	switch {
 	case t.tok[i].kind == tree.Token_UIDENT:
 		// A UESCAPE clause would belong to the name's text.
-		return rewrite.Ident{Name: value, Quoted: true}, !t.isWord(i+1, "uescape")
+		return ast.Ident{Name: value, Quoted: true}, !t.isWord(i+1, "uescape")
 	case strings.HasPrefix(w, `"`):
 		plain := strings.ReplaceAll(w[1:len(w)-1], `""`, `"`)
-		return rewrite.Ident{Name: value, Quoted: true}, truncate(plain) == value
+		return ast.Ident{Name: value, Quoted: true}, truncate(plain) == value
 	}
-	return rewrite.Ident{Name: value}, truncate(fold(w)) == value
+	return ast.Ident{Name: value}, truncate(fold(w)) == value
 }
 
 func (t *translator) isWord(i int, w string) bool {
@@ -261,14 +261,14 @@ func (t *translator) constantExtent(c *tree.A_Const) (rng, bool) {
 }
 
 // loose translates an expression whose run of tokens is not known.
-func (t *translator) loose(n *tree.Node) *rewrite.Expr {
+func (t *translator) loose(n *tree.Node) *ast.Expr {
 	if n == nil || n.Node == nil {
 		return nil
 	}
 	if r, ok := t.extent(n); ok {
 		return t.expr(n, r)
 	}
-	e := &rewrite.Expr{Op: looseOp(n)}
+	e := &ast.Expr{Op: looseOp(n)}
 	switch v := n.Node.(type) {
 	case *tree.Node_ColumnRef:
 		t.giveUp("a column reference without a place")

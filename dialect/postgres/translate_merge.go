@@ -5,13 +5,13 @@ import (
 
 	tree "github.com/sqlc-dev/oliphant/ast"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 // merge records which rows a MERGE changes if its ON condition alone decides that: the statement
 // names no table but its target, and has no action for rows that ON does not join. Nor does it delete any: a
 // row that others have inserted after the drain's lock could not be found again.
-func (t *translator) merge(st *rewrite.Statement, s *tree.MergeStmt, r rng) {
+func (t *translator) merge(st *ast.Statement, s *tree.MergeStmt, r rng) {
 	apart := func(n *tree.Node) bool {
 		when := n.GetMergeWhenClause()
 		return when.GetMatchKind() == tree.MergeMatchKind_MERGE_WHEN_NOT_MATCHED_BY_SOURCE || when.GetCommandType() == tree.CmdType_CMD_DELETE

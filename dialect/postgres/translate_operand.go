@@ -4,14 +4,14 @@ import (
 	tree "github.com/sqlc-dev/oliphant/ast"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 // operands translates everything below n that is an expression, whatever n
 // is. It is how nodes without a translation of their own keep their column
 // references and subqueries reachable.
-func (t *translator) operands(n *tree.Node) []*rewrite.Expr {
-	var out []*rewrite.Expr
+func (t *translator) operands(n *tree.Node) []*ast.Expr {
+	var out []*ast.Expr
 	t.collect(inner(n), &out)
 	return out
 }
@@ -27,7 +27,7 @@ func inner(n *tree.Node) protoreflect.Message {
 }
 
 // collect appends the translations of the expressions below m.
-func (t *translator) collect(m protoreflect.Message, out *[]*rewrite.Expr) {
+func (t *translator) collect(m protoreflect.Message, out *[]*ast.Expr) {
 	fields := m.Descriptor().Fields()
 	for i := 0; i < fields.Len(); i++ {
 		fd := fields.Get(i)
@@ -45,7 +45,7 @@ func (t *translator) collect(m protoreflect.Message, out *[]*rewrite.Expr) {
 	}
 }
 
-func (t *translator) collectOne(m protoreflect.Message, out *[]*rewrite.Expr) {
+func (t *translator) collectOne(m protoreflect.Message, out *[]*ast.Expr) {
 	switch v := m.Interface().(type) {
 	case *tree.TypeName:
 		return // modifiers such as geometry(point) are parsed as columns
@@ -75,7 +75,7 @@ func (t *translator) collectOne(m protoreflect.Message, out *[]*rewrite.Expr) {
 
 // named notes the name that an argument of a form like xmlforest has by being a
 // column.
-func (t *translator) named(e *rewrite.Expr, ref *tree.ColumnRef) {
+func (t *translator) named(e *ast.Expr, ref *tree.ColumnRef) {
 	last := ref.Fields[len(ref.Fields)-1].GetString_()
 	if last == nil {
 		return
@@ -88,7 +88,7 @@ func (t *translator) named(e *rewrite.Expr, ref *tree.ColumnRef) {
 	for r.lo > 1 && t.is(r.lo-1, '(') && r.hi < len(t.tok) && t.is(r.hi, ')') && (t.is(r.lo-2, '(') || t.is(r.lo-2, ',')) {
 		r = rng{r.lo - 1, r.hi + 1} // parentheses of its own
 	}
-	e.Label = &rewrite.Label{Name: last.Sval, At: t.span(r).End}
+	e.Label = &ast.Label{Name: last.Sval, At: t.span(r).End}
 }
 
 // isExpr reports whether a node is worth an Expr of its own; the others only hold
@@ -106,10 +106,10 @@ func isExpr(n *tree.Node) bool {
 }
 
 // list translates nodes one by one; exactly when their runs are known.
-func (t *translator) list(nodes []*tree.Node, runs []rng) []*rewrite.Expr {
-	out := make([]*rewrite.Expr, 0, len(nodes))
+func (t *translator) list(nodes []*tree.Node, runs []rng) []*ast.Expr {
+	out := make([]*ast.Expr, 0, len(nodes))
 	for i, n := range nodes {
-		var e *rewrite.Expr
+		var e *ast.Expr
 		if len(runs) == len(nodes) {
 			e = t.expr(n, runs[i])
 		} else {

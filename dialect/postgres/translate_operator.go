@@ -5,14 +5,14 @@ import (
 
 	tree "github.com/sqlc-dev/oliphant/ast"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 // operator translates an operator expression, or returns nil when r is not
 // cut as expected.
 //
 //nolint:funlen // one case for each operator
-func (t *translator) operator(a *tree.A_Expr, r rng) *rewrite.Expr {
+func (t *translator) operator(a *tree.A_Expr, r rng) *ast.Expr {
 	at := t.index(a.Location)
 	if at < r.lo || at >= r.hi {
 		return nil
@@ -33,19 +33,19 @@ func (t *translator) operator(a *tree.A_Expr, r rng) *rewrite.Expr {
 			if at != r.lo {
 				return nil
 			}
-			return t.node(rewrite.Unary, r, op, t.expr(a.Rexpr, right))
+			return t.node(ast.Unary, r, op, t.expr(a.Rexpr, right))
 		}
 		if left.lo >= left.hi {
 			return nil
 		}
-		return t.node(rewrite.Binary, r, op, t.expr(a.Lexpr, left), t.expr(a.Rexpr, right))
+		return t.node(ast.Binary, r, op, t.expr(a.Lexpr, left), t.expr(a.Rexpr, right))
 
 	case tree.A_Expr_Kind_AEXPR_OP_ANY, tree.A_Expr_Kind_AEXPR_OP_ALL:
 		open := t.find(right, '(')
 		if left.lo >= left.hi || open < 0 || t.tok[open].match != r.hi-1 {
 			return nil
 		}
-		return t.node(rewrite.Opaque, r, op+" "+strings.ToLower(t.word(right.lo)),
+		return t.node(ast.Opaque, r, op+" "+strings.ToLower(t.word(right.lo)),
 			t.expr(a.Lexpr, left), t.expr(a.Rexpr, rng{open + 1, r.hi - 1}))
 
 	case tree.A_Expr_Kind_AEXPR_DISTINCT, tree.A_Expr_Kind_AEXPR_NOT_DISTINCT:
@@ -53,7 +53,7 @@ func (t *translator) operator(a *tree.A_Expr, r rng) *rewrite.Expr {
 		if left.lo >= left.hi || from < 0 {
 			return nil
 		}
-		e := t.node(rewrite.Opaque, r, "is distinct from", t.expr(a.Lexpr, left), t.expr(a.Rexpr, rng{from + 1, r.hi}))
+		e := t.node(ast.Opaque, r, "is distinct from", t.expr(a.Lexpr, left), t.expr(a.Rexpr, rng{from + 1, r.hi}))
 		e.Negated = a.Kind == tree.A_Expr_Kind_AEXPR_NOT_DISTINCT
 		return e
 
@@ -63,7 +63,7 @@ func (t *translator) operator(a *tree.A_Expr, r rng) *rewrite.Expr {
 		if l == nil || left.lo >= left.hi || open < 0 || t.tok[open].match != r.hi-1 {
 			return nil
 		}
-		e := t.node(rewrite.In, r, "", t.expr(a.Lexpr, left))
+		e := t.node(ast.In, r, "", t.expr(a.Lexpr, left))
 		e.Args = append(e.Args, t.list(l.Items, t.split(rng{open + 1, r.hi - 1}))...)
 		e.Negated = t.is(at, tree.Token_NOT)
 		return e
@@ -73,7 +73,7 @@ func (t *translator) operator(a *tree.A_Expr, r rng) *rewrite.Expr {
 		if left.lo >= left.hi {
 			return nil
 		}
-		e := t.node(rewrite.Opaque, r, "between", t.expr(a.Lexpr, left))
+		e := t.node(ast.Opaque, r, "between", t.expr(a.Lexpr, left))
 		e.Args = append(e.Args, t.list(a.Rexpr.GetList().GetItems(), nil)...)
 		e.Negated = t.is(at, tree.Token_NOT)
 		return e
@@ -82,7 +82,7 @@ func (t *translator) operator(a *tree.A_Expr, r rng) *rewrite.Expr {
 		if left.lo >= left.hi {
 			return nil
 		}
-		e := t.node(rewrite.Opaque, r, "like", t.expr(a.Lexpr, left), t.loose(a.Rexpr))
+		e := t.node(ast.Opaque, r, "like", t.expr(a.Lexpr, left), t.loose(a.Rexpr))
 		e.Negated = t.is(at, tree.Token_NOT)
 		return e
 	}
@@ -91,7 +91,7 @@ func (t *translator) operator(a *tree.A_Expr, r rng) *rewrite.Expr {
 
 // boolean translates AND, OR and NOT, or returns nil. The parser flattens
 // chains of AND and of OR; they come out as binary operators, left to right.
-func (t *translator) boolean(b *tree.BoolExpr, r rng) *rewrite.Expr {
+func (t *translator) boolean(b *tree.BoolExpr, r rng) *ast.Expr {
 	if b.Boolop == tree.BoolExprType_NOT_EXPR {
 		return t.not(b, r)
 	}
@@ -105,9 +105,9 @@ func (t *translator) boolean(b *tree.BoolExpr, r rng) *rewrite.Expr {
 		t.giveUp("the operands of " + op + " are not at the position the parser reports")
 		return nil
 	}
-	var out *rewrite.Expr
+	var out *ast.Expr
 	for i, g := range groups {
-		var e *rewrite.Expr
+		var e *ast.Expr
 		if len(g) == 1 {
 			e = t.expr(g[0], runs[i])
 		} else {
@@ -118,7 +118,7 @@ func (t *translator) boolean(b *tree.BoolExpr, r rng) *rewrite.Expr {
 			out = e
 			continue
 		}
-		out = t.node(rewrite.Binary, rng{r.lo, runs[i].hi}, op, out, e)
+		out = t.node(ast.Binary, rng{r.lo, runs[i].hi}, op, out, e)
 	}
 	return out
 }
@@ -194,16 +194,16 @@ func (t *translator) somewhere(n *tree.Node) int {
 	return -1
 }
 
-func (t *translator) not(b *tree.BoolExpr, r rng) *rewrite.Expr {
+func (t *translator) not(b *tree.BoolExpr, r rng) *ast.Expr {
 	at := t.index(b.Location)
 	if len(b.Args) != 1 || at < r.lo || at >= r.hi || !t.is(at, tree.Token_NOT) {
 		return nil
 	}
 	if at == r.lo && r.hi-at > 1 {
-		return t.node(rewrite.Unary, r, "NOT", t.expr(b.Args[0], rng{at + 1, r.hi}))
+		return t.node(ast.Unary, r, "NOT", t.expr(b.Args[0], rng{at + 1, r.hi}))
 	}
 	if s := b.Args[0].GetSubLink(); s != nil {
-		if e := t.subquery(s, r); e != nil && e.Kind == rewrite.In {
+		if e := t.subquery(s, r); e != nil && e.Kind == ast.In {
 			e.Negated = true
 			return e
 		}
@@ -212,23 +212,23 @@ func (t *translator) not(b *tree.BoolExpr, r rng) *rewrite.Expr {
 }
 
 // postfix translates an expression whose operator follows its operand.
-func (t *translator) postfix(arg *tree.Node, location int32, r rng, op string) *rewrite.Expr {
+func (t *translator) postfix(arg *tree.Node, location int32, r rng, op string) *ast.Expr {
 	at := t.index(location)
 	if at <= r.lo || at >= r.hi {
-		return t.node(rewrite.Opaque, r, op, t.loose(arg))
+		return t.node(ast.Opaque, r, op, t.loose(arg))
 	}
-	return t.node(rewrite.Opaque, r, op, t.expr(arg, rng{r.lo, at}))
+	return t.node(ast.Opaque, r, op, t.expr(arg, rng{r.lo, at}))
 }
 
-func (t *translator) cast(c *tree.TypeCast, r rng) *rewrite.Expr {
+func (t *translator) cast(c *tree.TypeCast, r rng) *ast.Expr {
 	at := t.index(c.Location)
 	switch {
 	case t.is(at, tree.Token_TYPECAST) && at > r.lo && at < r.hi:
-		return t.node(rewrite.Opaque, r, "cast", t.expr(c.Arg, rng{r.lo, at}))
+		return t.node(ast.Opaque, r, "cast", t.expr(c.Arg, rng{r.lo, at}))
 	case t.is(at, tree.Token_CAST) && at == r.lo && t.is(at+1, '(') && t.tok[at+1].match == r.hi-1:
 		if as := t.find(rng{at + 2, r.hi - 1}, tree.Token_AS); as > 0 {
-			return t.node(rewrite.Opaque, r, "cast", t.expr(c.Arg, rng{at + 2, as}))
+			return t.node(ast.Opaque, r, "cast", t.expr(c.Arg, rng{at + 2, as}))
 		}
 	}
-	return t.node(rewrite.Opaque, r, "cast", t.loose(c.Arg))
+	return t.node(ast.Opaque, r, "cast", t.loose(c.Arg))
 }

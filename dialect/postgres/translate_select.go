@@ -3,15 +3,15 @@ package postgres
 import (
 	tree "github.com/sqlc-dev/oliphant/ast"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 // query translates a query written with exactly r, parentheses included.
-func (t *translator) query(s *tree.SelectStmt, r rng) *rewrite.Select {
+func (t *translator) query(s *tree.SelectStmt, r rng) *ast.Select {
 	for t.wrapped(r) {
 		r = rng{r.lo + 1, r.hi - 1}
 	}
-	q := &rewrite.Select{Span: t.span(r)}
+	q := &ast.Select{Span: t.span(r)}
 	q.With = t.with(s.WithClause)
 	body := rng{t.afterWith(s.WithClause, r), r.hi}
 	at := map[tree.Token]rng{}
@@ -45,7 +45,7 @@ func (t *translator) query(s *tree.SelectStmt, r rng) *rewrite.Select {
 }
 
 // operation translates UNION, INTERSECT and EXCEPT.
-func (t *translator) operation(s *tree.SelectStmt, q *rewrite.Select, body rng, at map[tree.Token]rng) {
+func (t *translator) operation(s *tree.SelectStmt, q *ast.Select, body rng, at map[tree.Token]rng) {
 	op := t.lastSetOp(body)
 	if op < 0 {
 		t.giveUp("a set operation is not at the position the parser reports")
@@ -64,11 +64,11 @@ func (t *translator) operation(s *tree.SelectStmt, q *rewrite.Select, body rng, 
 			}
 		}
 	}
-	q.Operands = []*rewrite.Select{t.query(s.Larg, rng{body.lo, op}), t.query(s.Rarg, right)}
+	q.Operands = []*ast.Select{t.query(s.Larg, rng{body.lo, op}), t.query(s.Rarg, right)}
 }
 
 // block translates one SELECT or VALUES block.
-func (t *translator) block(s *tree.SelectStmt, q *rewrite.Select, body rng, at map[tree.Token]rng) {
+func (t *translator) block(s *tree.SelectStmt, q *ast.Select, body rng, at map[tree.Token]rng) {
 	switch {
 	case s.ValuesLists != nil:
 		q.Values = t.rows(s.ValuesLists, at[tree.Token_VALUES])
@@ -76,7 +76,7 @@ func (t *translator) block(s *tree.SelectStmt, q *rewrite.Select, body rng, at m
 	case t.is(body.lo, tree.Token_TABLE):
 		q.Table = true
 		word := t.span(rng{body.lo, body.lo + 1})
-		q.Items = []rewrite.Item{{Span: word, Expr: &rewrite.Expr{Span: word, Kind: rewrite.Star}}}
+		q.Items = []ast.Item{{Span: word, Expr: &ast.Expr{Span: word, Kind: ast.Star}}}
 		from := rng{body.lo + 1, body.hi}
 		for i := from.lo; i < from.hi; i = t.next(i) {
 			if isClause(t.tok[i].kind) && t.startsClause(i, body) { // ORDER BY, LIMIT
@@ -107,12 +107,12 @@ func (t *translator) block(s *tree.SelectStmt, q *rewrite.Select, body rng, at m
 	q.GroupBy = t.keys(s.GroupClause)
 	q.Having = t.clause(s.HavingClause, at[tree.Token_HAVING])
 	for _, w := range s.WindowClause {
-		q.Windows = append(q.Windows, &rewrite.Expr{Args: t.operands(w)})
+		q.Windows = append(q.Windows, &ast.Expr{Args: t.operands(w)})
 	}
 }
 
 // clause translates the expression of WHERE or HAVING.
-func (t *translator) clause(n *tree.Node, r rng) *rewrite.Expr {
+func (t *translator) clause(n *tree.Node, r rng) *ast.Expr {
 	if n == nil {
 		return nil
 	}
@@ -126,12 +126,12 @@ func (t *translator) clause(n *tree.Node, r rng) *rewrite.Expr {
 // keys translates ORDER BY, GROUP BY and DISTINCT ON. A name there means an
 // output column whether or not it stands in parentheses, so these are left
 // out.
-func (t *translator) keys(nodes []*tree.Node) []*rewrite.Expr { return t.list(nodes, nil) }
+func (t *translator) keys(nodes []*tree.Node) []*ast.Expr { return t.list(nodes, nil) }
 
 // rows translates the rows of VALUES.
-func (t *translator) rows(lists []*tree.Node, r rng) [][]*rewrite.Expr {
+func (t *translator) rows(lists []*tree.Node, r rng) [][]*ast.Expr {
 	runs := t.split(r)
-	var out [][]*rewrite.Expr
+	var out [][]*ast.Expr
 	for i, l := range lists {
 		var cells []rng
 		if len(runs) == len(lists) && t.wrapped(runs[i]) {
@@ -143,19 +143,19 @@ func (t *translator) rows(lists []*tree.Node, r rng) [][]*rewrite.Expr {
 }
 
 // items translates a select list or RETURNING.
-func (t *translator) items(nodes []*tree.Node, r rng) []rewrite.Item {
+func (t *translator) items(nodes []*tree.Node, r rng) []ast.Item {
 	if len(nodes) == 0 {
 		return nil
 	}
 	runs := t.split(r)
-	out := make([]rewrite.Item, 0, len(nodes))
+	out := make([]ast.Item, 0, len(nodes))
 	if len(runs) != len(nodes) {
 		t.giveUp("a select list is not at the position the parser reports")
 		runs = make([]rng, len(nodes))
 	}
 	for i, n := range nodes {
 		rt := n.GetResTarget()
-		it := rewrite.Item{Span: t.span(runs[i])}
+		it := ast.Item{Span: t.span(runs[i])}
 		in := runs[i]
 		if rt.Name != "" {
 			id, ok := t.ident(max(in.hi-1, 0), rt.Name)

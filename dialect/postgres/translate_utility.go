@@ -6,12 +6,12 @@ import (
 	tree "github.com/sqlc-dev/oliphant/ast"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 // utility translates everything that is not SELECT, INSERT, UPDATE or DELETE.
-func (t *translator) utility(n *tree.Node, r rng) *rewrite.Statement {
-	st := &rewrite.Statement{Kind: utilityKind(n)}
+func (t *translator) utility(n *tree.Node, r rng) *ast.Statement {
+	st := &ast.Statement{Kind: utilityKind(n)}
 	switch v := n.Node.(type) {
 	case *tree.Node_ExplainStmt:
 		in := rng{t.explained(r), r.hi}
@@ -19,12 +19,12 @@ func (t *translator) utility(n *tree.Node, r rng) *rewrite.Statement {
 		switch q := v.ExplainStmt.Query.Node.(type) {
 		case *tree.Node_SelectStmt:
 			if into(q.SelectStmt) == nil {
-				st.Kind = rewrite.KindExplain
+				st.Kind = ast.KindExplain
 				st.Select = t.query(q.SelectStmt, in)
 				return st
 			}
 		case *tree.Node_InsertStmt, *tree.Node_UpdateStmt, *tree.Node_DeleteStmt:
-			st.Kind = rewrite.KindExplain
+			st.Kind = ast.KindExplain
 			st.Explained = t.statement(v.ExplainStmt.Query, in)
 			return st
 		}
@@ -32,7 +32,7 @@ func (t *translator) utility(n *tree.Node, r rng) *rewrite.Statement {
 		q := v.CreateTableAsStmt.Query.GetSelectStmt()
 		if q != nil && v.CreateTableAsStmt.Objtype == tree.ObjectType_OBJECT_TABLE {
 			if at := t.find(r, tree.Token_AS); at > 0 {
-				st.Kind = rewrite.KindCreateSelect
+				st.Kind = ast.KindCreateSelect
 				st.Tables = tableName(v.CreateTableAsStmt.Into.GetRel())
 				st.Select = t.query(q, rng{at + 1, t.withData(r)})
 				return st
@@ -41,19 +41,19 @@ func (t *translator) utility(n *tree.Node, r rng) *rewrite.Statement {
 	case *tree.Node_DeclareCursorStmt:
 		if q := v.DeclareCursorStmt.Query.GetSelectStmt(); q != nil {
 			if at := t.find(r, tree.Token_FOR); at > 0 {
-				st.Kind = rewrite.KindReads
+				st.Kind = ast.KindReads
 				st.Select = t.query(q, rng{at + 1, r.hi})
 				return st
 			}
 		}
 	case *tree.Node_CopyStmt:
 		if q := v.CopyStmt.Query.GetSelectStmt(); q != nil && !v.CopyStmt.IsFrom && into(q) == nil && t.is(r.lo+1, '(') {
-			st.Kind = rewrite.KindReads
+			st.Kind = ast.KindReads
 			st.Select = t.query(q, rng{r.lo + 1, t.next(r.lo + 1)})
 			return st
 		}
 	}
-	if st.Kind != rewrite.KindSession {
+	if st.Kind != ast.KindSession {
 		st.Tables = tables(n)
 	}
 	if m := n.GetMergeStmt(); m != nil {
@@ -106,37 +106,37 @@ func (t *translator) withData(r rng) int {
 	return r.hi
 }
 
-func utilityKind(n *tree.Node) rewrite.Kind {
+func utilityKind(n *tree.Node) ast.Kind {
 	switch v := n.Node.(type) {
 	case *tree.Node_TransactionStmt, *tree.Node_VariableSetStmt, *tree.Node_VariableShowStmt, *tree.Node_DiscardStmt,
 		*tree.Node_ListenStmt, *tree.Node_UnlistenStmt, *tree.Node_NotifyStmt, *tree.Node_LoadStmt,
 		*tree.Node_CheckPointStmt, *tree.Node_ConstraintsSetStmt, *tree.Node_ClosePortalStmt, *tree.Node_FetchStmt,
 		*tree.Node_DeallocateStmt:
-		return rewrite.KindSession
+		return ast.KindSession
 	case *tree.Node_TruncateStmt:
-		return rewrite.KindTruncate
+		return ast.KindTruncate
 	case *tree.Node_DropStmt:
 		if v.DropStmt.RemoveType == tree.ObjectType_OBJECT_TABLE {
-			return rewrite.KindDrop
+			return ast.KindDrop
 		}
-		return rewrite.KindDDL
+		return ast.KindDDL
 	case *tree.Node_MergeStmt, *tree.Node_CopyStmt, *tree.Node_PrepareStmt, *tree.Node_ExecuteStmt, *tree.Node_DoStmt,
 		*tree.Node_CallStmt, *tree.Node_LockStmt, *tree.Node_ExplainStmt, *tree.Node_CreateTableAsStmt,
 		*tree.Node_RefreshMatViewStmt, *tree.Node_DeclareCursorStmt, *tree.Node_ReturnStmt, *tree.Node_PlassignStmt:
-		return rewrite.Other
+		return ast.Other
 	}
 	if strings.HasSuffix(string(inner(n).Descriptor().Name()), "Stmt") {
-		return rewrite.KindDDL
+		return ast.KindDDL
 	}
-	return rewrite.Other
+	return ast.Other
 }
 
 // tables names every table below n, and every name that DROP, COMMENT and the
 // like give as a bare list of words, which may be a table's.
-func tables(n *tree.Node) [][]rewrite.Ident {
-	var out [][]rewrite.Ident
+func tables(n *tree.Node) [][]ast.Ident {
+	var out [][]ast.Ident
 	var walk func(m protoreflect.Message)
-	add := func(parts []rewrite.Ident) {
+	add := func(parts []ast.Ident) {
 		if len(parts) > 0 {
 			out = append(out, parts)
 		}
@@ -144,7 +144,7 @@ func tables(n *tree.Node) [][]rewrite.Ident {
 	walk = func(m protoreflect.Message) {
 		switch v := m.Interface().(type) {
 		case *tree.RangeVar:
-			var parts []rewrite.Ident
+			var parts []ast.Ident
 			for _, p := range []string{v.Catalogname, v.Schemaname, v.Relname} {
 				if p != "" {
 					parts = append(parts, name(p))
@@ -172,7 +172,7 @@ func tables(n *tree.Node) [][]rewrite.Ident {
 
 // objectNames reads an object's name: for a table its own, for a part of a
 // table (column, trigger, rule, constraint, policy) the table's.
-func objectNames(n *tree.Node, kind tree.ObjectType, add func([]rewrite.Ident)) {
+func objectNames(n *tree.Node, kind tree.ObjectType, add func([]ast.Ident)) {
 	parts := names(n.GetList().GetItems())
 	switch kind {
 	case tree.ObjectType_OBJECT_COLUMN, tree.ObjectType_OBJECT_TRIGGER, tree.ObjectType_OBJECT_RULE,

@@ -8,7 +8,7 @@ import (
 	tree "github.com/sqlc-dev/meyer/ast"
 	"github.com/sqlc-dev/meyer/parser"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 const (
@@ -26,7 +26,7 @@ var (
 )
 
 // Parse translates one statement.
-func (*Dialect) Parse(sql string) (st *rewrite.Statement, err error) {
+func (*Dialect) Parse(sql string) (st *ast.Statement, err error) {
 	node, err := parseOne(sql)
 	if err != nil {
 		return nil, err
@@ -36,7 +36,7 @@ func (*Dialect) Parse(sql string) (st *rewrite.Statement, err error) {
 			st, err = nil, fmt.Errorf("sqlite: translating the statement failed: %v", r)
 		}
 	}()
-	t := &translator{sql: sql, st: &rewrite.Statement{}}
+	t := &translator{sql: sql, st: &ast.Statement{}}
 	t.statement(node)
 	if t.tooDeep {
 		return nil, errTooDeep
@@ -76,7 +76,7 @@ func parseOne(sql string) (node tree.Stmt, err error) {
 // A translator turns one parsed statement into the neutral form.
 type translator struct {
 	sql     string
-	st      *rewrite.Statement
+	st      *ast.Statement
 	depth   int
 	tooDeep bool
 
@@ -98,7 +98,7 @@ func (t *translator) opaque(reason string) {
 func (t *translator) statement(n tree.Stmt) {
 	switch n := n.(type) {
 	case *tree.SelectStmt:
-		t.st.Kind = rewrite.KindSelect
+		t.st.Kind = ast.KindSelect
 		t.st.Select = t.query(n)
 	case *tree.InsertStmt:
 		t.insert(n)
@@ -108,13 +108,13 @@ func (t *translator) statement(n tree.Stmt) {
 		t.remove(n)
 	case *tree.ExplainStmt:
 		if q, ok := n.Stmt.(*tree.SelectStmt); ok {
-			t.st.Kind = rewrite.KindExplain
+			t.st.Kind = ast.KindExplain
 			t.st.Select = t.query(q)
 			return
 		}
 		switch n.Stmt.(type) {
 		case *tree.InsertStmt, *tree.UpdateStmt, *tree.DeleteStmt:
-			t.st.Kind = rewrite.KindExplain
+			t.st.Kind = ast.KindExplain
 			t.explained(n.Stmt)
 			return
 		}
@@ -122,15 +122,15 @@ func (t *translator) statement(n tree.Stmt) {
 	case *tree.CreateTableStmt:
 		t.createTable(n)
 	case *tree.DropTableStmt:
-		t.st.Kind = rewrite.KindDrop
-		t.st.Tables = [][]rewrite.Ident{qualified(n.Name)}
+		t.st.Kind = ast.KindDrop
+		t.st.Tables = [][]ast.Ident{qualified(n.Name)}
 	case *tree.PragmaStmt, *tree.AttachStmt, *tree.DetachStmt, *tree.BeginStmt, *tree.CommitStmt,
 		*tree.RollbackStmt, *tree.SavepointStmt, *tree.ReleaseStmt:
-		t.st.Kind = rewrite.KindSession
+		t.st.Kind = ast.KindSession
 	case *tree.CreateIndexStmt, *tree.CreateViewStmt, *tree.CreateTriggerStmt, *tree.CreateVirtualTableStmt,
 		*tree.AlterTableStmt, *tree.DropViewStmt, *tree.DropIndexStmt, *tree.DropTriggerStmt,
 		*tree.VacuumStmt, *tree.AnalyzeStmt, *tree.ReindexStmt:
-		t.st.Kind = rewrite.KindDDL
+		t.st.Kind = ast.KindDDL
 		t.st.Tables = tablesOf(n)
 	default:
 		t.st.Tables = tablesOf(n)
@@ -141,39 +141,39 @@ func (t *translator) statement(n tree.Stmt) {
 // nothing.
 func (t *translator) explained(n tree.Stmt) {
 	outer := t.st
-	t.st = &rewrite.Statement{}
+	t.st = &ast.Statement{}
 	t.statement(n)
 	t.st, outer.Explained = outer, t.st
 	t.st.Opaque = t.st.Explained.Opaque
 }
 
 func (t *translator) createTable(n *tree.CreateTableStmt) {
-	t.st.Tables = [][]rewrite.Ident{qualified(n.Name)}
+	t.st.Tables = [][]ast.Ident{qualified(n.Name)}
 	if n.Select != nil {
-		t.st.Kind = rewrite.KindCreateSelect
+		t.st.Kind = ast.KindCreateSelect
 		t.st.Select = t.query(n.Select)
 		return
 	}
-	t.st.Kind = rewrite.KindDDL
+	t.st.Kind = ast.KindDDL
 	t.st.Tables = tablesOf(n)
 }
 
 // tablesOf lists every name in n that may be a table's. Names of indexes and
 // triggers come along; they name no configured table.
-func tablesOf(n tree.Node) [][]rewrite.Ident {
-	var out [][]rewrite.Ident
+func tablesOf(n tree.Node) [][]ast.Ident {
+	var out [][]ast.Ident
 	each(n, func(n tree.Node) {
 		switch n := n.(type) {
 		case *tree.QualifiedName:
 			out = append(out, qualified(n))
 		case *tree.CreateIndexStmt:
-			name := []rewrite.Ident{ident(n.Table)}
+			name := []ast.Ident{ident(n.Table)}
 			if n.Name.Schema != nil {
-				name = []rewrite.Ident{ident(n.Name.Schema), ident(n.Table)}
+				name = []ast.Ident{ident(n.Name.Schema), ident(n.Table)}
 			}
 			out = append(out, name)
 		case *tree.ForeignKeyClause:
-			out = append(out, []rewrite.Ident{ident(n.Table)})
+			out = append(out, []ast.Ident{ident(n.Table)})
 		}
 	})
 	return out
@@ -191,13 +191,13 @@ func each(n tree.Node, f func(tree.Node)) {
 	}
 }
 
-func span(n tree.Node) rewrite.Span { return rewrite.Span{Start: n.Pos(), End: n.End()} }
+func span(n tree.Node) ast.Span { return ast.Span{Start: n.Pos(), End: n.End()} }
 
-func ident(n *tree.Ident) rewrite.Ident {
-	return rewrite.Ident{Name: n.Name, Quoted: n.Quote != tree.QuoteNone}
+func ident(n *tree.Ident) ast.Ident {
+	return ast.Ident{Name: n.Name, Quoted: n.Quote != tree.QuoteNone}
 }
 
-func identOrNil(n *tree.Ident) *rewrite.Ident {
+func identOrNil(n *tree.Ident) *ast.Ident {
 	if n == nil {
 		return nil
 	}
@@ -205,17 +205,17 @@ func identOrNil(n *tree.Ident) *rewrite.Ident {
 	return &id
 }
 
-func idents(list []*tree.Ident) []rewrite.Ident {
-	var out []rewrite.Ident
+func idents(list []*tree.Ident) []ast.Ident {
+	var out []ast.Ident
 	for _, n := range list {
 		out = append(out, ident(n))
 	}
 	return out
 }
 
-func qualified(n *tree.QualifiedName) []rewrite.Ident {
+func qualified(n *tree.QualifiedName) []ast.Ident {
 	if n.Schema != nil {
-		return []rewrite.Ident{ident(n.Schema), ident(n.Name)}
+		return []ast.Ident{ident(n.Schema), ident(n.Name)}
 	}
-	return []rewrite.Ident{ident(n.Name)}
+	return []ast.Ident{ident(n.Name)}
 }

@@ -3,7 +3,7 @@ package sqlite
 import (
 	tree "github.com/sqlc-dev/meyer/ast"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 // A tally counts what must not be lost in translation. check counts the
@@ -18,8 +18,8 @@ func (t *translator) check(n tree.Stmt) {
 		return
 	}
 	switch t.st.Kind {
-	case rewrite.KindSelect, rewrite.KindExplain, rewrite.KindCreateSelect,
-		rewrite.KindInsert, rewrite.KindUpdate, rewrite.KindDelete:
+	case ast.KindSelect, ast.KindExplain, ast.KindCreateSelect,
+		ast.KindInsert, ast.KindUpdate, ast.KindDelete:
 	default:
 		return
 	}
@@ -103,10 +103,10 @@ func parsed(root tree.Node) tally {
 }
 
 // counted counts the neutral form.
-func counted(st *rewrite.Statement) tally {
+func counted(st *ast.Statement) tally {
 	var c tally
-	v := rewrite.Visitor{
-		Statement: func(st *rewrite.Statement) {
+	v := ast.Visitor{
+		Statement: func(st *ast.Statement) {
 			if st.Rows != nil {
 				c.selects++
 			}
@@ -114,21 +114,21 @@ func counted(st *rewrite.Statement) tally {
 				c.columns += len(st.Conflict.Columns)
 			}
 		},
-		Query: func(q *rewrite.Select) {
+		Query: func(q *ast.Select) {
 			if q.Operands == nil {
 				c.selects++
 			}
 		},
-		Source: func(s *rewrite.Source) {
+		Source: func(s *ast.Source) {
 			if s.Name != nil {
 				c.tables++
 			}
 		},
-		Expr: func(e *rewrite.Expr) {
+		Expr: func(e *ast.Expr) {
 			switch e.Kind {
-			case rewrite.ColumnRef, rewrite.Star, rewrite.Excluded:
+			case ast.ColumnRef, ast.Star, ast.Excluded:
 				c.columns++
-			case rewrite.Param:
+			case ast.Param:
 				c.params++
 			}
 		},

@@ -3,12 +3,12 @@ package sqlite
 import (
 	tree "github.com/sqlc-dev/meyer/ast"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 func (t *translator) insert(n *tree.InsertStmt) {
 	st := t.st
-	st.Kind = rewrite.KindInsert
+	st.Kind = ast.KindInsert
 	st.With = t.with(n.With)
 	st.Target = t.table(n.Table, n.Alias)
 	st.Columns = idents(n.Columns)
@@ -57,8 +57,8 @@ func (t *translator) resolution(a tree.ConflictAction) {
 	}
 }
 
-func (t *translator) conflict(n *tree.Upsert) *rewrite.Conflict {
-	c := &rewrite.Conflict{Nothing: n.DoNothing}
+func (t *translator) conflict(n *tree.Upsert) *ast.Conflict {
+	c := &ast.Conflict{Nothing: n.DoNothing}
 	for _, o := range n.Target {
 		name, ok := o.Expr.(*tree.Ident)
 		if !ok {
@@ -75,23 +75,23 @@ func (t *translator) conflict(n *tree.Upsert) *rewrite.Conflict {
 	return c
 }
 
-func (t *translator) assignments(list []*tree.SetPair) []rewrite.Assignment {
-	var out []rewrite.Assignment
+func (t *translator) assignments(list []*tree.SetPair) []ast.Assignment {
+	var out []ast.Assignment
 	for _, n := range list {
 		if !n.Paren && len(n.Columns) == 1 {
-			out = append(out, rewrite.Assignment{Column: idents(n.Columns), Value: t.expr(n.Value)})
+			out = append(out, ast.Assignment{Column: idents(n.Columns), Value: t.expr(n.Value)})
 			continue
 		}
 		// Each value is computed with the row as it was, as in single assignments.
 		if values := rowOf(n.Value, len(n.Columns)); values != nil {
 			for i, c := range n.Columns {
-				out = append(out, rewrite.Assignment{Column: []rewrite.Ident{ident(c)}, Value: t.expr(values[i])})
+				out = append(out, ast.Assignment{Column: []ast.Ident{ident(c)}, Value: t.expr(values[i])})
 			}
 			continue
 		}
 		t.opaque("SET (a, b) = ...")
 		for _, c := range n.Columns {
-			out = append(out, rewrite.Assignment{Column: []rewrite.Ident{ident(c)}})
+			out = append(out, ast.Assignment{Column: []ast.Ident{ident(c)}})
 		}
 	}
 	return out
@@ -110,7 +110,7 @@ func rowOf(n tree.Expr, width int) []tree.Expr {
 
 func (t *translator) update(n *tree.UpdateStmt) {
 	st := t.st
-	st.Kind = rewrite.KindUpdate
+	st.Kind = ast.KindUpdate
 	st.With = t.with(n.With)
 	st.Target = t.table(n.Table, n.Alias)
 	t.resolution(n.OrConflict)
@@ -125,7 +125,7 @@ func (t *translator) update(n *tree.UpdateStmt) {
 
 func (t *translator) remove(n *tree.DeleteStmt) {
 	st := t.st
-	st.Kind = rewrite.KindDelete
+	st.Kind = ast.KindDelete
 	st.With = t.with(n.With)
 	st.Target = t.table(n.Table, n.Alias)
 	st.Modifier = st.Modifier || n.IndexedBy != nil || n.NotIndexed

@@ -19,6 +19,7 @@ import (
 	"github.com/slotsql/slotsql/integration/twin"
 	"github.com/slotsql/slotsql/internal/schemafile"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
 
 	_ "github.com/go-sql-driver/mysql"
 	_ "github.com/jackc/pgx/v5/stdlib"
@@ -32,7 +33,7 @@ type catalog struct{ *rewrite.Table }
 
 func (c catalog) Counters() []*rewrite.Table { return []*rewrite.Table{c.Table} }
 
-func (c catalog) Lookup(name []rewrite.Ident) (*rewrite.Table, bool) {
+func (c catalog) Lookup(name []ast.Ident) (*rewrite.Table, bool) {
 	if name[len(name)-1].Name == c.Name {
 		return c.Table, true
 	}

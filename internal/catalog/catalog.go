@@ -11,6 +11,7 @@ import (
 	"github.com/slotsql/slotsql/internal/config"
 	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
 	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
@@ -264,8 +265,8 @@ func (c *Catalog) closest() []*config.TableConfig {
 // ConfigOf returns the configuration of a counter table.
 func (c *Catalog) ConfigOf(t *rewrite.Table) *config.TableConfig {
 	for _, cfg := range c.closest() {
-		if c.Dialect.SameTable(rewrite.Ident{Name: cfg.Table, Quoted: true}, t.Name) &&
-			(cfg.Schema == "" || c.Dialect.SameTable(rewrite.Ident{Name: cfg.Schema, Quoted: true}, t.Schema)) {
+		if c.Dialect.SameTable(ast.Ident{Name: cfg.Table, Quoted: true}, t.Name) &&
+			(cfg.Schema == "" || c.Dialect.SameTable(ast.Ident{Name: cfg.Schema, Quoted: true}, t.Schema)) {
 			return cfg
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/internal/config"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 // A base table may change under its slot table. What the slots hold then still counts, as sums of
@@ -144,7 +145,7 @@ func (c *Catalog) strayForeignKey(t, slots *rewrite.Table) *rewrite.Parent {
 // refersTo reports whether a foreign key refers to t, by whatever columns.
 func (c *Catalog) refersTo(p *rewrite.Parent, t *rewrite.Table) bool {
 	same := func(written, stored string) bool {
-		return c.Dialect.SameTable(rewrite.Ident{Name: written, Quoted: true}, stored)
+		return c.Dialect.SameTable(ast.Ident{Name: written, Quoted: true}, stored)
 	}
 	return same(p.Name, t.Name) && same(p.Schema, t.Schema)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 // Whether the database deletes the slots of a deleted row is a fact about the slot table, whatever
@@ -43,10 +44,10 @@ func (c *Catalog) learnSlots(t, slots *rewrite.Table) {
 func (c *Catalog) ties(t *rewrite.Table, p *rewrite.Parent) bool {
 	d := c.Dialect
 	name := func(written, stored string) bool {
-		return d.SameTable(rewrite.Ident{Name: written, Quoted: true}, stored)
+		return d.SameTable(ast.Ident{Name: written, Quoted: true}, stored)
 	}
 	column := func(written, stored string) bool {
-		return d.SameColumn(rewrite.Ident{Name: written, Quoted: true}, stored)
+		return d.SameColumn(ast.Ident{Name: written, Quoted: true}, stored)
 	}
 	if !p.Cascades || !name(p.Name, t.Name) || !name(p.Schema, t.Schema) || len(p.Columns) != len(t.Counter.Key) {
 		return false

@@ -6,6 +6,7 @@ import (
 
 	"github.com/slotsql/slotsql/internal/config"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 // A statement may name a counter table of another namespace than its session's: after USE, in
@@ -38,7 +39,7 @@ func (sc *Schema) reach(ctx context.Context, v *View, schema, name string) error
 	}
 	s := sc.Catalog
 	for _, cfg := range s.closest() {
-		if cfg.Table != t.Name && !s.Dialect.SameTable(rewrite.Ident{Name: cfg.Table}, t.Name) ||
+		if cfg.Table != t.Name && !s.Dialect.SameTable(ast.Ident{Name: cfg.Table}, t.Name) ||
 			cfg.Schema != "" && cfg.Schema != t.Schema {
 			continue
 		}

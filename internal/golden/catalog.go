@@ -8,6 +8,7 @@ import (
 	"github.com/slotsql/slotsql/internal/catalog"
 	"github.com/slotsql/slotsql/internal/config"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 // Catalog is a rewrite.Catalog of the tables of one case.
@@ -54,7 +55,7 @@ func NewCatalog(d dialect.Dialect, tables []*rewrite.Table, sql string) (*Catalo
 }
 
 // Lookup implements rewrite.Catalog: every table that there is is known.
-func (c *Catalog) Lookup(name []rewrite.Ident) (*rewrite.Table, bool) {
+func (c *Catalog) Lookup(name []ast.Ident) (*rewrite.Table, bool) {
 	for _, t := range c.tables {
 		if !c.d.SameTable(name[len(name)-1], t.Name) {
 			continue

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 // companions returns the columns that increments set along with the counters,
@@ -69,11 +70,11 @@ func (j *judge) beside(ch *change, counters []string) map[string]rewrite.Merge {
 
 // MergeOf is the merge that a value of a column asks for beside an increment; ""
 // where a slot cannot take it.
-func MergeOf(d rewrite.Dialect, e *rewrite.Expr, column string) rewrite.Merge {
+func MergeOf(d rewrite.Dialect, e *ast.Expr, column string) rewrite.Merge {
 	if e == nil {
 		return ""
 	}
-	if e.Kind == rewrite.Call && len(e.Args) == 2 && ReadsColumn(d, e, column) {
+	if e.Kind == ast.Call && len(e.Args) == 2 && ReadsColumn(d, e, column) {
 		switch e.Op {
 		case "greatest", "max":
 			return rewrite.Max
@@ -82,8 +83,8 @@ func MergeOf(d rewrite.Dialect, e *rewrite.Expr, column string) rewrite.Merge {
 		}
 	}
 	free := true
-	e.Walk(func(x *rewrite.Expr) bool {
-		free = free && x.Kind != rewrite.ColumnRef && x.Kind != rewrite.Subquery
+	e.Walk(func(x *ast.Expr) bool {
+		free = free && x.Kind != ast.ColumnRef && x.Kind != ast.Subquery
 		return free
 	})
 	if !free {

@@ -10,6 +10,7 @@ import (
 	"github.com/slotsql/slotsql/internal/catalog"
 	"github.com/slotsql/slotsql/internal/config"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 // judge decides on the candidates of one table.
@@ -261,7 +262,7 @@ type candidate struct {
 func (c *candidate) Counters() []*rewrite.Table { return []*rewrite.Table{c.counter} }
 
 // Lookup implements rewrite.Catalog.
-func (c *candidate) Lookup(name []rewrite.Ident) (*rewrite.Table, bool) {
+func (c *candidate) Lookup(name []ast.Ident) (*rewrite.Table, bool) {
 	t := tableNamed(c.d, c.tables, name)
 	if t == c.of && t != nil {
 		t = c.counter

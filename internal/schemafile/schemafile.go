@@ -19,6 +19,7 @@ import (
 	"github.com/slotsql/slotsql/internal/sqlfile"
 	"github.com/slotsql/slotsql/internal/upkeep"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
 	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
@@ -84,7 +85,7 @@ func (f *File) readViews(sql string) error {
 // Look finds a table as dialect.Table does. Without a schema it is the first of that name; a table
 // whose own schema is unknown matches any.
 func (f *File) Look(schema, name string) (*rewrite.Table, error) {
-	same := func(a, b string) bool { return f.dialect.SameTable(rewrite.Ident{Name: a, Quoted: true}, b) }
+	same := func(a, b string) bool { return f.dialect.SameTable(ast.Ident{Name: a, Quoted: true}, b) }
 	for _, t := range f.Tables {
 		if same(name, t.Name) && (schema == "" || t.Schema == "" || same(schema, t.Schema)) {
 			c := *t

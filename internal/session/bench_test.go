@@ -16,6 +16,7 @@ import (
 	"github.com/slotsql/slotsql/internal/catalog"
 	"github.com/slotsql/slotsql/internal/config"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 // idle is a parent driver that does nothing, so that what is measured is the
@@ -95,7 +96,7 @@ func benchShared(b testing.TB, d dialect.Dialect, placement string) (*Shared, *c
 	posts.Counter = catalog.Counter(&cfg.Tables()[0], posts, d.NameRules())
 	sc := &catalog.Schema{Catalog: s.Catalog, Tables: []*rewrite.Table{posts}, Known: map[string]*rewrite.Table{}}
 	sc.Planner = rewrite.Planner{Dialect: d, Catalog: sc}
-	sc.Known[sc.NameKey([]rewrite.Ident{{Name: "posts"}})] = posts
+	sc.Known[sc.NameKey([]ast.Ident{{Name: "posts"}})] = posts
 	s.Home.Facts = sc
 	return s, sc
 }

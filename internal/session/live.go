@@ -13,6 +13,7 @@ import (
 	"github.com/slotsql/slotsql/internal/config"
 	"github.com/slotsql/slotsql/internal/slots"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 // LiveStats is what one connector of this process does at the moment.
@@ -160,7 +161,7 @@ func (s *Shared) live(now time.Time) LiveStats {
 		for _, c := range t.Counters {
 			lt.Counters = append(lt.Counters, c.Column)
 		}
-		same := func(name string) bool { return s.Dialect.SameTable(rewrite.Ident{Name: t.Table, Quoted: true}, name) }
+		same := func(name string) bool { return s.Dialect.SameTable(ast.Ident{Name: t.Table, Quoted: true}, name) }
 		var tried TrialStats
 		state := slots.TableSleep{Awake: t.Slots > 0 && t.Mode != config.ModeShadow && slots.AlwaysAwake(t.Placement, t.Layout)}
 		for _, st := range stored {

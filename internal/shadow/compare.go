@@ -12,6 +12,7 @@ import (
 	"github.com/slotsql/slotsql/internal/session"
 	"github.com/slotsql/slotsql/internal/tally"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
 	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
@@ -73,7 +74,7 @@ func (w *Shadower) plan(ctx context.Context, dry *session.Conn, t *tracked) (*ve
 func (w *Shadower) shadows(t *rewrite.Table) bool {
 	for i := range w.dry.Tables {
 		cfg := &w.dry.Tables[i]
-		if cfg.Mode == config.ModeShadow && (cfg.Table == t.Name || w.on.Dialect.SameTable(rewrite.Ident{Name: cfg.Table}, t.Name)) &&
+		if cfg.Mode == config.ModeShadow && (cfg.Table == t.Name || w.on.Dialect.SameTable(ast.Ident{Name: cfg.Table}, t.Name)) &&
 			(cfg.Schema == "" || cfg.Schema == t.Schema) {
 			return true
 		}

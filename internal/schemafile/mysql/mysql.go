@@ -12,6 +12,7 @@ import (
 	dialect "github.com/slotsql/slotsql/dialect/mysql"
 	"github.com/slotsql/slotsql/internal/sqlfile"
 	"github.com/slotsql/slotsql/rewrite"
+	neutral "github.com/slotsql/slotsql/rewrite/ast"
 	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
@@ -74,7 +75,7 @@ func (s *file) schema(name string) string {
 
 func (s *file) find(schema, name string) *table {
 	for _, t := range s.tables {
-		if t.Schema == s.schema(schema) && s.d.SameTable(rewrite.Ident{Name: name}, t.Name) {
+		if t.Schema == s.schema(schema) && s.d.SameTable(neutral.Ident{Name: name}, t.Name) {
 			return t
 		}
 	}
