@@ -39,9 +39,9 @@ type SleepingDialect interface {
 	Awake(t *Table, locks bool) string
 }
 
-// asleep returns how a statement runs whose tables have no slots; nil if it drains no table as a whole, and the session's user may
+// asleep returns how a statement, nil if it is not parsed, runs whose tables have no slots; nil if it drains no table as a whole, and the session's user may
 // drain some of its rows, or if it may do more than read and change rows.
-func (p *planning) asleep(plan *Plan) *Asleep {
+func (p *planning) asleep(plan *Plan, st *ast.Statement) *Asleep {
 	d, ok := p.d.(SleepingDialect)
 	ungranted := slices.ContainsFunc(plan.Drain.Tables, func(t DrainTable) bool { return len(t.Table.Counter.Rights.Ungranted) > 0 })
 	if scope := plan.DrainScope(); !ok || scope == "" || scope != ScopeAll && !ungranted || plan.Effects&(SchemaChange|TxControl) != 0 || p.src.bad ||
@@ -64,9 +64,9 @@ func (p *planning) asleep(plan *Plan) *Asleep {
 		}
 		tables = append(tables, t)
 	}
-	out := &Asleep{Deletes: p.parsed == nil || p.parsed.Opaque != "" || deletes(p.parsed)}
+	out := &Asleep{Deletes: st == nil || st.Opaque != "" || deletes(st)}
 	keep, failing := d.Asleep(tables, out.Deletes)
-	where := p.checkable(tables)
+	where := p.checkable(st, tables)
 	if where != nil && failing != "" {
 		out.Checked.SQL.same = p.src.apply([]edit{
 			{ast.At(where.Start), "("}, {ast.At(where.End), ") AND " + failing},
@@ -80,7 +80,7 @@ func (p *planning) asleep(plan *Plan) *Asleep {
 	for _, sql := range keep {
 		out.Before = append(out.Before, Bound{SQL: Whole(sql)})
 	}
-	if where != nil && len(tables) == 1 && onlySource(p.parsed) {
+	if where != nil && len(tables) == 1 && onlySource(st) {
 		out.After = &Bound{SQL: Whole(d.Awake(tables[0], false))}
 	}
 	return out
@@ -99,8 +99,7 @@ func onlySource(st *ast.Statement) bool {
 
 // checkable returns the condition of a statement that may be run and undone, and in which whatever reads a counter reads it
 // in the statement's snapshot, or locks its row against new slots; nil for any other.
-func (p *planning) checkable(tables []*Table) *ast.Expr {
-	st := p.parsed
+func (p *planning) checkable(st *ast.Statement, tables []*Table) *ast.Expr {
 	if st == nil || st.Opaque != "" || st.Replace || p.src.exec || p.src.large || p.src.hasWord("SHARE") || !p.calm(st) {
 		return nil
 	}

@@ -62,7 +62,7 @@ func (g *grouper) proves() bool {
 	}
 	free := !g.readsSlotted(g.st.Where, true)
 	for _, a := range g.st.Set {
-		name, _ := columnNamed(g.planning, g.table, a.Column[len(a.Column)-1])
+		name, _ := columnNamed(g.d, g.table, a.Column[len(a.Column)-1])
 		free = free && (g.share(name) >= 0 || !g.readsSlotted(a.Value, false))
 	}
 	return free

@@ -21,7 +21,7 @@ func (m *dml) planClamp(plan *Plan) {
 	st.Set = append([]ast.Assignment(nil), m.st.Set...)
 	var implied []*ast.Expr
 	for i := range st.Set {
-		name, has := columnNamed(m.planning, m.table, st.Set[i].Column[len(st.Set[i].Column)-1])
+		name, has := columnNamed(m.d, m.table, st.Set[i].Column[len(st.Set[i].Column)-1])
 		if !has || !m.table.IsCounter(name) || st.Set[i].Value == nil {
 			continue
 		}

@@ -224,7 +224,7 @@ func (m *dml) hasDefault(c *Column, e *ast.Expr) bool {
 
 // excluded returns what the one row of an INSERT gives for the column.
 func (m *dml) excluded(c *Column, e *ast.Expr) *ast.Expr {
-	name, ok := columnNamed(m.planning, m.table, e.Name[len(e.Name)-1])
+	name, ok := columnNamed(m.d, m.table, e.Name[len(e.Name)-1])
 	if !ok || name != c.Name || len(m.st.Rows) != 1 {
 		return nil
 	}

@@ -183,9 +183,9 @@ func (p *planning) planReads(r *reader, err error, locked string) *Plan {
 	}
 }
 
-func columnNamed(p *planning, t *Table, written ast.Ident) (string, bool) {
+func columnNamed(d Dialect, t *Table, written ast.Ident) (string, bool) {
 	for i := range t.Columns {
-		if p.d.SameColumn(written, t.Columns[i].Name) {
+		if d.SameColumn(written, t.Columns[i].Name) {
 			return t.Columns[i].Name, true
 		}
 	}

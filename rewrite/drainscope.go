@@ -43,7 +43,7 @@ func (p *planning) removes(st *ast.Statement, t *Table) bool {
 		return st.Replace
 	case ast.KindUpdate:
 		return slices.ContainsFunc(st.Set, func(a ast.Assignment) bool {
-			name, has := columnNamed(p, t, a.Column[len(a.Column)-1])
+			name, has := columnNamed(p.d, t, a.Column[len(a.Column)-1])
 			return has && t.ChangesKey(name)
 		})
 	}

@@ -143,7 +143,7 @@ func (p *planning) wholeColumn(sc *scope, own *binding, outer bool, c *Column, o
 			return false
 		}
 	}
-	name, ok := columnNamed(p, t, e.Name[len(e.Name)-1])
+	name, ok := columnNamed(p.d, t, e.Name[len(e.Name)-1])
 	if !ok {
 		return false
 	}

@@ -87,7 +87,7 @@ func (r *reader) indexed(sc *scope, b *binding, e *ast.Expr) bool {
 	if b.table == nil {
 		return true
 	}
-	name, ok := columnNamed(r.planning, b.table, e.Name[len(e.Name)-1])
+	name, ok := columnNamed(r.d, b.table, e.Name[len(e.Name)-1])
 	return ok && !b.table.IsSlotted(name) && (slices.ContainsFunc(b.table.Storage.Orders, func(o []string) bool { return o[0] == name }) ||
 		slices.ContainsFunc(b.table.Uniques, func(u Unique) bool { return len(u.Columns) > 0 && u.Columns[0] == name }))
 }

@@ -122,7 +122,7 @@ func newGrouper(m *dml) *grouper {
 func (g *grouper) increments() bool {
 	found := false
 	for _, a := range g.st.Set {
-		name, has := columnNamed(g.planning, g.table, a.Column[len(a.Column)-1])
+		name, has := columnNamed(g.d, g.table, a.Column[len(a.Column)-1])
 		if !has || !g.table.IsCounter(name) || a.Value == nil {
 			continue
 		}

@@ -16,7 +16,7 @@ import (
 // set sorts the assignments and puts sums in the place of deltas.
 func (g *grouper) set() string {
 	for _, a := range g.st.Set {
-		name, has := columnNamed(g.planning, g.table, a.Column[len(a.Column)-1])
+		name, has := columnNamed(g.d, g.table, a.Column[len(a.Column)-1])
 		if !has || !g.qualifies(g.target, a.Column) {
 			return "cannot tell which column " + a.Column[len(a.Column)-1].Name + " is"
 		}

@@ -73,7 +73,7 @@ func (g *grouper) upserts() bool {
 	g.sc.strict = g.d.Traits().StrictConflict
 	defer func() { g.sc.strict = false }()
 	for _, a := range g.st.Set {
-		name, has := columnNamed(g.planning, g.table, a.Column[len(a.Column)-1])
+		name, has := columnNamed(g.d, g.table, a.Column[len(a.Column)-1])
 		if !has || !g.table.IsCounter(name) || a.Value == nil {
 			continue
 		}
@@ -163,7 +163,7 @@ func (g *grouper) conflictKeys() string {
 func (g *grouper) setByDatabase() string {
 	assigned := func(name string) bool {
 		for _, a := range g.st.Set {
-			if n, ok := columnNamed(g.planning, g.table, a.Column[len(a.Column)-1]); ok && n == name {
+			if n, ok := columnNamed(g.d, g.table, a.Column[len(a.Column)-1]); ok && n == name {
 				return true
 			}
 		}
@@ -197,7 +197,7 @@ func (g *grouper) conflictSet() string {
 	g.sc.strict = g.d.Traits().StrictConflict
 	defer func() { g.sc.strict = false }()
 	for _, a := range g.st.Set {
-		name, has := columnNamed(g.planning, g.table, a.Column[len(a.Column)-1])
+		name, has := columnNamed(g.d, g.table, a.Column[len(a.Column)-1])
 		slotted := g.real.Counter.Slots > 0 && g.real.Companion(name) != nil
 		if !has || len(a.Column) > 1 || g.varies[name] || a.Value == nil || g.table.ChangesKey(name) || slotted {
 			return "the conflict clause sets what slotsql does not analyze"
@@ -245,7 +245,7 @@ func (g *grouper) excludedColumn(e *ast.Expr) (name string, ok bool) {
 	if e.Kind != ast.Excluded {
 		return "", false
 	}
-	return columnNamed(g.planning, g.table, e.Name[len(e.Name)-1])
+	return columnNamed(g.d, g.table, e.Name[len(e.Name)-1])
 }
 
 // countUpsert takes in the increment of one counter, whose row begins with what is added.
@@ -340,7 +340,7 @@ func (g *grouper) upsertShares() string {
 // assignedValue returns what the conflict clause sets a counter to.
 func (g *grouper) assignedValue(c *Column) *ast.Expr {
 	for _, a := range g.st.Set {
-		if name, ok := columnNamed(g.planning, g.table, a.Column[len(a.Column)-1]); ok && name == c.Name {
+		if name, ok := columnNamed(g.d, g.table, a.Column[len(a.Column)-1]); ok && name == c.Name {
 			return a.Value
 		}
 	}

@@ -22,7 +22,7 @@ func (g *grouper) arbiter() *Unique {
 	}
 	key := &Unique{}
 	for _, id := range c.Columns {
-		name, ok := columnNamed(g.planning, g.table, id)
+		name, ok := columnNamed(g.d, g.table, id)
 		if !ok {
 			return nil
 		}

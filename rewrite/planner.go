@@ -181,7 +181,7 @@ func (pl *Planner) single(sql string, tokens []lex.Token, spans []lex.Span) (*Pl
 		plan.Effects |= anyEffect(sql) // the server may read what the scanner cannot
 	}
 	plan.Drain.Repeats = plan.Class == Drain && p.repeats(plan)
-	plan.Drain.Asleep = p.asleep(plan)
+	plan.Drain.Asleep = p.asleep(plan, p.parsed)
 	if plan.Drain.Asleep != nil && plan.Drain.Asleep.Check != nil {
 		plan.Drain.Asleep.Checked.SQL.same += sql[len(body):]
 	}

@@ -76,7 +76,7 @@ func (p *planning) selfColumn(e *ast.Expr, t *Table, column string, label ast.Id
 	if e.Kind != ast.ColumnRef || len(e.Name) > 1 && !p.sameLabel(e.Name[len(e.Name)-2], label) {
 		return false
 	}
-	stored, has := columnNamed(p, t, e.Name[len(e.Name)-1])
+	stored, has := columnNamed(p.d, t, e.Name[len(e.Name)-1])
 	return has && stored == column
 }
 

@@ -111,7 +111,7 @@ func (a *assigned) companionName() string {
 func (m *dml) assignments(set []ast.Assignment) (out assigned, why string) {
 	out.except = map[*ast.Expr]bool{}
 	for _, a := range set {
-		name, has := columnNamed(m.planning, m.table, a.Column[len(a.Column)-1])
+		name, has := columnNamed(m.d, m.table, a.Column[len(a.Column)-1])
 		switch {
 		case !has || !m.qualifies(m.target, a.Column):
 			return out, "cannot tell which column " + a.Column[len(a.Column)-1].Name + " is"

@@ -17,7 +17,7 @@ func (m *dml) planMultiUpdate() *Plan {
 			if !b.counts || len(a.Column) > 1 && !m.sameLabel(a.Column[len(a.Column)-2], b.label) {
 				continue
 			}
-			if _, has := columnNamed(m.planning, b.table, column); has {
+			if _, has := columnNamed(m.d, b.table, column); has {
 				if owner != nil {
 					return m.drain("cannot tell which table " + column.Name + " belongs to")
 				}
@@ -31,7 +31,7 @@ func (m *dml) planMultiUpdate() *Plan {
 		if !has(changed, owner.table) {
 			changed = append(changed, owner.table)
 		}
-		name, _ := columnNamed(m.planning, owner.table, column)
+		name, _ := columnNamed(m.d, owner.table, column)
 		switch {
 		case owner.table.ChangesKey(name):
 			return m.drain("the statement changes a key")

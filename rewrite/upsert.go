@@ -161,7 +161,7 @@ func (m *dml) insertedAt(ops []operand) (int, *Column) {
 		return -1, nil
 	}
 	written := e.Name[len(e.Name)-1]
-	name, ok := columnNamed(m.planning, m.table, written)
+	name, ok := columnNamed(m.d, m.table, written)
 	if !ok {
 		return -1, nil
 	}
@@ -170,7 +170,7 @@ func (m *dml) insertedAt(ops []operand) (int, *Column) {
 
 // insertIndex returns the position of a column in the INSERT's column list.
 func (m *dml) insertIndex(written ast.Ident) int {
-	name, ok := columnNamed(m.planning, m.table, written)
+	name, ok := columnNamed(m.d, m.table, written)
 	if !ok {
 		return -1
 	}

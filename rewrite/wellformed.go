@@ -76,7 +76,7 @@ func (m *dml) misfit() string {
 	}
 	seen := map[string]bool{}
 	for i, written := range st.Columns {
-		name, has := columnNamed(m.planning, m.table, written)
+		name, has := columnNamed(m.d, m.table, written)
 		switch {
 		case !has:
 			return "the table has no column " + written.Name
@@ -196,7 +196,7 @@ func (m *dml) typeAt(incs []increment) func(ast.Span) string {
 		}
 	}
 	for i, c := range m.st.Columns {
-		if name, has := columnNamed(m.planning, m.table, c); has && len(m.st.Rows) == 1 && i < len(m.st.Rows[0]) {
+		if name, has := columnNamed(m.d, m.table, c); has && len(m.st.Rows) == 1 && i < len(m.st.Rows[0]) {
 			note(m.table.Column(name), m.st.Rows[0][i])
 		}
 	}
