@@ -47,14 +47,6 @@ var wideTypes = map[string]int{
 	"internal/session.Shared":         83,
 	"mysql.Engine":                    138,
 	"postgres.Engine":                 107,
-	"rewrite.blockReader":             284,
-	"rewrite.candidates":              260,
-	"rewrite.dml":                     281,
-	"rewrite.grouper":                 364,
-	"rewrite.planning":                195,
-	"rewrite.reader":                  231,
-	"rewrite.summer":                  266,
-	"rewrite.volatility":              197,
 	"sqlite.Engine":                   68,
 }
 

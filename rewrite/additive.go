@@ -1,8 +1,9 @@
 package rewrite
 
 import (
-	"github.com/slotsql/slotsql/rewrite/ast"
 	"strings"
+
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 // An operand is what an increment adds to its counter.
@@ -26,18 +27,18 @@ func (p *planning) additive(sc *scope, value *ast.Expr, t *Table, column string)
 	case ast.Paren:
 		return p.additive(sc, value.Args[0], t, column)
 	case ast.ColumnRef:
-		return nil, p.isColumn(sc, value, t, column)
+		return nil, p.names.isColumn(sc, value, t, column)
 	case ast.Call:
-		if p.coalesces(value) && p.isColumn(sc, value.Args[0], t, column) && ast.Constant(value.Args[1]) {
+		if p.consts.coalesces(value) && p.names.isColumn(sc, value.Args[0], t, column) && ast.Constant(value.Args[1]) {
 			return nil, true
 		}
 	case ast.Opaque:
-		if x, bits := p.castNumber(value); x != nil {
+		if x, bits := p.consts.castNumber(value); x != nil {
 			ops, ok := p.additive(sc, x, t, column)
-			if len(ops) > 0 && p.storesLike(t.Column(column), bits) {
+			if len(ops) > 0 && p.consts.storesLike(t.Column(column), bits) {
 				return ops, ok
 			}
-			return nil, ok && len(ops) == 0 && p.keepsNumbers(t.Column(column), bits)
+			return nil, ok && len(ops) == 0 && p.consts.keepsNumbers(t.Column(column), bits)
 		}
 		return p.additiveCase(sc, value, t, column)
 	case ast.Binary:
@@ -58,9 +59,9 @@ func (p *planning) additive(sc *scope, value *ast.Expr, t *Table, column string)
 // keepsNumbers reports whether a cast to a type of so many bits, of any number for 0, leaves every number
 // of a column as it is. CAST(c AS SIGNED) - 1 is then c - 1, except that what is less than 0 is
 // no error before it is stored. Where a column holds values of any type a cast may change one.
-func (p *planning) keepsNumbers(c *Column, bits int) bool {
+func (k *constants) keepsNumbers(c *Column, bits int) bool {
 	switch {
-	case c == nil || p.d.Traits().AnyType:
+	case c == nil || k.d.Traits().AnyType:
 		return false
 	case c.Numeric == Integer && c.Bits > 0 && bits > 0:
 		return c.Bits < bits || c.Bits == bits && !c.Unsigned
@@ -70,28 +71,28 @@ func (p *planning) keepsNumbers(c *Column, bits int) bool {
 
 // storesLike reports whether a cast to a type of so many bits does to a sum what storing it in the
 // column does: (c + 1)::integer of an integer is the number or the error that c + 1 is.
-func (p *planning) storesLike(c *Column, bits int) bool {
-	return p.d.Traits().TypedConstants && c != nil && c.Numeric == Integer && !c.Unsigned && c.Bits > 0 && c.Bits == bits && c.Domain == ""
+func (k *constants) storesLike(c *Column, bits int) bool {
+	return k.d.Traits().TypedConstants && c != nil && c.Numeric == Integer && !c.Unsigned && c.Bits > 0 && c.Bits == bits && c.Domain == ""
 }
 
 // isColumn reports whether e is a reference to that counter of the statement's
 // own target, which is the first binding of the scope.
-func (p *planning) isColumn(sc *scope, e *ast.Expr, t *Table, column string) bool {
+func (n *resolver) isColumn(sc *scope, e *ast.Expr, t *Table, column string) bool {
 	if e.Kind == ast.Paren {
-		return p.isColumn(sc, e.Args[0], t, column)
+		return n.isColumn(sc, e.Args[0], t, column)
 	}
-	if e.Kind != ast.ColumnRef || sc.strict && len(e.Name) == 1 || !p.qualifies(sc.bindings[0], e.Name) {
+	if e.Kind != ast.ColumnRef || sc.strict && len(e.Name) == 1 || !n.qualifies(sc.bindings[0], e.Name) {
 		return false
 	}
-	tg, err := p.resolve(sc, e.Name)
+	tg, err := n.resolve(sc, e.Name)
 	return err == nil && tg != nil && tg.column != nil && tg.column.Name == column && tg.binding == sc.bindings[0] && tg.binding.table == t
 }
 
 // counterFree reports whether evaluating e reads no counter.
 func (p *planning) counterFree(sc *scope, exprs ...*ast.Expr) bool {
-	r := &reader{planning: p}
+	r := &reader{p: p}
 	for _, e := range exprs {
-		if err := (&blockReader{r, sc, nil}).expr(e, inPredicate); err != nil {
+		if err := r.in(sc, nil).expr(e, inPredicate); err != nil {
 			return false
 		}
 	}
@@ -126,7 +127,7 @@ func (d delta) most(n int64) int64 {
 	return n
 }
 
-func (p *planning) simpleDelta(ops []operand) (delta, bool) {
+func (k *constants) simpleDelta(ops []operand) (delta, bool) {
 	if len(ops) != 1 || ops[0].sometimes {
 		return delta{}, false
 	}
@@ -137,7 +138,7 @@ func (p *planning) simpleDelta(ops []operand) (delta, bool) {
 	e, negative = ast.Signed(e, negative)
 	switch e.Kind {
 	case ast.Number:
-		s := p.src.sql[e.Start:e.End]
+		s := k.src.sql[e.Start:e.End]
 		if strings.HasPrefix(s, "-") {
 			s, negative = s[1:], !negative
 		}
@@ -149,7 +150,7 @@ func (p *planning) simpleDelta(ops []operand) (delta, bool) {
 		}
 		return delta{literal: s}, true
 	case ast.Param:
-		a, ok := p.src.paramAt(e.Span)
+		a, ok := k.src.paramAt(e.Span)
 		a.Negate = negative
 		return delta{arg: a}, ok
 	}

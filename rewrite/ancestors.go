@@ -1,8 +1,9 @@
 package rewrite
 
 import (
-	"github.com/slotsql/slotsql/rewrite/ast"
 	"slices"
+
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 // A statement on an ancestor of a counter table, a table that it is a partition of or inherits from,
@@ -16,19 +17,19 @@ import (
 
 // planAncestor plans DROP TABLE and TRUNCATE of ancestors of counter tables; nil for any other
 // statement.
-func (p *planning) planAncestor() *Plan {
-	if !p.src.is(0, "DROP") && !p.src.is(0, "TRUNCATE") {
+func (f *definitions) planAncestor() *Plan {
+	if !f.src.is(0, "DROP") && !f.src.is(0, "TRUNCATE") {
 		return nil
 	}
-	st, err := p.parse(p.src.sql)
+	st, err := parse(f.d, f.mentions.sentinels, f.src.sql)
 	if err != nil || st.Kind != ast.KindDrop && st.Kind != ast.KindTruncate {
 		return nil
 	}
 	var below []*Table // in the order of the names
 	by := map[*Table]string{}
 	for _, n := range st.Tables {
-		t, _ := p.lookup(n)
-		for _, c := range p.Catalog.Counters() {
+		t, _ := f.names.lookup(n)
+		for _, c := range f.mentions.catalog.Counters() {
 			named := t != nil && (t.Schema == c.Schema && t.Name == c.Name || slices.Contains(c.Storage.Ancestors, TableName{t.Schema, t.Name}))
 			if named && by[c] == "" {
 				below, by[c] = append(below, c), t.Name
@@ -39,9 +40,9 @@ func (p *planning) planAncestor() *Plan {
 	case len(below) == 0:
 		return nil
 	case st.Kind == ast.KindTruncate:
-		plan := p.planTruncate(below, nil, by)
+		plan := f.planTruncate(below, nil, by)
 		plan.Drain.FoldOptional = false
 		return plan
 	}
-	return p.planDrop(below, nil)
+	return f.planDrop(below, nil)
 }

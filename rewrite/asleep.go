@@ -39,17 +39,17 @@ type SleepingDialect interface {
 	Awake(t *Table, locks bool) string
 }
 
-// asleep returns how a statement, nil if it is not parsed, runs whose tables have no slots; nil if it drains no table as a whole, and the session's user may
-// drain some of its rows, or if it may do more than read and change rows.
-func (p *planning) asleep(plan *Plan, st *ast.Statement) *Asleep {
-	d, ok := p.d.(SleepingDialect)
+// asleep returns how a statement runs if its tables have no slots; st is nil if it is not parsed. It returns nil if the statement
+// drains no table as a whole, and the session's user may drain some of its rows, or if it may do more than read and change rows.
+func (dr *drainer) asleep(plan *Plan, st *ast.Statement) *Asleep {
+	d, ok := dr.d.(SleepingDialect)
 	ungranted := slices.ContainsFunc(plan.Drain.Tables, func(t DrainTable) bool { return len(t.Table.Counter.Rights.Ungranted) > 0 })
-	if scope := plan.DrainScope(); !ok || scope == "" || scope != ScopeAll && !ungranted || plan.Effects&(SchemaChange|TxControl) != 0 || p.src.bad ||
+	if scope := plan.DrainScope(); !ok || scope == "" || scope != ScopeAll && !ungranted || plan.Effects&(SchemaChange|TxControl) != 0 || dr.src.bad ||
 		len(plan.Drain.Before)+len(plan.Drain.After) > 0 || plan.Drain.OutsideTx || plan.Drain.FoldOptional || plan.Drain.InsideTx {
 		return nil
 	}
-	first := lex.NewScanner(p.d.LexRules(), p.src.sql).Next()
-	switch strings.ToUpper(p.src.sql[first.Start:first.End]) {
+	first := lex.NewScanner(dr.d.LexRules(), dr.src.sql).Next()
+	switch strings.ToUpper(dr.src.sql[first.Start:first.End]) {
 	case "SELECT", "INSERT", "UPDATE", "DELETE", "REPLACE", "WITH", "MERGE", "VALUES", "TABLE":
 	default:
 		return nil
@@ -66,9 +66,9 @@ func (p *planning) asleep(plan *Plan, st *ast.Statement) *Asleep {
 	}
 	out := &Asleep{Deletes: st == nil || st.Opaque != "" || deletes(st)}
 	keep, failing := d.Asleep(tables, out.Deletes)
-	where := p.checkable(st, tables)
+	where := dr.checkable(st, tables)
 	if where != nil && failing != "" {
-		out.Checked.SQL.same = p.src.apply([]edit{
+		out.Checked.SQL.same = dr.src.apply([]edit{
 			{ast.At(where.Start), "("}, {ast.At(where.End), ") AND " + failing},
 		})
 		out.Check = &Bound{SQL: Whole("SELECT " + failing)}
@@ -99,8 +99,8 @@ func onlySource(st *ast.Statement) bool {
 
 // checkable returns the condition of a statement that may be run and undone, and in which whatever reads a counter reads it
 // in the statement's snapshot, or locks its row against new slots; nil for any other.
-func (p *planning) checkable(st *ast.Statement, tables []*Table) *ast.Expr {
-	if st == nil || st.Opaque != "" || st.Replace || p.src.exec || p.src.large || p.src.hasWord("SHARE") || !p.calm(st) {
+func (d *drainer) checkable(st *ast.Statement, tables []*Table) *ast.Expr {
+	if st == nil || st.Opaque != "" || st.Replace || d.src.exec || d.src.large || d.src.hasWord("SHARE") || !d.volatility.calm(st) {
 		return nil
 	}
 	for _, t := range tables {
@@ -111,7 +111,7 @@ func (p *planning) checkable(st *ast.Statement, tables []*Table) *ast.Expr {
 	}
 	switch st.Kind {
 	case ast.KindUpdate, ast.KindDelete:
-		if st.Target != nil && p.lookupCounter(st.Target.Name) != nil {
+		if st.Target != nil && d.names.lookupCounter(st.Target.Name) != nil {
 			return st.Where
 		}
 	case ast.KindSelect:
@@ -130,14 +130,14 @@ func deletes(st *ast.Statement) (found bool) {
 }
 
 // calm reports whether a statement calls only functions that have no side effects and read no tables, and inserts nothing.
-func (p *planning) calm(st *ast.Statement) bool {
-	known, calm := p.stable(), true
+func (vo volatility) calm(st *ast.Statement) bool {
+	known, calm := stable(vo.consts.d), true
 	v := ast.Visitor{
 		Expr: func(e *ast.Expr) {
 			if e.Kind == ast.Call {
 				calm = calm && known.Functions[e.Op]
 			} else if e.Kind == ast.Binary || e.Kind == ast.Unary || e.Kind == ast.Opaque {
-				calm = calm && p.volatileForm(known, e) == ""
+				calm = calm && vo.volatileForm(known, e) == ""
 			}
 		},
 		Statement: func(s *ast.Statement) {

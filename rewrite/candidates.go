@@ -1,9 +1,10 @@
 package rewrite
 
 import (
-	"github.com/slotsql/slotsql/rewrite/ast"
 	"slices"
 	"strings"
+
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 // Candidates.
@@ -25,7 +26,8 @@ import (
 
 // candidates are those of a block that reads one table.
 type candidates struct {
-	*reader
+	r    *reader
+	p    *planning
 	sc   *scope
 	q    *ast.Select
 	b    *binding
@@ -41,18 +43,19 @@ type candidates struct {
 
 // narrow adds the condition to a block that reads one counter table and nothing else, and reports whether it did.
 func (r *reader) narrow(sc *scope, q *ast.Select) bool {
-	if len(r.edits) == 0 || r.found.locks || strings.Contains(r.src.sql, markerByte) || r.mistyped(nil) != "" || len(r.derived) > 0 ||
-		!ofOneTable(q) && !q.Distinct || len(sc.bindings) != 1 || slices.ContainsFunc(q.Items, r.namedByPlaceholder) {
+	if len(r.edits) == 0 || r.found.locks || strings.Contains(r.p.src.sql, markerByte) || r.p.consts.mistyped(nil) != "" ||
+		len(r.p.names.derived) > 0 ||
+		!ofOneTable(q) && !q.Distinct || len(sc.bindings) != 1 || slices.ContainsFunc(q.Items, r.p.consts.namedByPlaceholder) {
 		return false
 	}
 	b := sc.bindings[0]
 	if !b.counts || r.readsBase(b.table) || len(b.columns) > 0 || len(b.table.Counter.Key) == 0 ||
-		r.fixedRows(sc, b, q.Where) != nil { // the totals of a few rows cost less than the look for candidates
+		r.p.keys.fixedRows(sc, b, q.Where) != nil { // the totals of a few rows cost less than the look for candidates
 		return false
 	}
-	c := candidates{reader: r, sc: sc, q: q, b: b}
+	c := candidates{r: r, p: r.p, sc: sc, q: q, b: b}
 	for _, k := range b.table.Counter.Key {
-		c.keys = append(c.keys, r.qualifier(b)+"."+r.d.Quote(k))
+		c.keys = append(c.keys, r.p.names.qualifier(b)+"."+r.p.d.Quote(k))
 		col := b.table.Column(k)
 		c.keyless = c.keyless || col == nil || col.Nullable
 	}
@@ -99,32 +102,34 @@ func (c *candidates) conditions() {
 
 // repeatable reports whether a condition may be written in a query of the source alone, by base values.
 func (c *candidates) repeatable(e *ast.Expr) bool {
-	return c.volatile(c.sc, e) == "" && c.own(e) && (cannotFail(e) || !c.edited(e.Span))
+	return c.p.volatility.reason(c.sc, e) == "" && c.own(e) && (cannotFail(e) || !c.edited(e.Span))
 }
 
 // asWritten is a piece of the block, by base values.
-func (c *candidates) asWritten(sp ast.Span) string { return c.tp.mark(c.src.cut(sp)) }
+func (c *candidates) asWritten(sp ast.Span) string { return c.p.tp.mark(c.p.src.cut(sp)) }
 
 // edited reports whether anything has been replaced inside a span.
 func (c *candidates) edited(sp ast.Span) bool {
-	c.work += len(c.edits)
-	for _, e := range c.edits {
+	c.p.names.work += len(c.r.edits)
+	for _, e := range c.r.edits {
 		if e.within(sp) {
 			return true
 		}
 	}
-	return c.work > maxWork
+	return c.p.names.work > maxWork
 }
 
 // base writes the base value of a counter.
-func (c *candidates) base(col *Column) string { return c.qualifier(c.b) + "." + c.d.Quote(col.Name) }
+func (c *candidates) base(col *Column) string {
+	return c.p.names.qualifier(c.b) + "." + c.p.d.Quote(col.Name)
+}
 
 // counter returns the counter of the source that an expression is, or nil.
 func (c *candidates) counter(e *ast.Expr) *Column {
 	if e = ast.Unparen(e); e.Kind != ast.ColumnRef {
 		return nil
 	}
-	t, err := c.resolve(c.sc, e.Name)
+	t, err := c.p.names.resolve(c.sc, e.Name)
 	if err != nil || t == nil || t.binding != c.b || t.column == nil || !c.b.table.IsCounter(t.column.Name) {
 		return nil
 	}
@@ -153,8 +158,8 @@ func namesOnly(e *ast.Expr, column func(name []ast.Ident) bool, query func(*ast.
 }
 
 func (c *candidates) ownColumn(name []ast.Ident) bool {
-	has, err := c.hasColumn(c.b, name[len(name)-1])
-	return err == nil && has == yes && len(name) <= 2 && (len(name) == 1 || c.sameLabel(name[0], c.b.label))
+	has, err := c.p.names.hasColumn(c.b, name[len(name)-1])
+	return err == nil && has == yes && len(name) <= 2 && (len(name) == 1 || c.p.names.sameLabel(name[0], c.b.label))
 }
 
 // keyName is the name of a key column among the candidates' columns.
@@ -167,7 +172,7 @@ func (c *candidates) listed() bool {
 	if key := c.b.table.Column(c.b.table.Counter.Key[0]); key != nil && strings.HasSuffix(key.Type, "[]") {
 		return true
 	}
-	return len(c.keys) > 1 || c.d.Traits().KeyIn[0] == ""
+	return len(c.keys) > 1 || c.p.d.Traits().KeyIn[0] == ""
 }
 
 // condition writes it.
@@ -179,11 +184,11 @@ func (c *candidates) condition() string {
 	}
 	if c.listed() {
 		if near != "" {
-			arms = append(arms, queryOf(strings.Join(asKeys(c.keys), ", "), c.baseRef(c.b.table, c.b), append(c.near, c.rest...)))
+			arms = append(arms, queryOf(strings.Join(asKeys(c.keys), ", "), c.p.names.baseRef(c.b.table, c.b), append(c.near, c.rest...)))
 		}
 		return Tuple(c.keys) + " IN (SELECT " + c.keyNames() + " FROM (" + strings.Join(arms, " UNION ALL ") + ") AS slotsql_c)"
 	}
-	in := c.d.Traits().KeyIn
+	in := c.p.d.Traits().KeyIn
 	cond := c.keys[0] + in[0] + strings.Join(arms, " UNION ALL ") + in[1]
 	if near != "" {
 		return "(" + near + " OR " + cond + ")"
@@ -203,7 +208,7 @@ func (c *candidates) first(edge, order, rows string) {
 	if edge != "" {
 		conds = append(conds, edge)
 	}
-	first := queryOf(strings.Join(asKeys(c.keys), ", "), c.baseRef(c.b.table, c.b), append(conds, c.slotless())) +
+	first := queryOf(strings.Join(asKeys(c.keys), ", "), c.p.names.baseRef(c.b.table, c.b), append(conds, c.slotless())) +
 		" ORDER BY " + order + " LIMIT " + rows
 	c.firsts = append(c.firsts, "SELECT "+c.keyNames()+" FROM ("+first+") AS slotsql_n")
 }
@@ -216,7 +221,7 @@ func (c *candidates) slotless() string {
 	// so that it does not scan the slot table for each row.
 	order := ""
 	if c.b.table.Counter.Layout != LayoutShared {
-		order = " ORDER BY slotsql_g." + c.d.Quote(c.b.table.Counter.SlotTable.Column)
+		order = " ORDER BY slotsql_g." + c.p.d.Quote(c.b.table.Counter.SlotTable.Column)
 	}
 	return "(SELECT TRUE FROM " + c.slots() + " WHERE " + c.sameKey() + order + " LIMIT 1) IS NOT TRUE"
 }
@@ -231,7 +236,7 @@ func queryOf(list, from string, conds []string) string {
 
 // slots are the slots of the table, of any counter.
 func (c *candidates) slots() string {
-	return SlotSource(c.d, c.b.table, c.b.table.Counter.Counters...) + " AS slotsql_g"
+	return SlotSource(c.p.d, c.b.table, c.b.table.Counter.Counters...) + " AS slotsql_g"
 }
 
 // sameKey is the condition that a slot is one of the source's row.
@@ -247,7 +252,7 @@ func (c *candidates) sameKey() string {
 func (c *candidates) slotKeys(t *Table) []string {
 	var out []string
 	for _, k := range t.Counter.Key {
-		out = append(out, "slotsql_g."+c.d.Quote(k))
+		out = append(out, "slotsql_g."+c.p.d.Quote(k))
 	}
 	return out
 }

@@ -86,15 +86,15 @@ func (m *dml) coversAll(e *ast.Expr) (covers []Cover, ok bool) {
 	number := numericColumn(m.table.Column(column))
 	for _, v := range values {
 		c := Cover{Number: number}
-		arg, bound := m.constantArg(v)
+		arg, bound := m.p.consts.constantArg(v)
 		found := false
 		for _, w := range whens {
-			a, ok := m.constantArg(w)
+			a, ok := m.p.consts.constantArg(w)
 			if bound && ok {
 				found = found || a == arg
 				c.In = append(c.In, a)
 			}
-			found = found || v.Kind == ast.String && w.Kind == ast.String && m.noted(v.Text) == m.noted(w.Text) && !number
+			found = found || v.Kind == ast.String && w.Kind == ast.String && m.p.consts.noted(v.Text) == m.p.consts.noted(w.Text) && !number
 		}
 		if found {
 			continue
@@ -118,7 +118,7 @@ func (m *dml) chosenBy(c *ast.Case) (column string, values []*ast.Expr) {
 				return "", nil
 			}
 		} else if o := ast.Unparen(c.Operand); o.Kind == ast.ColumnRef {
-			name = m.targetColumn(m.sc, m.target, o.Name)
+			name = m.p.names.targetColumn(m.sc, m.target, o.Name)
 		}
 		if name == "" || i > 0 && name != column {
 			return "", nil
@@ -141,28 +141,28 @@ func (m *dml) equality(e *ast.Expr) (column string, values []*ast.Expr) {
 			l, r = r, l
 		}
 		if l.Kind == ast.ColumnRef {
-			return m.targetColumn(m.sc, m.target, l.Name), []*ast.Expr{r}
+			return m.p.names.targetColumn(m.sc, m.target, l.Name), []*ast.Expr{r}
 		}
 	case e.Kind == ast.In && !e.Negated && len(e.Args) > 1 && ast.Unparen(e.Args[0]).Kind == ast.ColumnRef:
 		for _, v := range e.Args[1:] {
 			values = append(values, ast.Unparen(v))
 		}
-		return m.targetColumn(m.sc, m.target, ast.Unparen(e.Args[0]).Name), values
+		return m.p.names.targetColumn(m.sc, m.target, ast.Unparen(e.Args[0]).Name), values
 	}
 	return "", nil
 }
 
 // constantArg returns a placeholder's argument, or a whole number as one.
-func (p *planning) constantArg(e *ast.Expr) (Arg, bool) {
+func (k *constants) constantArg(e *ast.Expr) (Arg, bool) {
 	switch e.Kind {
 	case ast.Param:
-		return p.src.paramAt(e.Span)
+		return k.src.paramAt(e.Span)
 	case ast.Number:
-		d, ok := p.simpleDelta([]operand{{expr: e}})
+		d, ok := k.simpleDelta([]operand{{expr: e}})
 		for i := 0; ok && i < len(d.literal); i++ {
 			ok = d.literal[i] != '.'
 		}
-		return Arg{Index: -1, Number: p.noted(d.literal)}, ok && len(d.literal) < 19
+		return Arg{Index: -1, Number: k.sentinels.noted(d.literal)}, ok && len(d.literal) < 19
 	}
 	return Arg{}, false
 }

@@ -10,7 +10,7 @@ import "github.com/slotsql/slotsql/rewrite/ast"
 // changed notes the rows of t that an UPDATE changes: those that WHERE fixes,
 // found by it after the change as well as before.
 func (m *dml) changed(plan *Plan, t *Table) *Plan {
-	if plan.Class != PassThrough && plan.Class != AdditiveBase || m.d.Traits().OneWriter {
+	if plan.Class != PassThrough && plan.Class != AdditiveBase || m.p.d.Traits().OneWriter {
 		return plan
 	}
 	var rows *rowset
@@ -19,12 +19,12 @@ func (m *dml) changed(plan *Plan, t *Table) *Plan {
 		target, where, alone = b, joinedOn(m.st.From, where), true
 	}
 	if alone && len(t.Counter.Key) > 0 {
-		rows = m.fixedRows(m.sc, target, where)
+		rows = m.p.keys.fixedRows(m.sc, target, where)
 		if rows != nil && !m.keeps(t, rows.key) {
 			rows = nil
 		}
 	}
-	plan.Base.Changes = []DrainTable{m.drainTable(t, rows)}
+	plan.Base.Changes = []DrainTable{m.p.drains.drainTable(t, rows)}
 	plan.Base.LocksOthers = m.locks
 	plan.Base.Counted = rows != nil && len(m.st.From)+len(m.st.With) == 0 && !t.Triggers.Ruled
 	return plan
@@ -36,7 +36,7 @@ func (p *planning) readsBesides(plan *Plan, st *ast.Statement) *Plan {
 	if st.Target == nil || st.Opaque != "" || st.Select != nil || len(st.From)+len(st.With) > 0 {
 		return plan
 	}
-	t, _ := p.lookup(st.Target.Name)
+	t, _ := p.names.lookup(st.Target.Name)
 	only := t != nil && !t.IsView && !t.Triggers.Update && !(t.Triggers.Insert && st.Kind == ast.KindInsert)
 	v := ast.Visitor{Expr: func(e *ast.Expr) {
 		switch e.Kind {
@@ -59,7 +59,7 @@ func (m *dml) keeps(t *Table, key *Unique) bool {
 			return false
 		}
 		for _, a := range m.st.Set {
-			if m.d.SameColumn(a.Column[len(a.Column)-1], name) {
+			if m.p.d.SameColumn(a.Column[len(a.Column)-1], name) {
 				return false
 			}
 		}
@@ -72,27 +72,27 @@ func (m *dml) changedJoined(plan *Plan, tables []*Table) *Plan {
 	if m.joined() != nil && len(tables) == 1 {
 		return m.changed(plan, tables[0])
 	}
-	return m.changedAll(plan, tables)
+	return m.p.drains.changedAll(plan, tables)
 }
 
 // changedAll notes all rows of tables.
-func (p *planning) changedAll(plan *Plan, tables []*Table) *Plan {
-	if p.d.Traits().OneWriter {
+func (d *drainer) changedAll(plan *Plan, tables []*Table) *Plan {
+	if d.d.Traits().OneWriter {
 		return plan
 	}
 	for _, t := range tables {
-		plan.Base.Changes = append(plan.Base.Changes, p.drainTable(t, nil))
+		plan.Base.Changes = append(plan.Base.Changes, d.drainTable(t, nil))
 	}
 	return plan
 }
 
 // changedUpserted notes the rows that an upsert may change.
-func (m *dml) changedUpserted(plan *Plan) *Plan {
-	if plan.Class == Drain || plan.Class == Refused || m.d.Traits().OneWriter {
+func (i insertion) changedUpserted(plan *Plan) *Plan {
+	if plan.Class == Drain || plan.Class == Refused || i.p.d.Traits().OneWriter {
 		return plan
 	}
-	for _, d := range m.drainInserted("").Drain.Tables {
-		if d.Table == m.table {
+	for _, d := range i.drainInserted("").Drain.Tables {
+		if d.Table == i.m.table {
 			plan.Base.Changes = []DrainTable{d}
 		}
 	}
@@ -102,12 +102,12 @@ func (m *dml) changedUpserted(plan *Plan) *Plan {
 // inserted notes the rows that an INSERT makes. Where a transaction cannot see
 // slots of an earlier row of their key that is of no interest, nor where the
 // database gives the key, a new one.
-func (m *dml) inserted(plan *Plan) *Plan {
+func (in insertion) inserted(plan *Plan) *Plan {
 	if plan.Class == Drain || plan.Class == Refused {
 		return plan
 	}
-	t := m.table
-	all := m.drainTable(t, nil)
+	t := in.m.table
+	all := in.p.drains.drainTable(t, nil)
 	if all.Versions == nil {
 		return plan
 	}
@@ -115,18 +115,18 @@ func (m *dml) inserted(plan *Plan) *Plan {
 	plan.Base.Changes = []DrainTable{all}
 	var key *Unique
 	for i := range t.Uniques {
-		if m.sameKey(t.Uniques[i].Columns, t.Counter.Key) {
+		if in.sameKey(t.Uniques[i].Columns, t.Counter.Key) {
 			key = &t.Uniques[i]
 		}
 	}
-	lists := m.givenLists()
+	lists := in.givenLists()
 	if key == nil || len(lists) == 0 || len(lists) > maxGivenRows || t.Triggers.Insert {
 		return plan
 	}
 	var any []fragment
 	var given []InsertedArg
 	for _, list := range lists {
-		where, more, ok := m.givenKey(key, list)
+		where, more, ok := in.givenKey(key, list)
 		if !ok {
 			return plan
 		}
@@ -144,13 +144,13 @@ func (m *dml) inserted(plan *Plan) *Plan {
 		table:  t,
 		counts: true,
 	}
-	d := m.drainTable(t, &rowset{binding: b, where: join(any, " OR ")})
+	d := in.p.drains.drainTable(t, &rowset{binding: b, where: join(any, " OR ")})
 	d.New = &NewRows{Inserted: given, All: &all}
 	plan.Base.Changes = []DrainTable{d}
 	return plan
 }
 
-func (m *dml) sameKey(a, b []string) bool {
+func (i insertion) sameKey(a, b []string) bool {
 	if len(a) != len(b) {
 		return false
 	}

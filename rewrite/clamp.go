@@ -21,7 +21,7 @@ func (m *dml) planClamp(plan *Plan) {
 	st.Set = append([]ast.Assignment(nil), m.st.Set...)
 	var implied []*ast.Expr
 	for i := range st.Set {
-		name, has := columnNamed(m.d, m.table, st.Set[i].Column[len(st.Set[i].Column)-1])
+		name, has := columnNamed(m.p.d, m.table, st.Set[i].Column[len(st.Set[i].Column)-1])
 		if !has || !m.table.IsCounter(name) || st.Set[i].Value == nil {
 			continue
 		}
@@ -44,24 +44,24 @@ func (m *dml) planClamp(plan *Plan) {
 	if !g.increments() || g.plan() != "" {
 		return
 	}
-	if g.planBounded(plan); plan.Bounded == nil {
+	if (boundedForm{g, g.p}).planBounded(plan); plan.Bounded == nil {
 		return
 	}
 	var tp template
 	end := m.st.Where.End
-	f := g.src.cutEdited(ast.Span{Start: 0, End: m.st.Where.Start}, nil)
-	sql := tp.mark(f) + tp.mark(g.conditions(nil)) + tp.mark(g.src.cut(ast.Span{Start: end, End: len(g.src.sql)}))
-	b := tp.expand(g.d, sql)
+	f := g.p.src.cutEdited(ast.Span{Start: 0, End: m.st.Where.Start}, nil)
+	sql := tp.mark(f) + tp.mark(g.conditions(nil)) + tp.mark(g.p.src.cut(ast.Span{Start: end, End: len(g.p.src.sql)}))
+	b := tp.expand(g.p.d, sql)
 	plan.Bounded.Own = &b
 }
 
 // clamped reads a clamp: what the value is as long as the guard holds; nil for what is no clamp.
 func (m *dml) clamped(e *ast.Expr, column string) (sum, guard *ast.Expr) {
 	isSum := func(x *ast.Expr) bool {
-		ops, ok := m.additive(m.sc, x, m.table, column)
+		ops, ok := m.p.additive(m.sc, x, m.table, column)
 		return ok && len(ops) == 1
 	}
-	if op := m.extreme(e); op != "" {
+	if op := m.p.consts.extreme(e); op != "" {
 		for i, x := range e.Args {
 			if isSum(x) && ast.Constant(e.Args[1-i]) {
 				return x, &ast.Expr{Span: e.Span, Kind: ast.Binary, Op: op, Args: []*ast.Expr{x, e.Args[1-i]}}
@@ -85,9 +85,9 @@ func (m *dml) clamped(e *ast.Expr, column string) (sum, guard *ast.Expr) {
 
 // extreme returns the comparison that the greater, or the lesser, of two values implies for
 // the one that it is; "" for another expression.
-func (p *planning) extreme(e *ast.Expr) string {
+func (k *constants) extreme(e *ast.Expr) string {
 	greatest, least := "greatest", "least"
-	if p.d.Traits().ScalarMax {
+	if k.d.Traits().ScalarMax {
 		greatest, least = "max", "min"
 	}
 	switch {
@@ -115,14 +115,14 @@ func choice(e *ast.Expr) (when, then, other *ast.Expr) {
 
 // conditions is WHERE, and what SET implies, with edits.
 func (g *grouper) conditions(edits []edit) fragment {
-	where := g.st.Where.Span
+	where := g.m.st.Where.Span
 	if len(g.implied) == 0 {
-		return g.src.cutEdited(where, edits)
+		return g.p.src.cutEdited(where, edits)
 	}
-	all := []fragment{g.src.cutEdited(where, edits)}
+	all := []fragment{g.p.src.cutEdited(where, edits)}
 	for _, e := range g.implied {
 		l, r := e.Args[0].Span, e.Args[1].Span
-		both := join([]fragment{g.src.cutEdited(l, edits), g.src.cutEdited(r, edits)}, " "+e.Op+" ")
+		both := join([]fragment{g.p.src.cutEdited(l, edits), g.p.src.cutEdited(r, edits)}, " "+e.Op+" ")
 		all = append(all, both)
 	}
 	return join(all, " AND ")

@@ -2,9 +2,10 @@ package rewrite
 
 import (
 	"cmp"
-	"github.com/slotsql/slotsql/rewrite/ast"
 	"slices"
 	"strings"
+
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 // A companion is an ordinary column that increments of a counter set as well:
@@ -125,7 +126,7 @@ func (b *blockReader) companion(x *binding, item bool) error {
 		// that is not there.
 		return derivable("an outer join may lack the row of "+x.table.Name, x)
 	}
-	if b.d.Traits().ColumnsCollate && (!item || b.src.hasWord("UNION") || b.src.hasWord("EXCEPT") || b.src.hasWord("INTERSECT")) {
+	if b.p.d.Traits().ColumnsCollate && (!item || b.p.src.hasWord("UNION") || b.p.src.hasWord("EXCEPT") || b.p.src.hasWord("INTERSECT")) {
 		// What it is compared with would decide how. A column of a derived
 		// table has the collation of a column.
 		return derivable("the result depends on a companion's collation", x)
@@ -171,7 +172,7 @@ func (m *dml) companionSet(co *Companion, e *ast.Expr) (set companionSet, why st
 	}
 	if co.Merge != Latest {
 		// Only what compares before it is stored as it compares afterwards.
-		arg, no := m.checkInserted(c, e)
+		arg, no := m.p.consts.checkInserted(c, e)
 		if no != "" || e.Kind == ast.Null || e.Kind == ast.String {
 			return set, "companion " + c.Name + " is merged with a value of another type"
 		}
@@ -183,7 +184,7 @@ func (m *dml) companionSet(co *Companion, e *ast.Expr) (set companionSet, why st
 	if !m.independent(e) {
 		return set, "companion " + c.Name + " is computed from other columns or by functions that may have side effects"
 	}
-	set.value = m.src.cut(e.Span)
+	set.value = m.p.src.cut(e.Span)
 	set.sure = c.Nullable && co.Merge == Latest || e.Kind == ast.Number || e.Kind == ast.String || e.Kind == ast.Call && len(e.Args) == 0
 	return set, ""
 }
@@ -195,14 +196,14 @@ func (m *dml) merged(co *Companion, e *ast.Expr) *ast.Expr {
 	if co.Merge == Min {
 		want, short = "least", "min"
 	}
-	if e.Kind != ast.Call || len(e.Args) != 2 || e.Aggregate || e.Op != want && (e.Op != short || !m.d.Traits().ScalarMax) {
+	if e.Kind != ast.Call || len(e.Args) != 2 || e.Aggregate || e.Op != want && (e.Op != short || !m.p.d.Traits().ScalarMax) {
 		return nil
 	}
 	for i, a := range e.Args {
 		if m.hasDefault(m.table.Column(co.Column), a) {
 			a = a.Args[0] // of a column that is not NULL: see the guard of the dialects
 		}
-		if m.isColumn(m.sc, a, m.table, co.Column) {
+		if m.p.names.isColumn(m.sc, a, m.table, co.Column) {
 			return e.Args[1-i]
 		}
 	}
@@ -213,18 +214,18 @@ func (m *dml) merged(co *Companion, e *ast.Expr) *ast.Expr {
 // takes: where the column is not NULL, x is left out.
 func (m *dml) hasDefault(c *Column, e *ast.Expr) bool {
 	switch {
-	case !m.coalesces(e) || !ast.Constant(e.Args[1]):
+	case !m.p.consts.coalesces(e) || !ast.Constant(e.Args[1]):
 		return false
-	case m.d.Traits().AnyType:
+	case m.p.d.Traits().AnyType:
 		return true
 	}
-	arg, why := m.checkInserted(c, e.Args[1])
+	arg, why := m.p.consts.checkInserted(c, e.Args[1])
 	return arg == nil && why == ""
 }
 
 // excluded returns what the one row of an INSERT gives for the column.
 func (m *dml) excluded(c *Column, e *ast.Expr) *ast.Expr {
-	name, ok := columnNamed(m.d, m.table, e.Name[len(e.Name)-1])
+	name, ok := columnNamed(m.p.d, m.table, e.Name[len(e.Name)-1])
 	if !ok || name != c.Name || len(m.st.Rows) != 1 {
 		return nil
 	}
@@ -247,7 +248,7 @@ func (m *dml) independent(e *ast.Expr) bool {
 		}
 		return ok
 	})
-	return ok && m.volatileBut(nil, e, clocks) == ""
+	return ok && m.p.volatility.reasonBesides(nil, e, clocks) == ""
 }
 
 // touchesCompanion reports whether the engine itself sets a companion when it updates
@@ -297,57 +298,57 @@ func companionSQL(sets []companionSet, tp *template) []CompanionSQL {
 
 // latestOnBase writes how an increment that sets a Latest companion runs on its base row: with a proof that this has no slots, or
 // before it is known whether it has some.
-func (m *dml) latestOnBase(plan *Plan, a assigned, in IncrementSQL, rows *rowset, tp *template) {
-	t, out := m.table, plan.Increment
+func (sl slotWriter) latestOnBase(plan *Plan, a assigned, in IncrementSQL, rows *rowset, tp *template) {
+	t, out := sl.m.table, plan.Increment
 	if !out.Latest {
 		return
 	}
-	plan.Drain.Proof = m.proof(m.st, m.sc, m.st.Where, rows)
-	d, ok := m.d.(ProvingDialect)
+	plan.Drain.Proof = sl.p.drains.proof(sl.m.st, sl.m.sc, sl.m.st.Where, rows)
+	d, ok := sl.p.d.(ProvingDialect)
 	if tr := t.Triggers; !ok || tr.Update || tr.Insert || tr.Ruled || tr.UpdateRule || t.IsView || len(t.Counter.Key) == 0 ||
-		m.st.Where != nil && m.namesSlotted(m.sc, rows.binding, m.st.Where) {
+		sl.m.st.Where != nil && sl.p.names.namesSlotted(sl.m.sc, rows.binding, sl.m.st.Where) {
 		return
 	}
 	in.Where = tp.mark(rows.where)
 	sql := d.Proof(t, Scope{Ref: in.Ref, Qualifier: in.Qualifier, Where: in.Where})
 	if sql.Asked == "" {
-		plan.Drain.Proof = cmp.Or(plan.Drain.Proof, m.proofOfUpsert(d))
+		plan.Drain.Proof = cmp.Or(plan.Drain.Proof, sl.proofOfUpsert(d))
 		return
 	}
 	var set []string
 	for _, s := range a.companions {
 		if s.companion.Merge == Latest {
-			set = append(set, m.d.Quote(s.column.Name)+" = "+tp.mark(s.value))
+			set = append(set, sl.p.d.Quote(s.column.Name)+" = "+tp.mark(s.value))
 		}
 	}
-	asked, stated := tp.expand(m.d, sql.Asked), tp.expand(m.d, "UPDATE "+in.Ref+" SET "+strings.Join(set, ", ")+" WHERE "+in.Where)
+	asked, stated := tp.expand(sl.p.d, sql.Asked), tp.expand(sl.p.d, "UPDATE "+in.Ref+" SET "+strings.Join(set, ", ")+" WHERE "+in.Where)
 	out.Asked, out.Stated = &asked, &stated
-	if m.st.Kind == ast.KindInsert {
-		confirm := tp.expand(m.d, sql.Confirm)
+	if sl.m.st.Kind == ast.KindInsert {
+		confirm := tp.expand(sl.p.d, sql.Confirm)
 		plan.Drain.Proof = &Proof{Confirm: &confirm}
 	}
 }
 
 // proofOfUpsert returns a form of the upsert that fails, before it adds anything, if the row has slots: the engine locks the existing
 // row before it computes what it sets. It returns nil if a second try could do something else.
-func (m *dml) proofOfUpsert(d ProvingDialect) *Proof {
-	holds := d.Proof(m.table, Scope{Qualifier: m.qualifier(m.target)}).Holds
-	if m.st.Kind != ast.KindInsert || holds == "" || m.src.large || m.src.hasWord("IGNORE") {
+func (s slotWriter) proofOfUpsert(d ProvingDialect) *Proof {
+	holds := d.Proof(s.m.table, Scope{Qualifier: s.p.names.qualifier(s.m.target)}).Holds
+	if s.m.st.Kind != ast.KindInsert || holds == "" || s.p.src.large || s.p.src.hasWord("IGNORE") {
 		return nil
 	}
-	for _, row := range m.st.Rows {
-		if slices.ContainsFunc(row, func(e *ast.Expr) bool { return e != nil && m.volatile(m.sc, e) != "" }) {
+	for _, row := range s.m.st.Rows {
+		if slices.ContainsFunc(row, func(e *ast.Expr) bool { return e != nil && s.p.volatility.reason(s.m.sc, e) != "" }) {
 			return nil
 		}
 	}
-	for _, a := range m.st.Conflict.Set {
-		if a.Value == nil || !slices.Contains(m.table.Counter.Counters, m.targetColumn(m.sc, m.target, a.Column)) {
+	for _, a := range s.m.st.Conflict.Set {
+		if a.Value == nil || !slices.Contains(s.m.table.Counter.Counters, s.p.names.targetColumn(s.m.sc, s.m.target, a.Column)) {
 			continue
 		}
 		var tp template
-		before, after := m.src.cut(ast.Span{Start: 0, End: a.Value.Start}), m.src.cut(ast.Span{Start: a.Value.End, End: len(m.src.sql)})
-		value := "CASE WHEN " + holds + " THEN " + tp.mark(m.src.cut(a.Value.Span)) + " END"
-		return &Proof{Bound: tp.expand(m.d, tp.mark(before)+value+tp.mark(after))}
+		before, after := s.p.src.cut(ast.Span{Start: 0, End: a.Value.Start}), s.p.src.cut(ast.Span{Start: a.Value.End, End: len(s.p.src.sql)})
+		value := "CASE WHEN " + holds + " THEN " + tp.mark(s.p.src.cut(a.Value.Span)) + " END"
+		return &Proof{Bound: tp.expand(s.p.d, tp.mark(before)+value+tp.mark(after))}
 	}
 	return nil
 }

@@ -1,8 +1,9 @@
 package rewrite
 
 import (
-	"github.com/slotsql/slotsql/rewrite/ast"
 	"strings"
+
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 // planCreateSelect plans CREATE TABLE ... AS SELECT and SELECT ... INTO. The
@@ -12,22 +13,22 @@ import (
 // with. MySQL also copies NOT NULL, DEFAULT and COMMENT of a plain column, and
 // an expression has none of them: see define.
 func (p *planning) planCreateSelect(st *ast.Statement) *Plan {
-	mentioned := p.mentioned()
+	mentioned := p.mentions.tables()
 	switch {
 	case st.Opaque != "" || st.Select == nil || len(st.Tables) == 0:
-		return p.drainAll(mentioned, opaqueReason(st))
-	case p.lookupCounter(st.Tables[0]) != nil:
-		return p.drainAll(mentioned, "the statement creates a table with the name of a counter table")
+		return p.drains.drainAll(mentioned, opaqueReason(st))
+	case p.names.lookupCounter(st.Tables[0]) != nil:
+		return p.drains.drainAll(mentioned, "the statement creates a table with the name of a counter table")
 	}
 	r, err := p.reading(
-		func() *reader { return &reader{planning: p} },
+		func() *reader { return &reader{p: p} },
 		func(r *reader) error { return r.query(nil, st.Select) })
 	if err == nil && !r.found.locks && len(r.edits) > 0 && p.d.Traits().CopiesColumns {
 		if p.d.Traits().SumsSpreadNull {
-			return p.drainAll(mentioned, "columns of the new table would be nullable that are not with the plain driver")
+			return p.drains.drainAll(mentioned, "columns of the new table would be nullable that are not with the plain driver")
 		}
 		if why := p.define(st, r); why != "" {
-			return p.drainAll(mentioned, why)
+			return p.drains.drainAll(mentioned, why)
 		}
 	}
 	return p.planReads(r, err, "the query locks rows of a counter table")
@@ -48,8 +49,8 @@ func (p *planning) define(st *ast.Statement, r *reader) string {
 		return "cannot tell where the new table's columns are defined"
 	}
 	simple := len(q.Operands) == 0 && len(q.With) == 0 && len(q.GroupBy) == 0 && q.Having == nil && !q.Distinct &&
-		len(q.Windows) == 0 && !outerJoins(q.From) && len(p.derived) == 0 && !r.found.wholeRow
-	sc := p.newScope(nil, nil, q.From)
+		len(q.Windows) == 0 && !outerJoins(q.From) && len(p.names.derived) == 0 && !r.found.wholeRow
+	sc := p.names.newScope(nil, nil, q.From)
 	for _, b := range sc.bindings {
 		simple = simple && b.query == nil
 	}
@@ -97,7 +98,7 @@ func (p *planning) defineItem(sc *scope, it ast.Item, r *reader, add func(t *Tab
 	}
 	switch {
 	case e.Kind == ast.Star:
-		outs, known, err := p.starOutputs(sc, e.Name)
+		outs, known, err := p.names.starOutputs(sc, e.Name)
 		if err != nil || !known {
 			return "cannot tell the columns of *"
 		}
@@ -110,7 +111,7 @@ func (p *planning) defineItem(sc *scope, it ast.Item, r *reader, add func(t *Tab
 			}
 		}
 	case e.Kind == ast.ColumnRef:
-		t, err := p.resolve(sc, e.Name)
+		t, err := p.names.resolve(sc, e.Name)
 		if err != nil || t == nil || t.column == nil {
 			return ""
 		}

@@ -2,8 +2,9 @@ package rewrite
 
 import (
 	"errors"
-	"github.com/slotsql/slotsql/rewrite/ast"
 	"strings"
+
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 // The derived form of a counter table.
@@ -87,7 +88,7 @@ func (p *planning) reading(start func() *reader, walk func(*reader) error) (*rea
 		if why := p.derive(d); why != "" {
 			return r, opaque(d.reason + ", and " + why)
 		}
-		p.outs = nil
+		p.names.outs = nil
 	}
 }
 
@@ -95,27 +96,27 @@ func (p *planning) reading(start func() *reader, walk func(*reader) error) (*rea
 // form of one of them lacks.
 func (p *planning) derive(d *errDerive) (why string) {
 	for _, b := range d.bindings {
-		if why := p.underivable(b); why != "" {
+		if why := p.names.underivable(b); why != "" {
 			return why
 		}
 	}
-	if p.derived == nil {
-		p.derived = map[*ast.Source]string{}
+	if p.names.derived == nil {
+		p.names.derived = map[*ast.Source]string{}
 	}
 	for _, b := range d.bindings {
-		p.derived[b.source] = d.reason
+		p.names.derived[b.source] = d.reason
 		if d.separate {
-			if p.separate == nil {
-				p.separate = map[*ast.Source]bool{}
+			if p.queries.separate == nil {
+				p.queries.separate = map[*ast.Source]bool{}
 			}
-			p.separate[b.source] = true
+			p.queries.separate[b.source] = true
 		}
 	}
 	return ""
 }
 
 // underivable returns why a source cannot be replaced by a query, or "".
-func (p *planning) underivable(b *binding) string {
+func (n *resolver) underivable(b *binding) string {
 	if b.source.Ref.End == 0 {
 		return b.label.Name + " cannot be replaced by a derived table"
 	}
@@ -127,7 +128,7 @@ func (p *planning) underivable(b *binding) string {
 	// Without an alias the label stays, but the schema goes that tells it
 	// from another table of that name.
 	for _, x := range b.scope.bindings {
-		if x != b && p.sameLabel(x.label, b.label) {
+		if x != b && n.sameLabel(x.label, b.label) {
 			return "two sources are named " + b.label.Name
 		}
 	}
@@ -136,7 +137,7 @@ func (p *planning) underivable(b *binding) string {
 
 // derivedSource writes the derived form around a source.
 func (r *reader) derivedSource(sc *scope, s *ast.Source) {
-	why, ok := r.derived[s]
+	why, ok := r.p.names.derived[s]
 	if !ok {
 		return
 	}
@@ -144,13 +145,13 @@ func (r *reader) derivedSource(sc *scope, s *ast.Source) {
 		if b.source != s {
 			continue
 		}
-		q := r.qualifier(b)
+		q := r.p.names.qualifier(b)
 		r.note(b.table)
 		r.addStar(b.table)
 		tail := ""
 		if r.keptSeparate(sc, b) {
-			tail = r.d.Traits().Unmerged
-		} else if sc.grouped && r.d.Traits().StrictGroups {
+			tail = r.p.d.Traits().Unmerged
+		} else if sc.grouped && r.p.d.Traits().StrictGroups {
 			// MariaDB merges it into the block, and when a prepared statement
 			// runs for the second time no longer knows the total for what the
 			// block groups by (error 1055). Plain has no such query in FROM.
@@ -169,9 +170,10 @@ func (r *reader) derivedSource(sc *scope, s *ast.Source) {
 // MariaDB does with derived tables where it can.
 func (r *reader) keptSeparate(sc *scope, x *binding) bool {
 	switch {
-	case r.groupingSets() || r.separate[x.source] || r.d.Traits().StrictGroups && r.windowed() && (r.compares() || r.extends()):
+	case groupingSets(r.p.src) || r.p.queries.separate[x.source] ||
+		r.p.d.Traits().StrictGroups && r.p.windowed() && (comparesQuery(r.p.src) || extends(r.p.src)):
 		return true
-	case !sc.grouped || !r.d.Traits().StrictGroups:
+	case !sc.grouped || !r.p.d.Traits().StrictGroups:
 		return false
 	case x.table.nullableDecimal():
 		// Sorting groups by an expression of type DECIMAL that is NULL in some
@@ -184,11 +186,11 @@ func (r *reader) keptSeparate(sc *scope, x *binding) bool {
 	return r.groupsComputed(sc, x)
 }
 
-// compares reports whether the statement may look something up in a subquery. Where a
+// comparesQuery reports whether the statement may look something up in a subquery. Where a
 // window computes over a column of a query that it has merged, MariaDB has that
 // column compared with the subquery before there is a value in it.
-func (r *reader) compares() bool {
-	return r.src.hasWord("IN") || r.src.hasWord("ANY") || r.src.hasWord("SOME") || r.src.hasWord("ALL")
+func comparesQuery(src *source) bool {
+	return src.hasWord("IN") || src.hasWord("ANY") || src.hasWord("SOME") || src.hasWord("ALL")
 }
 
 func (t *Table) nullableDecimal() bool {
@@ -209,9 +211,9 @@ func (r *reader) totals(t *Table, q string, block *ast.Select) []string {
 		switch {
 		case c.Hidden:
 		case t.IsSlotted(c.Name) && !r.readsBase(t):
-			out = append(out, r.resultColumn(t, q, c.Name, block)+" AS "+r.d.Quote(c.Name))
+			out = append(out, r.resultColumn(t, q, c.Name, block)+" AS "+r.p.d.Quote(c.Name))
 		default:
-			out = append(out, q+"."+r.d.Quote(c.Name))
+			out = append(out, q+"."+r.p.d.Quote(c.Name))
 		}
 	}
 	return out
@@ -227,7 +229,7 @@ func (r *reader) addStar(t *Table) {
 // that names the table's schema loses it, with the column's own name left as
 // it is; one that a query does not have cannot be kept.
 func (b *blockReader) throughDerived(e *ast.Expr) (done bool, err error) {
-	if len(b.derived) == 0 {
+	if len(b.p.names.derived) == 0 {
 		return false, nil
 	}
 	x := b.labelled(e.Name, true)
@@ -238,32 +240,32 @@ func (b *blockReader) throughDerived(e *ast.Expr) (done bool, err error) {
 	if len(e.Name) == 1 {
 		return false, nil
 	}
-	if !b.derivedHas(x, last) {
-		return false, opaque(b.lacks(x, last))
+	if !b.p.names.derivedHas(x, last) {
+		return false, opaque(b.p.names.lacks(x, last))
 	}
 	if len(e.Name) > 2 {
-		b.edits = append(b.edits, edit{e.Span, b.qualifier(x) + "." + b.d.Quote(last.Name)})
+		b.r.edits = append(b.r.edits, edit{e.Span, b.p.names.qualifier(x) + "." + b.p.d.Quote(last.Name)})
 	}
 	return true, nil
 }
 
-func (p *planning) lacks(x *binding, column ast.Ident) string {
-	return p.derived[x.source] + ", and a derived table has no column " + column.Name
+func (n *resolver) lacks(x *binding, column ast.Ident) string {
+	return n.derived[x.source] + ", and a derived table has no column " + column.Name
 }
 
 // systemColumn finds a bare name that an engine gives to every table.
 func (b *blockReader) systemColumn(name ast.Ident) error {
-	if len(b.derived) == 0 {
+	if len(b.p.names.derived) == 0 {
 		return nil
 	}
-	for _, system := range b.d.Traits().SystemColumns {
-		if !b.sameLabel(name, ast.Ident{Name: system}) {
+	for _, system := range b.p.d.Traits().SystemColumns {
+		if !b.p.names.sameLabel(name, ast.Ident{Name: system}) {
 			continue
 		}
 		for s := b.sc; s != nil; s = s.parent {
 			for _, x := range s.bindings {
-				if x.derived && !b.derivedHas(x, name) {
-					return opaque(b.lacks(x, name))
+				if x.derived && !b.p.names.derivedHas(x, name) {
+					return opaque(b.p.names.lacks(x, name))
 				}
 			}
 		}
@@ -271,9 +273,9 @@ func (b *blockReader) systemColumn(name ast.Ident) error {
 	return nil
 }
 
-func (p *planning) derivedHas(x *binding, column ast.Ident) bool {
-	for _, c := range p.labels(x) {
-		if p.sameLabel(column, c) {
+func (n *resolver) derivedHas(x *binding, column ast.Ident) bool {
+	for _, c := range n.labels(x) {
+		if n.sameLabel(column, c) {
 			return true
 		}
 	}
@@ -281,7 +283,7 @@ func (p *planning) derivedHas(x *binding, column ast.Ident) bool {
 }
 
 // labels lists the columns of a table's source by the names they have there.
-func (p *planning) labels(x *binding) []ast.Ident {
+func (ns *resolver) labels(x *binding) []ast.Ident {
 	var out []ast.Ident
 	for i := range x.table.Columns {
 		if x.table.Columns[i].Hidden {
@@ -306,9 +308,9 @@ func (b *blockReader) labelled(name []ast.Ident, column bool) *binding {
 		return nil
 	}
 	for s := b.sc; s != nil; s = s.parent {
-		b.work += 1 + len(s.bindings)
+		b.p.names.work += 1 + len(s.bindings)
 		for _, x := range s.bindings {
-			if !b.sameLabel(name[n-1], x.label) || n > 1 && x.table != nil && !b.d.SameTable(name[n-2], x.table.Schema) {
+			if !b.p.names.sameLabel(name[n-1], x.label) || n > 1 && x.table != nil && !b.p.d.SameTable(name[n-2], x.table.Schema) {
 				continue
 			}
 			return x

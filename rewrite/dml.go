@@ -14,12 +14,12 @@ func (p *planning) planDML(st *ast.Statement) *Plan {
 	case ast.KindDelete:
 		return p.planDelete(st)
 	}
-	return p.drainAll(p.mentioned(), "there is no faster plan for this kind of statement")
+	return p.drains.drainAll(p.mentions.tables(), "there is no faster plan for this kind of statement")
 }
 
 // dml is the common part of planning a statement that writes.
 type dml struct {
-	*planning
+	p      *planning
 	st     *ast.Statement
 	sc     *scope
 	target *binding // nil when the target is no single table
@@ -34,20 +34,20 @@ func (p *planning) newDML(st *ast.Statement) *dml {
 	if st.Target != nil {
 		from = append([]*ast.Source{st.Target}, from...)
 	}
-	m := &dml{planning: p, st: st, sc: p.newScope(p.outer, st.With, from)}
+	m := &dml{p: p, st: st, sc: p.names.newScope(p.outer, st.With, from)}
 	if st.Target != nil {
 		m.target = m.sc.bindings[0]
 		m.table = m.target.table
 	}
-	m.once = p.sources(st) == 1
+	m.once = p.names.sources(st) == 1
 	return m
 }
 
 func (m *dml) drain(reason string) *Plan {
 	if b := m.joined(); b != nil {
-		return m.drainRows(m.st, m.sc, b, joinedOn(m.st.From, m.st.Where), true, reason)
+		return m.p.drains.drainRows(m.st, m.sc, b, joinedOn(m.st.From, m.st.Where), true, reason)
 	}
-	return m.drainRows(m.st, m.sc, m.target, m.st.Where, m.alone(), reason)
+	return m.p.drains.drainRows(m.st, m.sc, m.target, m.st.Where, m.alone(), reason)
 }
 
 // alone reports whether the counters of no other rows than those that WHERE selects
@@ -81,7 +81,7 @@ func (m *dml) alone() bool {
 // reads reports whether any part of the statement reads a counter, the listed
 // expressions excepted.
 func (m *dml) reads(except map[*ast.Expr]bool) (bool, string) {
-	r := &reader{planning: m.planning}
+	r := &reader{p: m.p}
 	err := m.read(r, except)
 	switch {
 	case err != nil:
@@ -98,7 +98,7 @@ func (m *dml) reads(except map[*ast.Expr]bool) (bool, string) {
 }
 
 func (m *dml) read(r *reader, except map[*ast.Expr]bool) error {
-	b := &blockReader{r, m.sc, nil}
+	b := r.in(m.sc, nil)
 	if err := r.ctes(m.sc, m.st.With); err != nil {
 		return err
 	}
@@ -133,29 +133,29 @@ func (m *dml) returning(b *blockReader) error {
 			}
 			continue
 		}
-		before := len(b.edits)
+		before := len(b.r.edits)
 		if err := b.expr(it.Expr, inItems); err != nil {
 			return err
 		}
-		if len(b.edits) > before {
+		if len(b.r.edits) > before {
 			return opaque("RETURNING returns a counter")
 		}
 	}
 	return nil
 }
 
-func (m *dml) reader() *reader { return &reader{planning: m.planning, values: totals} }
+func (m *dml) reader() *reader { return &reader{p: m.p, values: totals} }
 
 // planOther plans a write to a table without counters: its reads of counters
 // become totals where they stand in a subquery, else it is drained for.
 func (m *dml) planOther() *Plan {
-	r, err := m.reading(m.reader, func(r *reader) error {
+	r, err := m.p.reading(m.reader, func(r *reader) error {
 		// What is derived is no source of counters any more. The target is no
 		// counter table: nothing takes its place.
-		m.sc = m.newDML(m.st).sc
+		m.sc = m.p.newDML(m.st).sc
 		return m.read(r, nil)
 	})
-	return m.planReads(r, err, "the statement locks rows of a counter table")
+	return m.p.planReads(r, err, "the statement locks rows of a counter table")
 }
 
 // planReads plans a statement that writes no counter itself by what a reader
@@ -163,11 +163,11 @@ func (m *dml) planOther() *Plan {
 func (p *planning) planReads(r *reader, err error, locked string) *Plan {
 	switch {
 	case err != nil:
-		return p.drainAll(p.mentioned(), reasonOf(err))
+		return p.drains.drainAll(p.mentions.tables(), reasonOf(err))
 	case r.found.locks:
-		return p.drainAll(p.mentioned(), locked)
+		return p.drains.drainAll(p.mentions.tables(), locked)
 	case r.found.writes && len(r.edits) > 0:
-		return p.drainAll(p.mentioned(), "a WITH query increments a counter that the statement also reads")
+		return p.drains.drainAll(p.mentions.tables(), "a WITH query increments a counter that the statement also reads")
 	case r.found.writes:
 		return &Plan{Class: AdditiveBase}
 	case len(r.edits) == 0:
@@ -203,7 +203,7 @@ func (m *dml) deleted() (tables []*Table) {
 	}
 	for _, b := range m.sc.bindings {
 		for _, name := range m.st.DeleteFrom {
-			if b.counts && m.sameLabel(name[len(name)-1], b.label) {
+			if b.counts && m.p.names.sameLabel(name[len(name)-1], b.label) {
 				tables = append(tables, b.table)
 			}
 		}
@@ -216,9 +216,9 @@ func (m *dml) deleted() (tables []*Table) {
 // deletes them, after it has folded them, and no session makes new ones before its
 // transaction ends: a session that makes a slot row locks the base row, and finds it gone
 // afterwards.
-func (m *dml) notCascaded(deleted []*Table) string {
+func notCascaded(d Dialect, deleted []*Table) string {
 	for _, t := range deleted {
-		if !m.cascadesDelete(t) {
+		if !cascadesDelete(d, t) {
 			return "the slots of " + t.Name + " are not deleted with the row"
 		}
 	}
@@ -226,8 +226,8 @@ func (m *dml) notCascaded(deleted []*Table) string {
 }
 
 // cascadesDelete reports whether the engine deletes the slot rows of a base row that is deleted.
-func (p *planning) cascadesDelete(t *Table) bool {
-	if p.d.Traits().SlotTriggers {
+func cascadesDelete(d Dialect, t *Table) bool {
+	if d.Traits().SlotTriggers {
 		return t.Counter.CascadesDelete() && !t.Counter.SlotTable.Untended
 	}
 	return t.Counter.CascadesDelete() && !t.Counter.SlotTable.NoForeignKey
@@ -235,7 +235,7 @@ func (p *planning) cascadesDelete(t *Table) bool {
 
 func (p *planning) planDelete(st *ast.Statement) *Plan {
 	if st.Opaque != "" {
-		return p.drainAll(p.mentioned(), st.Opaque)
+		return p.drains.drainAll(p.mentions.tables(), st.Opaque)
 	}
 	m := p.newDML(st)
 	deleted := m.deleted()
@@ -245,13 +245,13 @@ func (p *planning) planDelete(st *ast.Statement) *Plan {
 	if reads, why := m.reads(nil); reads {
 		return m.drain(why)
 	}
-	if why := m.notCascaded(deleted); why != "" {
+	if why := notCascaded(m.p.d, deleted); why != "" {
 		return m.drain(why)
 	}
 	// The slot rows go with the base row: the engine's own cascade deletes them.
 	plan := &Plan{Class: PassThrough, Base: BasePlan{DeletesFrom: deleted}}
 	if m.locks {
-		plan = m.changedAll(plan, m.mentioned())
+		plan = m.p.drains.changedAll(plan, m.p.mentions.tables())
 		plan.Base.LocksOthers = true
 	}
 	return plan

@@ -1,16 +1,29 @@
 package rewrite
 
 import (
-	"github.com/slotsql/slotsql/rewrite/ast"
 	"slices"
 	"strings"
+
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
+// A drainer plans statements that fold slots before they run: which rows they drain, and what runs in place of that where the
+// rows have no slots.
+type drainer struct {
+	d          Dialect
+	src        *source
+	names      *resolver
+	consts     *constants
+	keys       *keyFinder
+	volatility *volatility
+	mentions   *mentions
+}
+
 // drainAll drains every row of the given tables.
-func (p *planning) drainAll(tables []*Table, reason string) *Plan {
+func (d *drainer) drainAll(tables []*Table, reason string) *Plan {
 	plan := &Plan{Class: Drain, Reason: reason, Tables: names(tables)}
 	for _, t := range tables {
-		plan.Drain.Tables = append(plan.Drain.Tables, p.drainTable(t, nil))
+		plan.Drain.Tables = append(plan.Drain.Tables, d.drainTable(t, nil))
 	}
 	return plan
 }
@@ -64,15 +77,14 @@ type keyArg struct {
 
 // DrainAll drains every row of a table.
 func DrainAll(d Dialect, t *Table) DrainTable {
-	p := &planning{d: d}
-	return p.drainTable(t, nil)
+	return newPlanning(&Planner{Dialect: d}, nil).drains.drainTable(t, nil)
 }
 
 // DrainKey drains the row of one key, whose values are the arguments, in the
 // order of the key; forms are what the columns are compared with, with %s for
 // each argument.
 func DrainKey(d Dialect, t *Table, forms []string) DrainTable {
-	p := &planning{d: d}
+	p := newPlanning(&Planner{Dialect: d}, nil)
 	b := &binding{
 		source: &ast.Source{Name: []ast.Ident{{Name: t.Name, Quoted: true}}},
 		label:  ast.Ident{Name: t.Name, Quoted: true},
@@ -87,107 +99,107 @@ func DrainKey(d Dialect, t *Table, forms []string) DrainTable {
 			fragment{parts: []string{d.Quote(t.Name) + "." + d.Quote(k) + " = " + before, after}, args: []Arg{{Index: i}}},
 		)
 	}
-	return p.drainTable(t, &rowset{binding: b, where: join(equal, " AND "), single: true, only: true})
+	return p.drains.drainTable(t, &rowset{binding: b, where: join(equal, " AND "), single: true, only: true})
 }
 
-func (p *planning) drainTable(t *Table, rows *rowset) DrainTable {
+func (d *drainer) drainTable(t *Table, rows *rowset) DrainTable {
 	out := DrainTable{Table: t}
 	var tp template
-	scope := Scope{Ref: p.baseRef(t, nil), Qualifier: p.d.Quote(t.Name)}
+	scope := Scope{Ref: d.names.baseRef(t, nil), Qualifier: d.d.Quote(t.Name)}
 	if rows != nil {
 		out.Keyed, out.Only, out.Most = true, rows.only, max(rows.most, 1)
 		out.Key = rows.slotKey(t)
-		if out.Forms = p.forms(rows.args); out.Forms != nil {
-			all := p.drainTable(t, nil)
+		if out.Forms = d.consts.forms(rows.args); out.Forms != nil {
+			all := d.drainTable(t, nil)
 			out.All = &all
 		}
-		scope = Scope{Ref: p.baseRef(t, rows.binding), Qualifier: p.qualifier(rows.binding), Where: tp.mark(rows.where)}
+		scope = Scope{Ref: d.names.baseRef(t, rows.binding), Qualifier: d.names.qualifier(rows.binding), Where: tp.mark(rows.where)}
 		scope.Removes = rows.removes
 	}
-	out.Lock = tp.expandAll(p.d, p.d.Lock(t, scope))
+	out.Lock = tp.expandAll(d.d, d.d.Lock(t, scope))
 	if rows != nil && !rows.removes {
 		strongest := scope
 		strongest.Removes = true
-		alone := tp.expandAll(p.d, p.d.Lock(t, strongest))
+		alone := tp.expandAll(d.d, d.d.Lock(t, strongest))
 		if !slices.EqualFunc(alone, out.Lock, func(a, b Bound) bool { return a.SQL == b.SQL }) {
 			out.LockAlone = alone
 		}
 	}
-	out.Rows = tp.expand(p.d, scope.Ref+" WHERE "+scope.Where)
-	if out.Fold = tp.expandAll(p.d, p.d.Fold(t, scope)); len(out.Fold) == 0 {
+	out.Rows = tp.expand(d.d, scope.Ref+" WHERE "+scope.Where)
+	if out.Fold = tp.expandAll(d.d, d.d.Fold(t, scope)); len(out.Fold) == 0 {
 		out.Folding, out.Open = FoldByName, rows == nil && len(t.Counter.Key) > 0
 	}
-	if c, ok := p.d.(ConservingDialect); ok {
+	if c, ok := d.d.(ConservingDialect); ok {
 		if sql := c.Unmoved(t, scope); sql != "" {
-			b := tp.expand(p.d, sql)
+			b := tp.expand(d.d, sql)
 			out.Look.Unmoved = &b
 		}
 	}
-	if h, ok := p.d.(HoldingDialect); ok {
-		b := tp.expand(p.d, h.Held(t, scope))
+	if h, ok := d.d.(HoldingDialect); ok {
+		b := tp.expand(d.d, h.Held(t, scope))
 		out.Look.Held = &b
 	}
-	if s, ok := p.d.(SnapshotDialect); ok {
-		b := tp.expand(p.d, s.Snapshot(t, scope))
+	if s, ok := d.d.(SnapshotDialect); ok {
+		b := tp.expand(d.d, s.Snapshot(t, scope))
 		out.Look.Snapshot = &b
 	}
-	if v := p.d.Versions(t, scope); v != nil {
-		out.Versions = &Versions{Find: tp.expand(p.d, v.Find), Hide: v.Hide, Drop: v.Drop, Touch: tp.expandAll(p.d, v.Touch)}
+	if v := d.d.Versions(t, scope); v != nil {
+		out.Versions = &Versions{Find: tp.expand(d.d, v.Find), Hide: v.Hide, Drop: v.Drop, Touch: tp.expandAll(d.d, v.Touch)}
 	}
 	return out
 }
 
 // baseRef writes a reference to a base table under the name that the
 // statement's own predicates use.
-func (p *planning) baseRef(t *Table, b *binding) string {
-	ref := p.d.Quote(t.Name)
+func (n *resolver) baseRef(t *Table, b *binding) string {
+	ref := n.d.Quote(t.Name)
 	if t.Schema != "" { // unknown where the facts come from a schema file
-		ref = p.d.Quote(t.Schema) + "." + ref
+		ref = n.d.Quote(t.Schema) + "." + ref
 	}
 	if b != nil && b.source.Alias != nil {
-		ref += " AS " + p.qualifier(b)
+		ref += " AS " + n.qualifier(b)
 	}
 	return ref
 }
 
 // drainRows drains the rows whose keys the statement's predicate names, or all rows of its table
 // when it names none, and all rows of every other counter table of the statement.
-func (p *planning) drainRows(st *ast.Statement, sc *scope, b *binding, where *ast.Expr, once bool, reason string) *Plan {
-	tables := p.mentioned()
+func (d *drainer) drainRows(st *ast.Statement, sc *scope, b *binding, where *ast.Expr, once bool, reason string) *Plan {
+	tables := d.mentions.tables()
 	var rows *rowset
 	if once && b != nil && b.counts {
-		rows = p.fixedRows(sc, b, where)
+		rows = d.keys.fixedRows(sc, b, where)
 	}
 	if rows != nil {
-		rows.removes = p.removes(st, b.table)
+		rows.removes = d.removes(st, b.table)
 	}
 	plan := &Plan{Class: Drain, Reason: reason, Tables: names(tables)}
 	for _, t := range tables {
 		if rows != nil && t == b.table {
-			plan.Drain.Tables = append(plan.Drain.Tables, p.drainTable(t, rows))
+			plan.Drain.Tables = append(plan.Drain.Tables, d.drainTable(t, rows))
 			plan.Drain.Uncounted = st.Kind == ast.KindSelect || st.Merge
 			continue
 		}
-		plan.Drain.Tables = append(plan.Drain.Tables, p.drainTable(t, nil))
+		plan.Drain.Tables = append(plan.Drain.Tables, d.drainTable(t, nil))
 	}
 	if len(tables) == 1 {
 		some := rows != nil && !rows.single || rows == nil && plan.Drain.Tables[0].Open
 		plan.Drain.Deletes = some && st.Kind == ast.KindDelete && len(st.From) == 0
-		plan.Drain.Proof = p.proof(st, sc, where, rows)
-		plan.Drain.LockingRead = p.lockingRead(st, sc, where, rows)
+		plan.Drain.Proof = d.proof(st, sc, where, rows)
+		plan.Drain.LockingRead = d.lockingRead(st, sc, where, rows)
 	}
 	return plan
 }
 
 // drainSelect drains for a query: the rows it fixes when it reads one counter
 // table once, at its top.
-func (p *planning) drainSelect(st *ast.Statement, tables []*Table, reason string) *Plan {
+func (d *drainer) drainSelect(st *ast.Statement, tables []*Table, reason string) *Plan {
 	q := st.Select
-	if q == nil || len(q.Operands) > 0 || len(q.From) != 1 || len(q.From[0].Name) == 0 || p.sources(st) != 1 {
-		return p.drainAll(tables, reason)
+	if q == nil || len(q.Operands) > 0 || len(q.From) != 1 || len(q.From[0].Name) == 0 || d.names.sources(st) != 1 {
+		return d.drainAll(tables, reason)
 	}
-	sc := p.newScope(p.withScope(nil, q.With), nil, q.From)
-	return p.drainRows(st, sc, sc.bindings[0], q.Where, true, reason)
+	sc := d.names.newScope(d.names.withScope(nil, q.With), nil, q.From)
+	return d.drainRows(st, sc, sc.bindings[0], q.Where, true, reason)
 }
 
 func numericColumn(c *Column) bool { return c != nil && c.Numeric != NotNumeric }
@@ -203,29 +215,29 @@ func containsNumber(e *ast.Expr) bool {
 
 // targetColumn returns the stored name of a column of the binding's table that
 // the reference means, or "".
-func (p *planning) targetColumn(sc *scope, b *binding, name []ast.Ident) string {
+func (n *resolver) targetColumn(sc *scope, b *binding, name []ast.Ident) string {
 	column := name[len(name)-1]
 	switch {
 	case len(name) == 1:
 		if len(sc.bindings) != 1 {
 			return ""
 		}
-	case !p.qualifies(b, name):
+	case !n.qualifies(b, name):
 		return ""
 	}
 	for i := range b.table.Columns {
-		if p.d.SameColumn(column, b.table.Columns[i].Name) {
+		if n.d.SameColumn(column, b.table.Columns[i].Name) {
 			return b.table.Columns[i].Name
 		}
 	}
-	return p.rowNumber(b.table, column)
+	return n.rowNumber(b.table, column)
 }
 
 // rowNumber returns the column that a table's rows are numbered by, if that is what the name of
 // a system column means.
-func (p *planning) rowNumber(t *Table, name ast.Ident) string {
-	tr := p.d.Traits()
-	if !tr.RowNumbers || !slices.ContainsFunc(tr.SystemColumns, func(s string) bool { return p.d.SameColumn(name, s) }) {
+func (n *resolver) rowNumber(t *Table, name ast.Ident) string {
+	tr := n.d.Traits()
+	if !tr.RowNumbers || !slices.ContainsFunc(tr.SystemColumns, func(s string) bool { return n.d.SameColumn(name, s) }) {
 		return ""
 	}
 	for i := range t.Columns {
@@ -238,10 +250,10 @@ func (p *planning) rowNumber(t *Table, name ast.Ident) string {
 
 // sources counts the FROM entries and targets of a statement, at every depth,
 // that name a counter table.
-func (p *planning) sources(st *ast.Statement) int {
+func (ns *resolver) sources(st *ast.Statement) int {
 	n := 0
 	v := ast.Visitor{Source: func(s *ast.Source) {
-		if len(s.Name) > 0 && p.lookupCounter(s.Name) != nil {
+		if len(s.Name) > 0 && ns.lookupCounter(s.Name) != nil {
 			n++
 		}
 	}}

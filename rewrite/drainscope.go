@@ -1,8 +1,9 @@
 package rewrite
 
 import (
-	"github.com/slotsql/slotsql/rewrite/ast"
 	"slices"
+
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 // What a drain covers: see Plan.DrainScope.
@@ -35,17 +36,17 @@ func (d *DrainTable) Scope() string {
 
 // removes reports whether a statement that drains rows of a table deletes them or changes their keys, or locks
 // them as if it did.
-func (p *planning) removes(st *ast.Statement, t *Table) bool {
+func (d *drainer) removes(st *ast.Statement, t *Table) bool {
 	switch st.Kind {
 	case ast.KindSelect:
-		return st.Select != nil && st.Select.Lock && !p.src.hasWord("SHARE") && !p.src.hasWord("NO") // FOR NO KEY UPDATE
+		return st.Select != nil && st.Select.Lock && !d.src.hasWord("SHARE") && !d.src.hasWord("NO") // FOR NO KEY UPDATE
 	case ast.KindInsert:
 		return st.Replace
 	case ast.KindUpdate:
 		return slices.ContainsFunc(st.Set, func(a ast.Assignment) bool {
-			name, has := columnNamed(p.d, t, a.Column[len(a.Column)-1])
+			name, has := columnNamed(d.d, t, a.Column[len(a.Column)-1])
 			return has && t.ChangesKey(name)
 		})
 	}
-	return st.Kind == ast.KindDelete || p.src.hasWord("DELETE")
+	return st.Kind == ast.KindDelete || d.src.hasWord("DELETE")
 }

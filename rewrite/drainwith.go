@@ -10,7 +10,7 @@ import "github.com/slotsql/slotsql/rewrite/ast"
 
 // narrowDrain drains rows of a unique key in place of all rows of a table, where only a
 // WITH query names it.
-func (p *planning) narrowDrain(plan *Plan, st *ast.Statement) *Plan {
+func (dr *drainer) narrowDrain(plan *Plan, st *ast.Statement) *Plan {
 	if plan.Class != Drain || st.Opaque != "" {
 		return plan
 	}
@@ -19,8 +19,8 @@ func (p *planning) narrowDrain(plan *Plan, st *ast.Statement) *Plan {
 		if d.Keyed {
 			continue
 		}
-		if rows, deletes := p.rowsOfWith(st, d.Table); rows != nil {
-			*d = p.drainTable(d.Table, rows)
+		if rows, deletes := dr.rowsOfWith(st, d.Table); rows != nil {
+			*d = dr.drainTable(d.Table, rows)
 			plan.Drain.Uncounted = true
 			plan.Drain.Deletes = deletes && len(plan.Drain.Tables) == 1
 		}
@@ -30,19 +30,19 @@ func (p *planning) narrowDrain(plan *Plan, st *ast.Statement) *Plan {
 
 // rowsOfWith returns the rows of a table that a WITH query updates or deletes, and whether it deletes them; nil
 // where anything else in the statement names the table, or they may be any rows.
-func (p *planning) rowsOfWith(st *ast.Statement, t *Table) (rows *rowset, deletes bool) {
+func (d *drainer) rowsOfWith(st *ast.Statement, t *Table) (rows *rowset, deletes bool) {
 	var writer *ast.Statement
 	known, named := true, 0
 	v := ast.Visitor{
 		Statement: func(s *ast.Statement) {
 			known = known && s.Opaque == ""
-			if s != st && s.Target != nil && len(s.Target.Name) > 0 && p.lookupCounter(s.Target.Name) == t {
+			if s != st && s.Target != nil && len(s.Target.Name) > 0 && d.names.lookupCounter(s.Target.Name) == t {
 				writer = s
 			}
 		},
 		CTE: func(c *ast.CTE) { known = known && (c.Select != nil || c.Statement != nil) },
 		Source: func(s *ast.Source) {
-			if len(s.Name) > 0 && p.lookupCounter(s.Name) == t {
+			if len(s.Name) > 0 && d.names.lookupCounter(s.Name) == t {
 				named++
 			}
 		},
@@ -51,9 +51,9 @@ func (p *planning) rowsOfWith(st *ast.Statement, t *Table) (rows *rowset, delete
 	if !known || named != 1 || writer == nil || writer.Kind != ast.KindUpdate && writer.Kind != ast.KindDelete || len(writer.From) > 0 {
 		return nil, false
 	}
-	sc := p.newScope(nil, nil, []*ast.Source{writer.Target})
-	if rows = p.fixedRows(sc, sc.bindings[0], writer.Where); rows != nil {
-		rows.removes = p.removes(writer, t)
+	sc := d.names.newScope(nil, nil, []*ast.Source{writer.Target})
+	if rows = d.keys.fixedRows(sc, sc.bindings[0], writer.Where); rows != nil {
+		rows.removes = d.removes(writer, t)
 	}
 	return rows, writer.Kind == ast.KindDelete
 }

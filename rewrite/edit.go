@@ -1,9 +1,10 @@
 package rewrite
 
 import (
-	"github.com/slotsql/slotsql/rewrite/ast"
 	"sort"
 	"strings"
+
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 // An edit replaces a span of the statement.

@@ -1,8 +1,9 @@
 package rewrite
 
 import (
-	"github.com/slotsql/slotsql/rewrite/ast"
 	"strings"
+
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 // An increment that runs on the base row is exact only when base value + x
@@ -37,7 +38,7 @@ func (m *dml) onBase(sc *scope, own *binding, outer bool, c *Column, ops []opera
 			require = append(require, more...)
 			continue
 		}
-		if d, ok := m.deltaOf(c, []operand{op}); ok {
+		if d, ok := m.p.consts.deltaOf(c, []operand{op}); ok {
 			r, why := d.onBase(c)
 			if why != "" {
 				return nil, why
@@ -47,15 +48,15 @@ func (m *dml) onBase(sc *scope, own *binding, outer bool, c *Column, ops []opera
 			}
 			continue
 		}
-		if more, ok := m.computedArgs(c, ast.Unparen(op.expr)); ok {
+		if more, ok := m.p.consts.computedArgs(c, ast.Unparen(op.expr)); ok {
 			require = append(require, more...)
 			continue
 		}
-		if d := m.arrayDelta(sc, c, op); d != nil {
+		if d := m.p.written.arrayDelta(sc, c, op); d != nil {
 			require = append(require, *d)
 			continue
 		}
-		if rows := m.writtenDeltas(sc, c, op); rows != nil {
+		if rows := m.p.written.writtenDeltas(sc, c, op); rows != nil {
 			more, why := m.onBase(sc, own, outer, c, rows)
 			if why != "" {
 				return nil, why
@@ -63,7 +64,7 @@ func (m *dml) onBase(sc *scope, own *binding, outer bool, c *Column, ops []opera
 			require = append(require, more...)
 			continue
 		}
-		if !m.wholeColumn(sc, own, outer, c, op) {
+		if !m.p.names.wholeColumn(sc, own, outer, c, op) {
 			return nil, "the delta of counter " + c.Name + " may be NULL or negative, or may have to be rounded"
 		}
 	}
@@ -112,7 +113,7 @@ func decimal(n int64) string {
 // wholeColumn reports whether an operand is a column, or what the INSERT gives
 // for one, that is never NULL and that c stores as it is. outer reports whether the
 // statement has outer joins, which make NULLs of other tables' columns.
-func (p *planning) wholeColumn(sc *scope, own *binding, outer bool, c *Column, op operand) bool {
+func (n *resolver) wholeColumn(sc *scope, own *binding, outer bool, c *Column, op operand) bool {
 	e := op.expr
 	for e.Kind == ast.Paren {
 		e = e.Args[0]
@@ -124,7 +125,7 @@ func (p *planning) wholeColumn(sc *scope, own *binding, outer bool, c *Column, o
 	if e.Kind == ast.ColumnRef && len(e.Name) > 1 {
 		b = nil
 		for _, x := range sc.bindings {
-			if p.sameLabel(e.Name[len(e.Name)-2], x.label) {
+			if n.sameLabel(e.Name[len(e.Name)-2], x.label) {
 				b = x
 			}
 		}
@@ -135,15 +136,15 @@ func (p *planning) wholeColumn(sc *scope, own *binding, outer bool, c *Column, o
 		return false
 	}
 	if b.query != nil {
-		return p.numberOfRows(b.query, e.Name[len(e.Name)-1])
+		return n.numberOfRows(b.query, e.Name[len(e.Name)-1])
 	}
 	t := b.table
 	if t == nil {
-		if t, _ = p.lookup(b.source.Name); t == nil {
+		if t, _ = n.lookup(b.source.Name); t == nil {
 			return false
 		}
 	}
-	name, ok := columnNamed(p.d, t, e.Name[len(e.Name)-1])
+	name, ok := columnNamed(n.d, t, e.Name[len(e.Name)-1])
 	if !ok {
 		return false
 	}
@@ -159,11 +160,11 @@ func (p *planning) wholeColumn(sc *scope, own *binding, outer bool, c *Column, o
 
 // numberOfRows reports whether a column of a query in FROM is COUNT: it is a whole number, which is
 // neither NULL nor negative.
-func (p *planning) numberOfRows(q *ast.Select, name ast.Ident) bool {
+func (n *resolver) numberOfRows(q *ast.Select, name ast.Ident) bool {
 	var found *ast.Expr
 	for _, it := range q.Items {
 		switch {
-		case it.Alias != nil && p.sameLabel(name, *it.Alias):
+		case it.Alias != nil && n.sameLabel(name, *it.Alias):
 			if found != nil {
 				return false
 			}

@@ -1,8 +1,9 @@
 package rewrite
 
 import (
-	"github.com/slotsql/slotsql/rewrite/ast"
 	"slices"
+
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 // keepExists keeps EXISTS with a query that compares something with a total of a block around it from
@@ -10,7 +11,7 @@ import (
 // A condition of its own is safe, and it may be a join.
 func (b *blockReader) keepExists(e *ast.Expr) {
 	q := e.Query
-	if e.Op != "EXISTS" || !b.d.Traits().Defects.Has(ImpossibleExists) || q.Where == nil || q.Having != nil || b.groups(q) {
+	if e.Op != "EXISTS" || !b.p.d.Traits().Defects.Has(ImpossibleExists) || q.Where == nil || q.Having != nil || b.p.groups(q) {
 		return
 	}
 	isPart := func(c *ast.Expr) bool { return ast.Unparen(c) == e }
@@ -18,5 +19,5 @@ func (b *blockReader) keepExists(e *ast.Expr) {
 		return
 	}
 	at := q.Where.End
-	b.edits = append(b.edits, edit{ast.At(at), " HAVING TRUE"})
+	b.r.edits = append(b.r.edits, edit{ast.At(at), " HAVING TRUE"})
 }

@@ -1,8 +1,9 @@
 package rewrite
 
 import (
-	"github.com/slotsql/slotsql/rewrite/ast"
 	"slices"
+
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 // This file tells whether a block computes the totals of few rows. A total costs a look for the slots of its row. For the
@@ -13,7 +14,7 @@ import (
 func (r *reader) noteMany(sc *scope, q *ast.Select) {
 	switch {
 	case r.readsFew(sc, q):
-	case q == r.main():
+	case q == r.p.main():
 		r.wide = sc
 	default:
 		r.many = true
@@ -43,7 +44,7 @@ func (r *reader) readsFew(sc *scope, q *ast.Select) bool {
 	for grown := true; grown; {
 		grown = false
 		for _, b := range sc.bindings {
-			r.work += len(equal)
+			r.p.names.work += len(equal)
 			if !few[b] && slices.ContainsFunc(equal, func(e *ast.Expr) bool { return r.finds(sc, b, ast.Unparen(e), few) }) {
 				few[b], grown = true, true
 			}
@@ -55,7 +56,7 @@ func (r *reader) readsFew(sc *scope, q *ast.Select) bool {
 
 // limited reports whether a LIMIT leaves few rows before totals are computed.
 func (r *reader) limited(q *ast.Select) bool {
-	if len(q.Limit) == 0 || len(q.Items) == 0 || q.Distinct || r.groups(q) || r.windowed() {
+	if len(q.Limit) == 0 || len(q.Items) == 0 || q.Distinct || r.p.groups(q) || r.p.windowed() {
 		return false
 	}
 	items := ast.Span{Start: q.Items[0].Start, End: q.Items[len(q.Items)-1].End}
@@ -87,7 +88,7 @@ func (r *reader) indexed(sc *scope, b *binding, e *ast.Expr) bool {
 	if b.table == nil {
 		return true
 	}
-	name, ok := columnNamed(r.d, b.table, e.Name[len(e.Name)-1])
+	name, ok := columnNamed(r.p.d, b.table, e.Name[len(e.Name)-1])
 	return ok && !b.table.IsSlotted(name) && (slices.ContainsFunc(b.table.Storage.Orders, func(o []string) bool { return o[0] == name }) ||
 		slices.ContainsFunc(b.table.Uniques, func(u Unique) bool { return len(u.Columns) > 0 && u.Columns[0] == name }))
 }
@@ -96,10 +97,10 @@ func (r *reader) indexed(sc *scope, b *binding, e *ast.Expr) bool {
 func (r *reader) sourceOf(sc *scope, name []ast.Ident) *binding {
 	for _, b := range sc.bindings {
 		if len(name) > 1 {
-			if r.sameLabel(name[len(name)-2], b.label) {
+			if r.p.names.sameLabel(name[len(name)-2], b.label) {
 				return b
 			}
-		} else if has, err := r.hasColumn(b, name[0]); err == nil && has != no {
+		} else if has, err := r.p.names.hasColumn(b, name[0]); err == nil && has != no {
 			return b
 		}
 	}

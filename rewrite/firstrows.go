@@ -15,7 +15,7 @@ import (
 // firstRows finds ORDER BY with a counter and LIMIT n, and MIN and MAX.
 func (c *candidates) firstRows() {
 	q := c.q
-	if q.Distinct && !c.distinctByKey() || len(q.GroupBy) > 0 || q.Having != nil || c.windowed() || !c.judged() || !c.stableItems() {
+	if q.Distinct && !c.distinctByKey() || len(q.GroupBy) > 0 || q.Having != nil || c.p.windowed() || !c.judged() || !c.stableItems() {
 		return
 	}
 	var ok bool
@@ -34,7 +34,7 @@ func (c *candidates) distinctByKey() bool {
 	return !c.keyless && !slices.ContainsFunc(c.b.table.Counter.Key, func(k string) bool {
 		return !slices.ContainsFunc(c.q.Items, func(it ast.Item) bool {
 			e := it.Expr
-			return e != nil && (e.Kind == ast.Star || e.Kind == ast.ColumnRef && c.targetColumn(c.sc, c.b, e.Name) == k)
+			return e != nil && (e.Kind == ast.Star || e.Kind == ast.ColumnRef && c.p.names.targetColumn(c.sc, c.b, e.Name) == k)
 		})
 	})
 }
@@ -58,7 +58,7 @@ func (c *candidates) stableItems() bool {
 	for _, it := range c.q.Items {
 		switch e := it.Expr; {
 		case e == nil || e.Kind == ast.Star:
-		case c.volatile(c.sc, e) != "":
+		case c.p.volatility.reason(c.sc, e) != "":
 			return false
 		}
 	}
@@ -87,7 +87,7 @@ func (c *candidates) extremes() {
 	for _, it := range c.q.Items {
 		it.Expr.Walk(func(e *ast.Expr) bool {
 			switch {
-			case e.Kind == ast.Call && (e.Op == "min" || e.Op == "max") && len(e.Args) == 1 && c.counter(e.Args[0]) != nil && c.src.bareCall(e):
+			case e.Kind == ast.Call && (e.Op == "min" || e.Op == "max") && len(e.Args) == 1 && c.counter(e.Args[0]) != nil && c.p.src.bareCall(e):
 				col, order := c.counter(e.Args[0]), ""
 				if e.Op == "max" {
 					order = " DESC"
@@ -115,7 +115,7 @@ func (c *candidates) extremes() {
 // ordered finds ORDER BY of columns, a counter among them, with LIMIT.
 func (c *candidates) ordered() {
 	q := c.q
-	if len(q.OrderBy) == 0 || len(q.Limit) == 0 || c.src.hasWord("SQL_CALC_FOUND_ROWS") {
+	if len(q.OrderBy) == 0 || len(q.Limit) == 0 || c.p.src.hasWord("SQL_CALC_FOUND_ROWS") {
 		return
 	}
 	var order []string
@@ -127,7 +127,7 @@ func (c *candidates) ordered() {
 			return
 		}
 		sql := c.asWritten(x.Span)
-		if t, err := c.resolve(c.sc, x.Name); err == nil && isCounterTarget(t) {
+		if t, err := c.p.names.resolve(c.sc, x.Name); err == nil && isCounterTarget(t) {
 			sql, counts = c.base(t.column), true
 		}
 		if tail != "" {
@@ -136,7 +136,7 @@ func (c *candidates) ordered() {
 		order = append(order, sql+tail)
 	}
 	if rows, ok := c.limit(q); ok && counts {
-		c.first("", strings.Join(order, ", "), c.tp.mark(rows))
+		c.first("", strings.Join(order, ", "), c.p.tp.mark(rows))
 	}
 }
 
@@ -144,7 +144,7 @@ func (c *candidates) ordered() {
 // column of the select list that its name or position stands for; nil if that is not certain.
 func (c *candidates) meaning(q *ast.Select, e *ast.Expr) *ast.Expr {
 	if e.Kind == ast.Number {
-		x := c.itemAt(q, e)
+		x := c.r.itemAt(q, e)
 		if x == nil || ast.Unparen(x).Kind != ast.ColumnRef {
 			return nil
 		}
@@ -156,8 +156,8 @@ func (c *candidates) meaning(q *ast.Select, e *ast.Expr) *ast.Expr {
 	if len(e.Name) > 1 {
 		return e
 	}
-	c.work += len(q.Items)
-	if c.work > maxWork {
+	c.p.names.work += len(q.Items)
+	if c.p.names.work > maxWork {
 		return nil
 	}
 	var found *ast.Expr
@@ -170,7 +170,7 @@ func (c *candidates) meaning(q *ast.Select, e *ast.Expr) *ast.Expr {
 		if name == nil && x.Kind == ast.ColumnRef {
 			name = &x.Name[len(x.Name)-1]
 		}
-		if name != nil && c.sameLabel(e.Name[0], *name) {
+		if name != nil && c.p.names.sameLabel(e.Name[0], *name) {
 			if x.Kind != ast.ColumnRef || found != nil { // which of two the engine takes is not known here
 				return nil
 			}
@@ -185,7 +185,7 @@ func (c *candidates) meaning(q *ast.Select, e *ast.Expr) *ast.Expr {
 
 // itemAt returns the item of the select list at the position that a number is, or nil.
 func (r *reader) itemAt(q *ast.Select, number *ast.Expr) *ast.Expr {
-	n, err := strconv.Atoi(r.src.sql[number.Start:number.End])
+	n, err := strconv.Atoi(r.p.src.sql[number.Start:number.End])
 	if err != nil || n < 1 || n > len(q.Items) {
 		return nil
 	}
@@ -201,8 +201,8 @@ func (r *reader) itemAt(q *ast.Select, number *ast.Expr) *ast.Expr {
 // the clause.
 func (c *candidates) direction(e *ast.Expr) (string, bool) {
 	var words []string
-	for i := c.src.tokenAt(e.End); i < len(c.src.tokens); i++ {
-		w := strings.ToUpper(c.src.sql[c.src.tokens[i].Start:c.src.tokens[i].End])
+	for i := c.p.src.tokenAt(e.End); i < len(c.p.src.tokens); i++ {
+		w := strings.ToUpper(c.p.src.sql[c.p.src.tokens[i].Start:c.p.src.tokens[i].End])
 		switch w {
 		case "ASC", "DESC", "NULLS", "FIRST", "LAST":
 			words = append(words, w)
@@ -218,7 +218,7 @@ func (c *candidates) direction(e *ast.Expr) (string, bool) {
 // limit reads LIMIT n, LIMIT m, n and LIMIT n OFFSET m, the end of the block: how
 // many rows it looks at.
 func (c *candidates) limit(q *ast.Select) (fragment, bool) {
-	src := c.src
+	src := c.p.src
 	i := src.tokenAt(q.OrderBy[len(q.OrderBy)-1].End)
 	for i < len(src.tokens) && !src.is(i, "LIMIT") {
 		if src.is(i, ")") || src.is(i, "(") || src.is(i, "OFFSET") {
@@ -256,7 +256,7 @@ func (c *candidates) limit(q *ast.Select) (fragment, bool) {
 // behindFrom returns the end of the block's FROM clause, if nothing but the table's
 // name is there.
 func (c *candidates) behindFrom() (int, bool) {
-	src, i := c.src, c.src.tokenAt(c.q.Items[len(c.q.Items)-1].End)
+	src, i := c.p.src, c.p.src.tokenAt(c.q.Items[len(c.q.Items)-1].End)
 	if !src.is(i, "FROM") {
 		return 0, false
 	}
@@ -282,7 +282,7 @@ var behindFroms = Names("WHERE GROUP ORDER LIMIT UNION INTERSECT EXCEPT")
 // isName reports whether a word is part of the source's own name: schema, table,
 // AS, alias.
 func (c *candidates) isName(t lex.Token) bool {
-	w := c.src.sql[t.Start:t.End]
+	w := c.p.src.sql[t.Start:t.End]
 	if strings.EqualFold(w, "AS") {
 		return true
 	}

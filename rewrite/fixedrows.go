@@ -1,21 +1,31 @@
 package rewrite
 
 import (
-	"github.com/slotsql/slotsql/rewrite/ast"
 	"slices"
+
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
+
+// A keyFinder finds the rows that a condition fixes by the values of a unique key.
+type keyFinder struct {
+	d       Dialect
+	src     *source
+	names   *resolver
+	consts  *constants
+	written *writtenSources
+}
 
 // fixedRows finds a unique key that the top-level conjunction of where fixes to constants.
 // The predicate it returns consists of those conjuncts alone: the rows it
 // selects cannot change under the drain's lock, whatever else the statement asks.
-func (p *planning) fixedRows(sc *scope, b *binding, where *ast.Expr) *rowset {
+func (k *keyFinder) fixedRows(sc *scope, b *binding, where *ast.Expr) *rowset {
 	if where == nil || b == nil || b.table == nil {
 		return nil
 	}
 	columns := map[string]*fixedColumn{}
 	all := equalities(where)
 	for _, c := range all {
-		if f := p.fixedColumn(sc, b, c); f != nil && f.beats(columns[f.name]) {
+		if f := k.fixedColumn(sc, b, c); f != nil && f.beats(columns[f.name]) {
 			columns[f.name] = f
 		}
 	}
@@ -24,7 +34,7 @@ func (p *planning) fixedRows(sc *scope, b *binding, where *ast.Expr) *rowset {
 	}
 	var best *rowset
 	for _, u := range slices.Concat(b.table.Uniques, b.table.presentUniques()) {
-		rows := p.rowsFixedBy(b, &u, columns)
+		rows := k.rowsFixedBy(b, &u, columns)
 		if rows == nil {
 			continue
 		}
@@ -53,35 +63,35 @@ func (f *fixedColumn) beats(old *fixedColumn) bool {
 }
 
 // fixedColumn returns the column that a conjunct fixes, nil if it fixes none.
-func (p *planning) fixedColumn(sc *scope, b *binding, conjunct *ast.Expr) *fixedColumn {
-	column, values := p.equated(sc, b, conjunct)
+func (k *keyFinder) fixedColumn(sc *scope, b *binding, conjunct *ast.Expr) *fixedColumn {
+	column, values := k.equated(sc, b, conjunct)
 	if column == nil || column.Kind != ast.ColumnRef {
 		return nil
 	}
-	name := p.targetColumn(sc, b, column.Name)
+	name := k.names.targetColumn(sc, b, column.Name)
 	if name == "" || b.table.IsSlotted(name) {
 		return nil
 	}
-	f := &fixedColumn{name: name, frag: p.equality(conjunct, b, name, values), wider: conjunct.End == 0 && len(values) > 1}
+	f := &fixedColumn{name: name, frag: k.equality(conjunct, b, name, values), wider: conjunct.End == 0 && len(values) > 1}
 	if q := ast.Unparen(values[0]); len(values) == 1 && q.Kind == ast.Subquery && q.Op == "" {
 		var only bool
-		if values, only = p.selfValues(sc, b.table, name, q.Query); len(values) == 0 {
+		if values, only = k.selfValues(sc, b.table, name, q.Query); len(values) == 0 {
 			return nil
 		}
 		f.wider = !only
-		f.frag = p.oneOf(b, name, values)
+		f.frag = k.oneOf(b, name, values)
 	}
 	f.single, f.value, f.values = len(values) == 1, values[0].Span, len(values)
-	if given := p.givenKeys(sc, b, name, values); given != nil {
+	if given := k.givenKeys(sc, b, name, values); given != nil {
 		values = given.values
 		f.single, f.wider, f.values, f.frag = false, true, given.most, given.where
 	}
 	for _, v := range values {
-		if !p.comparesExactly(b.table.Column(name), v) {
+		if !k.consts.comparesExactly(b.table.Column(name), v) {
 			return nil
 		}
 		v.Walk(func(x *ast.Expr) bool {
-			if a, found := p.src.paramAt(x.Span); found && x.Kind == ast.Param {
+			if a, found := k.src.paramAt(x.Span); found && x.Kind == ast.Param {
 				f.args = append(f.args, a)
 			}
 			return true
@@ -91,14 +101,14 @@ func (p *planning) fixedColumn(sc *scope, b *binding, conjunct *ast.Expr) *fixed
 }
 
 // equated returns what a conjunct has on the two sides of = or IN, nil if it is another one.
-func (p *planning) equated(sc *scope, b *binding, conjunct *ast.Expr) (column *ast.Expr, values []*ast.Expr) {
+func (k *keyFinder) equated(sc *scope, b *binding, conjunct *ast.Expr) (column *ast.Expr, values []*ast.Expr) {
 	e := conjunct
 	for e.Kind == ast.Paren {
 		e = e.Args[0]
 	}
 	switch {
 	case e.Kind == ast.Binary && e.Op == "=" && len(e.Args) == 2:
-		if e.Args[0].Kind != ast.ColumnRef || p.targetColumn(sc, b, e.Args[0].Name) == "" {
+		if e.Args[0].Kind != ast.ColumnRef || k.names.targetColumn(sc, b, e.Args[0].Name) == "" {
 			return e.Args[1], e.Args[:1]
 		}
 		return e.Args[0], e.Args[1:]
@@ -109,19 +119,19 @@ func (p *planning) equated(sc *scope, b *binding, conjunct *ast.Expr) (column *a
 }
 
 // comparesExactly reports whether a value is a constant that the engine compares with the column as it would store it.
-func (p *planning) comparesExactly(c *Column, v *ast.Expr) bool {
+func (k *constants) comparesExactly(c *Column, v *ast.Expr) bool {
 	if !ast.Constant(v) || v.Kind == ast.Null {
 		return false
 	}
 	x := ast.Unparen(v)
-	if !numericColumn(c) && x.Kind != ast.String && x.Kind != ast.Param && p.d.Traits().LooseEquality {
+	if !numericColumn(c) && x.Kind != ast.String && x.Kind != ast.Param && k.d.Traits().LooseEquality {
 		return false // MySQL: a number, which -'1' is as well, matches many strings
 	}
-	return x.Kind != ast.String || p.fitsForm(p.keyForm(c), x.Text)
+	return x.Kind != ast.String || k.fitsForm(k.keyForm(c), x.Text)
 }
 
 // rowsFixedBy returns the rows of a unique key whose columns are all fixed; else nil.
-func (p *planning) rowsFixedBy(b *binding, u *Unique, columns map[string]*fixedColumn) *rowset {
+func (k *keyFinder) rowsFixedBy(b *binding, u *Unique, columns map[string]*fixedColumn) *rowset {
 	rows := &rowset{
 		binding: b,
 		single:  true,
@@ -139,7 +149,7 @@ func (p *planning) rowsFixedBy(b *binding, u *Unique, columns map[string]*fixedC
 		}
 		parts = append(parts, f.frag)
 		rows.only = rows.only && !f.wider
-		rows.values[col] = p.src.cut(f.value)
+		rows.values[col] = k.src.cut(f.value)
 		rows.single = rows.single && f.single
 		rows.most = min(rows.most*f.values, maxKeys)
 		for _, a := range f.args {

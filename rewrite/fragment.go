@@ -1,10 +1,11 @@
 package rewrite
 
 import (
-	"github.com/slotsql/slotsql/rewrite/ast"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 // A fragment is a piece of the application's SQL, cut at its placeholders:

@@ -37,18 +37,18 @@ const (
 
 // windowed reports whether the statement may have window functions.
 func (p *planning) windowed() bool {
-	if p.windows == windowsUnknown {
-		p.windows = windowsNone
+	if p.queries.windows == windowsUnknown {
+		p.queries.windows = windowsNone
 		if p.src.hasWord("OVER") {
-			p.windows = windowsPerhaps
+			p.queries.windows = windowsPerhaps
 		}
 	}
-	return p.windows == windowsPerhaps
+	return p.queries.windows == windowsPerhaps
 }
 
 // groupingSets reports whether the statement has ROLLUP, CUBE or GROUPING SETS.
-func (p *planning) groupingSets() bool {
-	return p.src.hasWord("ROLLUP") || p.src.hasWord("CUBE") || p.src.hasWord("SETS")
+func groupingSets(src *source) bool {
+	return src.hasWord("ROLLUP") || src.hasWord("CUBE") || src.hasWord("SETS")
 }
 
 // groupsComputed reports whether the block groups by an expression, one that is no
@@ -58,7 +58,7 @@ func (r *reader) groupsComputed(sc *scope, x *binding) bool {
 	if sc.block == nil {
 		return false
 	}
-	b := blockReader{r, sc, sc.block}
+	b := r.in(sc, sc.block)
 	if !b.selects(x) {
 		return false
 	}
@@ -72,7 +72,7 @@ func (r *reader) groupsComputed(sc *scope, x *binding) bool {
 
 // selects reports whether an item may name a counter of x outside of aggregates.
 func (b *blockReader) selects(x *binding) bool {
-	found := b.windowed() // an Aggregate may be a window function
+	found := b.p.windowed() // an Aggregate may be a window function
 	for _, it := range b.q.Items {
 		it.Expr.Walk(func(e *ast.Expr) bool {
 			found = found || e.Kind == ast.Star || e.Kind == ast.ColumnRef && b.namesCounter(x, e)
@@ -83,7 +83,7 @@ func (b *blockReader) selects(x *binding) bool {
 }
 
 func (b *blockReader) namesCounter(x *binding, e *ast.Expr) bool {
-	c := b.columnIn(x, e.Name)
+	c := keyGrouping{b, b.p}.columnIn(x, e.Name)
 	return c != "" && x.table.IsSlotted(c)
 }
 
@@ -104,11 +104,11 @@ func (b *blockReader) computes(e *ast.Expr, x *binding) bool {
 // entry e of GROUP BY is, or 0. It means the same there: neither place looks at
 // aliases before columns. Two arguments are two expressions.
 func (b *blockReader) position(e *ast.Expr) int {
-	src := b.src
-	if src.large || b.groupingSets() {
+	src := b.p.src
+	if src.large || groupingSets(b.p.src) {
 		return 0
 	}
-	sql := b.noted(src.sql[e.Start:e.End])
+	sql := b.p.consts.noted(src.sql[e.Start:e.End])
 	for i, t := range src.tokens {
 		switch {
 		case t.Start == e.Start && !src.is(i-1, "BY") && !src.is(i-1, ","):
@@ -121,7 +121,7 @@ func (b *blockReader) position(e *ast.Expr) int {
 		switch {
 		case it.Expr == nil || it.Expr.Kind == ast.Star:
 			return 0
-		case b.noted(src.sql[it.Expr.Start:it.Expr.End]) == sql:
+		case b.p.consts.noted(src.sql[it.Expr.Start:it.Expr.End]) == sql:
 			return i + 1
 		}
 	}
@@ -131,7 +131,7 @@ func (b *blockReader) position(e *ast.Expr) int {
 // byPosition writes the position of a result column for an expression that
 // MariaDB would not know again, see keptSeparate.
 func (b *blockReader) byPosition(e *ast.Expr) bool {
-	if !b.d.Traits().StrictGroups {
+	if !b.p.d.Traits().StrictGroups {
 		return false
 	}
 	for _, x := range b.sc.bindings {
@@ -140,7 +140,7 @@ func (b *blockReader) byPosition(e *ast.Expr) bool {
 		}
 		at := b.position(e)
 		if at > 0 {
-			b.edits = append(b.edits, edit{e.Span, strconv.Itoa(at)})
+			b.r.edits = append(b.r.edits, edit{e.Span, strconv.Itoa(at)})
 		}
 		return at > 0
 	}

@@ -20,15 +20,15 @@ type ManyRowsDialect interface {
 // counters of a row that its key tells from others, by numbers: of two strings only the
 // engine knows whether they are the same key.
 func (g *grouper) many() {
-	d, ok := g.d.(ManyRowsDialect)
-	key := g.table.Counter.Key
+	d, ok := g.p.d.(ManyRowsDialect)
+	key := g.m.table.Counter.Key
 	if !ok || !g.rows.only || g.rows.key == nil || len(key) == 0 || len(g.rows.key.Columns) != len(key) ||
-		len(g.counts) != len(g.st.Set) || len(g.st.Returning) > 0 || g.group.InsertID > 0 {
+		len(g.counts) != len(g.m.st.Set) || len(g.m.st.Returning) > 0 || g.group.InsertID > 0 {
 		return
 	}
 	var numbers []KeyNumber
 	for _, name := range key {
-		c, v := g.table.Column(name), g.rows.values[name]
+		c, v := g.m.table.Column(name), g.rows.values[name]
 		if c == nil || c.Numeric != Integer {
 			return
 		}
@@ -53,6 +53,6 @@ func (g *grouper) many() {
 	if sql == "" {
 		return
 	}
-	b := tp.expand(g.d, sql)
+	b := tp.expand(g.p.d, sql)
 	g.group.Many, g.group.Key = &b, numbers
 }

@@ -1,8 +1,9 @@
 package rewrite
 
 import (
-	"github.com/slotsql/slotsql/rewrite/ast"
 	"strings"
+
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 // This file decides whether executions of an UPDATE may share a statement on the base
@@ -16,7 +17,8 @@ import (
 // grouper plans the group of one UPDATE. Its table is as groups see it: every counter
 // that the configuration names counts, and nothing is in slots.
 type grouper struct {
-	*dml
+	m     *dml
+	p     *planning
 	real  *Table // with what is slotted
 	group *Group
 	rows  *rowset
@@ -74,7 +76,7 @@ func (p *planning) planGroup(plan *Plan, st *ast.Statement) *Plan {
 	if plan.GroupReason = g.plan(); plan.GroupReason != "" {
 		return plan
 	}
-	g.planBounded(plan)
+	boundedForm{g, g.p}.planBounded(plan)
 	if !g.real.Counter.Options.Coalesce {
 		plan.GroupReason = "coalesce: false"
 		return plan
@@ -108,7 +110,8 @@ func newGrouper(m *dml) *grouper {
 	sc := &scope{bindings: []*binding{&b}}
 	b.scope = sc
 	return &grouper{
-		dml:      &dml{planning: m.planning, st: m.st, sc: sc, target: &b, table: &t, once: true},
+		p:        m.p,
+		m:        &dml{p: m.p, st: m.st, sc: sc, target: &b, table: &t, once: true},
 		real:     m.table,
 		group:    &Group{Table: m.table},
 		varies:   map[string]bool{},
@@ -121,28 +124,28 @@ func newGrouper(m *dml) *grouper {
 // increments reports whether the statement increments a counter of one row.
 func (g *grouper) increments() bool {
 	found := false
-	for _, a := range g.st.Set {
-		name, has := columnNamed(g.d, g.table, a.Column[len(a.Column)-1])
-		if !has || !g.table.IsCounter(name) || a.Value == nil {
+	for _, a := range g.m.st.Set {
+		name, has := columnNamed(g.p.d, g.m.table, a.Column[len(a.Column)-1])
+		if !has || !g.m.table.IsCounter(name) || a.Value == nil {
 			continue
 		}
-		ops, ok := g.additive(g.sc, g.insertID(a.Value), g.table, name)
+		ops, ok := g.p.additive(g.m.sc, g.insertID(a.Value), g.m.table, name)
 		found = found || ok && len(ops) > 0
 	}
-	if !found || len(g.st.From) > 0 {
+	if !found || len(g.m.st.From) > 0 {
 		return false
 	}
-	if g.st.Where == nil {
-		g.rows = &rowset{binding: g.target, single: true}
-		return g.table.Counter.Single()
+	if g.m.st.Where == nil {
+		g.rows = &rowset{binding: g.m.target, single: true}
+		return g.m.table.Counter.Single()
 	}
-	g.rows = g.fixedRows(g.sc, g.target, g.st.Where)
+	g.rows = g.p.keys.fixedRows(g.m.sc, g.m.target, g.m.st.Where)
 	return g.rows != nil && g.rows.single
 }
 
 // insertID returns n + 1 of LAST_INSERT_ID(n + 1), and any other expression itself.
 func (g *grouper) insertID(e *ast.Expr) *ast.Expr {
-	if x := ast.Unparen(e); x.Kind == ast.Call && len(x.Args) == 1 && x.Op != "" && x.Op == g.d.Traits().InsertIDCall {
+	if x := ast.Unparen(e); x.Kind == ast.Call && len(x.Args) == 1 && x.Op != "" && x.Op == g.p.d.Traits().InsertIDCall {
 		return x.Args[0]
 	}
 	return e
@@ -178,13 +181,13 @@ func (g *grouper) plan() (why string) {
 
 // text is the statement with the edits.
 func (g *grouper) text() Bound {
-	f := g.src.cutEdited(ast.Span{Start: 0, End: len(g.src.sql)}, g.edits)
-	return g.tp.expand(g.d, g.tp.expandSQL(g.tp.mark(f)))
+	f := g.p.src.cutEdited(ast.Span{Start: 0, End: len(g.p.src.sql)}, g.edits)
+	return g.tp.expand(g.p.d, g.tp.expandSQL(g.tp.mark(f)))
 }
 
 // excluded names what of the table or the statement's form excludes every group.
 func (g *grouper) excluded() string {
-	t, st := g.real, g.st
+	t, st := g.real, g.m.st
 	switch {
 	case t.Triggers.Ruled || t.Triggers.UpdateRule:
 		return "row-level security or a rewrite rule decides what an UPDATE of the table does"
@@ -198,7 +201,7 @@ func (g *grouper) excluded() string {
 		return "the table's storage engine has no transactions"
 	case len(st.With) > 0:
 		return "the statement has WITH queries"
-	case len(st.OrderBy) > 0 || len(st.Limit) > 0 && !g.limitsNothing():
+	case len(st.OrderBy) > 0 || len(st.Limit) > 0 && !g.m.limitsNothing():
 		return "the statement has ORDER BY or LIMIT"
 	case st.Modifier:
 		return "the statement has a modifier or an index hint"
@@ -213,11 +216,11 @@ func (g *grouper) edit(sp ast.Span, sql string) { g.edits = append(g.edits, edit
 // a placeholder has one type, which each of its places decides, the group has one for
 // each place, and would run what the engine refuses.
 func (g *grouper) arguments() string {
-	if !g.d.Traits().TypedConstants {
+	if !g.p.d.Traits().TypedConstants {
 		return ""
 	}
 	places := map[Arg]int{}
-	for _, p := range g.src.params {
+	for _, p := range g.p.src.params {
 		places[p.arg]++
 	}
 	for arg, n := range places {
@@ -248,7 +251,7 @@ func (g *grouper) unlike(e *ast.Expr, own func(column string) bool) (why string)
 		case ast.Star, ast.Excluded:
 			why = "is of a form that slotsql does not analyze"
 		case ast.ColumnRef:
-			name := g.targetColumn(g.sc, g.target, x.Name)
+			name := g.p.names.targetColumn(g.m.sc, g.m.target, x.Name)
 			switch {
 			case name == "":
 				why = "names " + nameText(x.Name) + ", which is no column of the table"
@@ -263,7 +266,7 @@ func (g *grouper) unlike(e *ast.Expr, own func(column string) bool) (why string)
 		return why == ""
 	})
 	if why == "" {
-		why = g.volatileBut(g.sc, e, clocks)
+		why = g.p.volatility.reasonBesides(g.m.sc, e, clocks)
 	}
 	return why
 }
@@ -287,7 +290,7 @@ func (g *grouper) share(column string) int {
 // sumText writes a sum or a bound of a column's numbers, as the engine takes it.
 func (g *grouper) sumText(c *Column, arg Arg) string {
 	sql := g.tp.mark(bound(arg))
-	if d, ok := g.d.(GroupingDialect); ok {
+	if d, ok := g.p.d.(GroupingDialect); ok {
 		return d.Amount(c, sql)
 	}
 	return sql
@@ -295,22 +298,22 @@ func (g *grouper) sumText(c *Column, arg Arg) string {
 
 // reference writes the name of a column of the target.
 func (g *grouper) reference(c *Column) string {
-	return g.qualifier(g.target) + "." + g.d.Quote(c.Name)
+	return g.p.names.qualifier(g.m.target) + "." + g.p.d.Quote(c.Name)
 }
 
 // demand adds further conditions to WHERE, behind all other edits.
 func (g *grouper) demand() string {
 	sql := strings.Join(g.also, " AND ")
-	if w := g.st.Where; w != nil {
+	if w := g.m.st.Where; w != nil {
 		g.edits = append([]edit{{ast.At(w.Start), "("}}, g.edits...)
 		g.edit(ast.At(w.End), ") AND "+sql)
 		return ""
 	}
-	end := g.st.Set[len(g.st.Set)-1].Value
+	end := g.m.st.Set[len(g.m.st.Set)-1].Value
 	if end == nil {
 		return "the statement sets a column to its default"
 	}
-	rest := g.src.sql[g.src.nextToken(end.End):]
+	rest := g.p.src.sql[g.p.src.nextToken(end.End):]
 	if word := "RETURNING"; rest != "" && (len(rest) < len(word) || !equalFold(rest[:len(word)], word)) {
 		return "cannot tell where SET ends"
 	}

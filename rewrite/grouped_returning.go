@@ -1,8 +1,9 @@
 package rewrite
 
 import (
-	"github.com/slotsql/slotsql/rewrite/ast"
 	"strings"
+
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 // This file plans RETURNING of a group. A member's own row is the group's with what the
@@ -11,7 +12,7 @@ import (
 
 // returning finds out what each column of RETURNING is.
 func (g *grouper) returning() string {
-	for _, it := range g.st.Returning {
+	for _, it := range g.m.st.Returning {
 		if it.Expr == nil {
 			return "RETURNING is of a form that slotsql does not analyze"
 		}
@@ -32,11 +33,11 @@ func (g *grouper) returning() string {
 
 // returnsAll is RETURNING *.
 func (g *grouper) returnsAll(star *ast.Expr) string {
-	if len(star.Name) > 0 && !g.sameLabel(star.Name[len(star.Name)-1], g.target.label) {
+	if len(star.Name) > 0 && !g.p.names.sameLabel(star.Name[len(star.Name)-1], g.m.target.label) {
 		return "names another table"
 	}
-	for i := range g.table.Columns {
-		c := &g.table.Columns[i]
+	for i := range g.m.table.Columns {
+		c := &g.m.table.Columns[i]
 		if c.Hidden {
 			continue
 		}
@@ -58,7 +59,7 @@ func (g *grouper) returnsColumn(name string) string {
 		return "returns " + name + ", which is computed from a counter"
 	}
 	g.returned[name] = true
-	for _, d := range g.table.Column(name).DependsOn {
+	for _, d := range g.m.table.Column(name).DependsOn {
 		g.returned[d] = true
 	}
 	return ""
@@ -67,14 +68,14 @@ func (g *grouper) returnsColumn(name string) string {
 // returns returns the share, from 1, whose counter an item is, 0 for one that is the
 // same for all members.
 func (g *grouper) returns(it ast.Item) (share int, why string) {
-	if g.namedByPlaceholder(it) {
+	if g.p.consts.namedByPlaceholder(it) {
 		return 0, "has a column that is named by its placeholders"
 	}
 	name := g.countedIn(it.Expr)
 	if name == "" {
 		it.Expr.Walk(func(x *ast.Expr) bool {
 			if x.Kind == ast.ColumnRef && why == "" {
-				if c := g.targetColumn(g.sc, g.target, x.Name); c != "" {
+				if c := g.p.names.targetColumn(g.m.sc, g.m.target, x.Name); c != "" {
 					why = g.returnsColumn(c)
 				}
 			}
@@ -89,9 +90,9 @@ func (g *grouper) returns(it ast.Item) (share int, why string) {
 		return 0, why
 	}
 	n := &g.counts[g.share(name)]
-	ops, ok := g.additive(g.sc, it.Expr, g.table, name)
+	ops, ok := g.p.additive(g.m.sc, it.Expr, g.m.table, name)
 	for _, op := range ops {
-		d, simple := g.deltaOf(n.column, []operand{op})
+		d, simple := g.p.consts.deltaOf(n.column, []operand{op})
 		if ok = ok && simple && !strings.Contains(d.literal, "."); ok {
 			g.used(n.column, op.expr, d)
 		}

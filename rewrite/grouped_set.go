@@ -1,8 +1,9 @@
 package rewrite
 
 import (
-	"github.com/slotsql/slotsql/rewrite/ast"
 	"strings"
+
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 // This file plans SET of a group: what is added becomes a sum, and an ordinary column
@@ -15,13 +16,13 @@ import (
 
 // set sorts the assignments and puts sums in the place of deltas.
 func (g *grouper) set() string {
-	for _, a := range g.st.Set {
-		name, has := columnNamed(g.d, g.table, a.Column[len(a.Column)-1])
-		if !has || !g.qualifies(g.target, a.Column) {
+	for _, a := range g.m.st.Set {
+		name, has := columnNamed(g.p.d, g.m.table, a.Column[len(a.Column)-1])
+		if !has || !g.p.names.qualifies(g.m.target, a.Column) {
 			return "cannot tell which column " + a.Column[len(a.Column)-1].Name + " is"
 		}
 		if a.Value != nil {
-			if e := ast.Unparen(a.Value); e.Kind == ast.ColumnRef && g.targetColumn(g.sc, g.target, e.Name) == name {
+			if e := ast.Unparen(a.Value); e.Kind == ast.ColumnRef && g.p.names.targetColumn(g.m.sc, g.m.target, e.Name) == name {
 				continue // it stays as it is
 			}
 		}
@@ -30,10 +31,10 @@ func (g *grouper) set() string {
 		}
 		g.varies[name] = true
 		var why string
-		switch c := g.table.Column(name); {
-		case g.table.ChangesKey(name):
+		switch c := g.m.table.Column(name); {
+		case g.m.table.ChangesKey(name):
 			why = "the statement changes a key"
-		case g.table.IsCounter(name):
+		case g.m.table.IsCounter(name):
 			why = g.count(c, a.Value)
 		default:
 			g.assigns = append(g.assigns, assigning{c, a.Value})
@@ -53,8 +54,8 @@ func (g *grouper) implies() string {
 	for i := range g.counts {
 		g.counted[g.counts[i].column.Name] = true
 	}
-	for i := range g.table.Columns {
-		c := &g.table.Columns[i]
+	for i := range g.m.table.Columns {
+		c := &g.m.table.Columns[i]
 		if !c.OnUpdate || g.varies[c.Name] {
 			continue
 		}
@@ -62,8 +63,8 @@ func (g *grouper) implies() string {
 	}
 	for changed := true; changed; {
 		changed = false
-		for i := range g.table.Columns {
-			c := &g.table.Columns[i]
+		for i := range g.m.table.Columns {
+			c := &g.m.table.Columns[i]
 			for _, d := range c.DependsOn {
 				if c.Generated && (g.varies[d] && !g.varies[c.Name] || g.counted[d] && !g.counted[c.Name]) {
 					g.varies[c.Name], g.counted[c.Name] = true, g.counted[c.Name] || g.counted[d]
@@ -82,11 +83,11 @@ func (g *grouper) count(c *Column, value *ast.Expr) string {
 		return sets
 	}
 	e := g.insertID(value)
-	ops, ok := g.additive(g.sc, e, g.table, c.Name)
+	ops, ok := g.p.additive(g.m.sc, e, g.m.table, c.Name)
 	if !ok || len(ops) == 0 {
 		return sets
 	}
-	d, ok := g.deltaOf(c, ops)
+	d, ok := g.p.consts.deltaOf(c, ops)
 	if !ok {
 		return "what is added to counter " + c.Name + " is not a literal or a placeholder"
 	}
@@ -96,9 +97,9 @@ func (g *grouper) count(c *Column, value *ast.Expr) string {
 	n := counting{column: c, delta: d, operand: ops[0]}
 	fits := true
 	e.Walk(func(x *ast.Expr) bool {
-		if g.coalesces(x) {
+		if g.p.consts.coalesces(x) {
 			n.coalesced = true
-			arg, why := g.checkInserted(c, x.Args[1])
+			arg, why := g.p.consts.checkInserted(c, x.Args[1])
 			if arg != nil && c.Nullable { // members have it in common
 				arg.Nullable = false
 				g.group.Inserted = append(g.group.Inserted, *arg)
@@ -122,7 +123,7 @@ func (g *grouper) count(c *Column, value *ast.Expr) string {
 
 // addable names why a sum of many deltas is not what they come to one by one.
 func (g *grouper) addable(c *Column, d delta) string {
-	t, traits := g.real, g.d.Traits()
+	t, traits := g.real, g.p.d.Traits()
 	switch {
 	case c.Numeric == Float:
 		return "sums of floating-point numbers depend on their order"
@@ -173,7 +174,7 @@ func (g *grouper) shares() string {
 			return "cannot tell where what is added to counter " + n.column.Name + " stands"
 		}
 		if n.first != nil {
-			if s.First, ok = g.firstNumber(n.column, *n.first, s.Max); !ok {
+			if s.First, ok = (upsertGrouper{g, g.p}).firstNumber(n.column, *n.first, s.Max); !ok {
 				return "what counter " + n.column.Name + " of a new row begins with is too large or has too many digits"
 			}
 			g.used(n.column, n.operand.expr, *n.first)
@@ -182,7 +183,7 @@ func (g *grouper) shares() string {
 		}
 		g.group.Shares = append(g.group.Shares, s)
 		g.edit(at, g.sumText(n.column, Arg{Total: i + 1, First: n.first != nil, Index: -1, Negate: flip}))
-		if d, ok := g.d.(GroupingDialect); ok {
+		if d, ok := g.p.d.(GroupingDialect); ok {
 			if fits := d.Stores(n.column, g.reference(n.column), g.sumText(n.column, Arg{Total: i + 1, Index: -1})); fits != "" {
 				g.also = append(g.also, fits)
 			}
@@ -201,10 +202,10 @@ func (g *grouper) bounded(counter string) string {
 	if why := g.real.tied(with); why != "" {
 		return "counter " + counter + " " + why
 	}
-	if why := g.computedFrom(counter); why != "" {
+	if why := (checkConstraints{g, g.p}).computedFrom(counter); why != "" {
 		return why
 	}
-	return g.checked(counter)
+	return checkConstraints{g, g.p}.checked(counter)
 }
 
 // shareMax is the largest magnitude that one statement may add: what the column's type
@@ -245,14 +246,14 @@ func (g *grouper) amount(e *ast.Expr, negative bool) (at ast.Span, flip, ok bool
 			e = e.Args[0]
 		case e.Kind == ast.Unary && (e.Op == "-" || e.Op == "+"):
 			x := e.Args[0]
-			if (x.Kind == ast.Number || x.Kind == ast.Param) && x.End == e.End && g.src.sql[e.Start:e.Start+1] == e.Op && g.tokenAt(x.Span) {
+			if (x.Kind == ast.Number || x.Kind == ast.Param) && x.End == e.End && g.p.src.sql[e.Start:e.Start+1] == e.Op && g.tokenAt(x.Span) {
 				return e.Span, negative, true
 			}
 			e, negative = x, negative != (e.Op == "-")
 		case e.Kind == ast.Opaque && len(e.Args) == 1:
 			e = e.Args[0]
 		case e.Kind == ast.Binary || e.Kind == ast.Opaque:
-			_, ok := g.computed(e)
+			_, ok := g.p.consts.computed(e)
 			return e.Span, negative, ok && g.tokensAt(e.Span)
 		default:
 			return e.Span, negative, (e.Kind == ast.Number || e.Kind == ast.Param || e.Kind == ast.String) && g.tokenAt(e.Span)
@@ -262,10 +263,10 @@ func (g *grouper) amount(e *ast.Expr, negative bool) (at ast.Span, flip, ok bool
 
 // tokenAt reports whether a span is that of one token, or of a number and its sign.
 func (g *grouper) tokenAt(sp ast.Span) bool {
-	for _, t := range g.src.tokens {
+	for _, t := range g.p.src.tokens {
 		if t.Start >= sp.Start {
 			return t.Start == sp.Start && t.End == sp.End ||
-				t.Start == sp.Start && g.src.sql[sp.Start] == '-' && g.tokenAt(ast.Span{Start: g.src.nextToken(t.End), End: sp.End})
+				t.Start == sp.Start && g.p.src.sql[sp.Start] == '-' && g.tokenAt(ast.Span{Start: g.p.src.nextToken(t.End), End: sp.End})
 		}
 	}
 	return false
@@ -274,7 +275,7 @@ func (g *grouper) tokenAt(sp ast.Span) bool {
 // tokensAt reports whether a span begins and ends where tokens do.
 func (g *grouper) tokensAt(sp ast.Span) bool {
 	starts, ends := false, false
-	for _, t := range g.src.tokens {
+	for _, t := range g.p.src.tokens {
 		starts, ends = starts || t.Start == sp.Start, ends || t.End == sp.End
 	}
 	return starts && ends
@@ -287,8 +288,8 @@ func (g *grouper) used(c *Column, e *ast.Expr, d delta) {
 	}
 	x, _ := ast.Signed(e, false)
 	typ := c.Type
-	if inner, _ := g.castNumber(x); inner != nil {
-		typ = "::" + g.castType(x)
+	if inner, _ := g.p.consts.castNumber(x); inner != nil {
+		typ = "::" + g.p.consts.castType(x)
 	}
 	arg := d.arg
 	arg.Negate = false
@@ -330,13 +331,13 @@ func (g *grouper) free(a assigning) *InsertedArg {
 	if itself := func(c string) bool { return c == name }; g.real.uniqueOver(itself) != nil || g.real.tied(itself) != "" {
 		return nil
 	}
-	if g.computes(name) != "" {
+	if (checkConstraints{g, g.p}).computes(name) != "" {
 		return nil
 	}
 	if ast.Unparen(a.value).Kind != ast.Param {
 		return nil
 	}
-	arg, why := g.checkInserted(a.column, a.value)
+	arg, why := g.p.consts.checkInserted(a.column, a.value)
 	if why != "" {
 		return nil
 	}

@@ -18,8 +18,8 @@ type HolderCatalog interface {
 	Holders() []*Table
 }
 
-func (pl *Planner) holders() []*Table {
-	if h, ok := pl.Catalog.(HolderCatalog); ok {
+func holders(catalog Catalog) []*Table {
+	if h, ok := catalog.(HolderCatalog); ok {
 		return h.Holders()
 	}
 	return nil
@@ -27,32 +27,32 @@ func (pl *Planner) holders() []*Table {
 
 // planHeld plans a statement that names no counter table but, perhaps, tables that only
 // have slot tables.
-func (p *planning) planHeld(held []*Table) *Plan {
-	changes := p.definesTable()
+func (f *definitions) planHeld(held []*Table) *Plan {
+	changes := definesTable(f.src)
 	var unfit []*Table
 	for _, t := range held {
 		if t.Counter.SlotTable.Holding {
 			unfit = append(unfit, t)
 		}
 	}
-	if !changes && (len(unfit) == 0 || p.sessionOnly()) {
+	if !changes && (len(unfit) == 0 || sessionOnly(f.src)) {
 		return &Plan{Class: PassThrough}
 	}
 	refused := func() *Plan {
 		return &Plan{Class: Refused, Tables: names(unfit), Reason: unfit[0].Counter.SlotTable.Unfit}
 	}
-	st, err := p.parse(p.src.sql)
+	st, err := parse(f.d, f.mentions.sentinels, f.src.sql)
 	switch {
 	case changes && (err != nil || st.Kind != ast.KindTruncate && st.Kind != ast.KindDrop):
 		return &Plan{Class: PassThrough}
 	case changes:
-		return p.planDDL(st)
+		return f.planDDL(st)
 	case err != nil || st.Opaque != "":
 		return refused()
 	}
 	named := false
 	look := func(name []ast.Ident) {
-		if t := p.lookupAmong(unfit, name); t != nil {
+		if t := f.names.lookupAmong(unfit, name); t != nil {
 			unfit, named = []*Table{t}, true
 		}
 	}
@@ -72,12 +72,12 @@ func (p *planning) planHeld(held []*Table) *Plan {
 }
 
 // lookupAmong returns the one of the tables that a name means, or nil.
-func (p *planning) lookupAmong(tables []*Table, name []ast.Ident) *Table {
+func (n *resolver) lookupAmong(tables []*Table, name []ast.Ident) *Table {
 	for _, c := range tables {
 		if !equalFold(name[len(name)-1].Name, c.Name) {
 			continue
 		}
-		if t, _ := p.lookup(name); t != nil && t.Schema == c.Schema && t.Name == c.Name {
+		if t, _ := n.lookup(name); t != nil && t.Schema == c.Schema && t.Name == c.Name {
 			return c
 		}
 	}

@@ -1,8 +1,9 @@
 package rewrite
 
 import (
-	"github.com/slotsql/slotsql/rewrite/ast"
 	"strings"
+
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 // This file edits select lists: items, the names they have without an alias,
@@ -15,11 +16,11 @@ func (b *blockReader) item(it ast.Item) error {
 	if it.Expr.Kind == ast.Star {
 		return b.star(it)
 	}
-	before := len(b.edits)
+	before := len(b.r.edits)
 	if err := b.expr(it.Expr, inItems); err != nil {
 		return err
 	}
-	if len(b.edits) == before || it.Alias != nil {
+	if len(b.r.edits) == before || it.Alias != nil {
 		return nil
 	}
 	if e := it.Expr; e.Kind == ast.ColumnRef {
@@ -28,7 +29,7 @@ func (b *blockReader) item(it ast.Item) error {
 		}
 	}
 	if x := ast.Unparen(it.Expr); x.Kind == ast.ColumnRef {
-		t, err := b.resolve(b.sc, x.Name)
+		t, err := b.p.names.resolve(b.sc, x.Name)
 		if err == nil && t != nil {
 			err = b.named(t.binding)
 		}
@@ -36,7 +37,7 @@ func (b *blockReader) item(it ast.Item) error {
 			return err
 		}
 	}
-	name, ok := b.itemName(it)
+	name, ok := itemNames{b, b.p}.itemName(it)
 	if !ok {
 		return derivable("cannot tell the name of a result column that has no alias", allOf(b.sc)...)
 	}
@@ -48,7 +49,7 @@ func (b *blockReader) item(it ast.Item) error {
 	if b.aliased(name) {
 		return derivable("two result columns are named "+name, allOf(b.sc)...)
 	}
-	b.edits = append(b.edits, edit{ast.At(it.Expr.End), " AS " + b.d.Quote(name)})
+	b.r.edits = append(b.r.edits, edit{ast.At(it.Expr.End), " AS " + b.p.d.Quote(name)})
 	return nil
 }
 
@@ -56,7 +57,7 @@ func (b *blockReader) item(it ast.Item) error {
 // the engine then finds names for its columns: SQLite takes such a join for a
 // query, and calls the second column of a name "views:1".
 func (b *blockReader) named(x *binding) error {
-	if x.nested && b.d.Traits().NestedNames {
+	if x.nested && b.p.d.Traits().NestedNames {
 		return derivable("a join in parentheses names its columns", x)
 	}
 	return nil
@@ -77,7 +78,7 @@ func (b *blockReader) isAlias(name ast.Ident) bool {
 		return false
 	}
 	for _, o := range b.q.Items {
-		if o.Alias != nil && b.sameLabel(*o.Alias, name) {
+		if o.Alias != nil && b.p.names.sameLabel(*o.Alias, name) {
 			return true
 		}
 	}
@@ -89,14 +90,14 @@ func (b *blockReader) star(it ast.Item) error {
 	star := it.Expr
 	if len(star.Name) > 1 {
 		if x := b.labelled(star.Name, false); x != nil && x.derived {
-			b.edits = append(b.edits, edit{star.Span, b.qualifier(x) + ".*"})
+			b.r.edits = append(b.r.edits, edit{star.Span, b.p.names.qualifier(x) + ".*"})
 			return nil
 		}
 	}
 	if !b.starHasTotals(star) {
 		return nil
 	}
-	if b.aggregates > 0 && b.d.Traits().StrictGroups {
+	if b.r.aggregates > 0 && b.p.d.Traits().StrictGroups {
 		return derivable("* over a counter in a subquery inside an aggregate", b.sc.bindings...) // as in column
 	}
 	if b.sc.natural || len(b.sc.using) > 0 {
@@ -114,15 +115,15 @@ func (b *blockReader) star(it ast.Item) error {
 	list := strings.Join(parts, ", ")
 	if b.q != nil && b.q.Table {
 		list = "SELECT " + list + " FROM"
-		b.tableWord = true
+		b.p.queries.tableWord = true
 	}
-	b.replace(star.Span, list, b.sc)
+	b.r.replace(star.Span, list, b.sc)
 	return nil
 }
 
 // starCovers reports whether a * stands for the columns of a source.
 func (b *blockReader) starCovers(star *ast.Expr, s *binding) bool {
-	return len(star.Name) == 0 || b.sameLabel(star.Name[len(star.Name)-1], s.label)
+	return len(star.Name) == 0 || b.p.names.sameLabel(star.Name[len(star.Name)-1], s.label)
 }
 
 // starHasTotals reports whether a * stands for counters that are read as totals.
@@ -130,7 +131,7 @@ func (b *blockReader) starHasTotals(star *ast.Expr) bool {
 	has := false
 	for _, s := range b.sc.bindings {
 		if b.starCovers(star, s) {
-			has = has || s.counts && !b.readsBase(s.table)
+			has = has || s.counts && !b.r.readsBase(s.table)
 		}
 	}
 	return has
@@ -142,7 +143,7 @@ func (b *blockReader) starColumns(star *ast.Expr) (parts []string, err error) {
 		if !b.starCovers(star, s) {
 			continue
 		}
-		q := b.qualifier(s)
+		q := b.p.names.qualifier(s)
 		if !s.counts {
 			parts = append(parts, q+".*")
 			continue
@@ -150,14 +151,14 @@ func (b *blockReader) starColumns(star *ast.Expr) (parts []string, err error) {
 		if len(s.columns) > 0 {
 			return nil, derivable("counter table "+s.table.Name+" has column aliases", s)
 		}
-		if b.readsBase(s.table) {
+		if b.r.readsBase(s.table) {
 			parts = append(parts, q+".*")
 			continue
 		}
 		if err := b.expandStar(s); err != nil {
 			return nil, err
 		}
-		parts = append(parts, b.totals(s.table, q, b.q)...)
+		parts = append(parts, b.r.totals(s.table, q, b.q)...)
 	}
 	return parts, nil
 }
@@ -170,8 +171,8 @@ func (b *blockReader) expandStar(s *binding) error {
 	if err := b.named(s); err != nil {
 		return err
 	}
-	b.note(s.table)
-	b.addStar(s.table)
+	b.r.note(s.table)
+	b.r.addStar(s.table)
 	for i := range s.table.Columns {
 		// Which of two columns of one name ORDER BY means depends on
 		// whether it is a column or an alias.
@@ -185,11 +186,11 @@ func (b *blockReader) expandStar(s *binding) error {
 // qualifier writes the name by which a source's columns are referred to. It is
 // always quoted: whether it was matters to no engine once its letter case is
 // what the dialect makes of it, and an alias may be a reserved word.
-func (p *planning) qualifier(b *binding) string {
+func (n *resolver) qualifier(b *binding) string {
 	if b.source.Alias == nil && b.table != nil {
-		return p.d.Quote(b.table.Name)
+		return n.d.Quote(b.table.Name)
 	}
-	return p.d.Quote(b.label.Name)
+	return n.d.Quote(b.label.Name)
 }
 
 // wholeItem reports whether e is a whole select item.
@@ -197,7 +198,7 @@ func (b *blockReader) wholeItem(e *ast.Expr) bool {
 	if b.q == nil {
 		return false
 	}
-	b.work += len(b.q.Items)
+	b.p.names.work += len(b.q.Items)
 	for _, it := range b.q.Items {
 		x := it.Expr
 		for x != nil && x.Kind == ast.Paren {

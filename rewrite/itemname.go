@@ -1,42 +1,49 @@
 package rewrite
 
 import (
-	"github.com/slotsql/slotsql/rewrite/ast"
 	"strings"
+
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 // This file finds the names that result columns have without an alias.
 
+// itemNames finds what the result columns of a block are named, and which of them a name in ORDER BY or HAVING means.
+type itemNames struct {
+	b *blockReader
+	p *planning
+}
+
 // itemName returns the result column's name that the edits inside the item
 // would change, or "" when they do not change it.
-func (b *blockReader) itemName(it ast.Item) (string, bool) {
+func (n itemNames) itemName(it ast.Item) (string, bool) {
 	e := ast.Unparen(it.Expr)
 	if e.Kind == ast.ColumnRef {
-		return b.columnName(e), true
+		return n.columnName(e), true
 	}
-	if names := b.d.Traits().ItemNames; names != ItemsByRule {
+	if names := n.p.d.Traits().ItemNames; names != ItemsByRule {
 		end := it.Expr.End
 		if names == ItemsToNextToken {
-			end = b.src.nextToken(end)
+			end = n.p.src.nextToken(end)
 		}
-		return strings.TrimRight(b.noted(b.src.sql[it.Expr.Start:end]), " \t\n\f\r"), true
+		return strings.TrimRight(n.p.consts.noted(n.p.src.sql[it.Expr.Start:end]), " \t\n\f\r"), true
 	}
-	return ruleName(b, e)
+	return ruleName(n.b, e)
 }
 
 // columnName is how the engine reports a bare column.
-func (b *blockReader) columnName(e *ast.Expr) string {
+func (n itemNames) columnName(e *ast.Expr) string {
 	last := e.Name[len(e.Name)-1]
-	t, err := b.resolve(b.sc, e.Name)
-	if !b.storedNames() {
+	t, err := n.p.names.resolve(n.b.sc, e.Name)
+	if !n.storedNames() {
 		return last.Name
 	}
 	if err == nil && t != nil && t.column != nil {
 		return t.column.Name
 	}
-	if x := b.labelled(e.Name, true); x != nil && x.derived {
-		for _, c := range b.labels(x) {
-			if b.sameLabel(last, c) {
+	if x := n.b.labelled(e.Name, true); x != nil && x.derived {
+		for _, c := range n.p.names.labels(x) {
+			if n.p.names.sameLabel(last, c) {
 				return c.Name
 			}
 		}
@@ -45,14 +52,14 @@ func (b *blockReader) columnName(e *ast.Expr) string {
 }
 
 // storedNames reports whether the engine names a bare column of the block as its table does.
-func (b *blockReader) storedNames() bool {
-	stored := b.d.Traits().StoredNames
-	return stored == NamesStored || stored == OutermostNamesStored && b.outermost()
+func (n itemNames) storedNames() bool {
+	stored := n.p.d.Traits().StoredNames
+	return stored == NamesStored || stored == OutermostNamesStored && n.outermost()
 }
 
 // outermost reports whether the block names the columns of the whole result.
-func (b *blockReader) outermost() bool {
-	return b.q == nil || b.q == b.top
+func (n itemNames) outermost() bool {
+	return n.b.q == nil || n.b.q == n.p.queries.top
 }
 
 // ruleName follows PostgreSQL's naming of result columns: operators have no
@@ -83,7 +90,7 @@ func ruleName(b *blockReader, e *ast.Expr) (string, bool) {
 			}
 			return "", true
 		case "case":
-			if n := len(e.Args); n > 0 && b.behindElse(e.Args[n-1]) {
+			if n := len(e.Args); n > 0 && behindElse(b.p.src, e.Args[n-1]) {
 				return operandName(b, e.Args[n-1])
 			}
 		}
@@ -94,18 +101,18 @@ func ruleName(b *blockReader, e *ast.Expr) (string, bool) {
 
 func operandName(b *blockReader, e *ast.Expr) (string, bool) {
 	if e = ast.Unparen(e); e.Kind == ast.ColumnRef {
-		return b.columnName(e), true
+		return itemNames{b, b.p}.columnName(e), true
 	}
 	return ruleName(b, e)
 }
 
 // behindElse reports whether an operand of CASE stands behind ELSE.
-func (b *blockReader) behindElse(e *ast.Expr) bool {
+func behindElse(src *source, e *ast.Expr) bool {
 	i := 0
-	for i < len(b.src.tokens) && b.src.tokens[i].Start < e.Start {
+	for i < len(src.tokens) && src.tokens[i].Start < e.Start {
 		i++
 	}
-	for i--; b.src.is(i, "("); i-- {
+	for i--; src.is(i, "("); i-- {
 	}
-	return b.src.is(i, "ELSE")
+	return src.is(i, "ELSE")
 }

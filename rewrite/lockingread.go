@@ -2,8 +2,9 @@ package rewrite
 
 import (
 	"fmt"
-	"github.com/slotsql/slotsql/rewrite/ast"
 	"slices"
+
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 // This file writes the form of a locking read that is its own drain's lock.
@@ -28,14 +29,14 @@ type LockingRead struct {
 
 // lockingRead returns the form of a query that locks the row that its WHERE fixes; nil where there
 // is none.
-func (p *planning) lockingRead(st *ast.Statement, sc *scope, where *ast.Expr, rows *rowset) *LockingRead {
-	d, ok := p.d.(LockingDialect)
+func (dr *drainer) lockingRead(st *ast.Statement, sc *scope, where *ast.Expr, rows *rowset) *LockingRead {
+	d, ok := dr.d.(LockingDialect)
 	if !ok || rows == nil || !rows.single || where == nil || st.Kind != ast.KindSelect || st.Opaque != "" || len(st.With) > 0 ||
-		p.src.large || p.volatile(sc, where) != "" {
+		dr.src.large || dr.volatility.reason(sc, where) != "" {
 		return nil
 	}
 	q, t := st.Select, rows.binding.table
-	if !q.Lock || p.src.hasWord("SHARE") || q.Into || q.Table || q.Distinct || len(q.With)+len(q.Windows)+len(q.GroupBy) > 0 || q.Having != nil ||
+	if !q.Lock || dr.src.hasWord("SHARE") || q.Into || q.Table || q.Distinct || len(q.With)+len(q.Windows)+len(q.GroupBy) > 0 || q.Having != nil ||
 		len(q.Items) == 0 || len(t.Counter.Key) == 0 || t.IsView || t.Storage.NoTransactions != "" {
 		return nil
 	}
@@ -48,7 +49,7 @@ func (p *planning) lockingRead(st *ast.Statement, sc *scope, where *ast.Expr, ro
 	}
 	var tp template
 	columns := d.LockColumns(t, Scope{
-		Ref: p.baseRef(t, rows.binding), Qualifier: p.qualifier(rows.binding), Where: tp.mark(rows.where),
+		Ref: dr.names.baseRef(t, rows.binding), Qualifier: dr.names.qualifier(rows.binding), Where: tp.mark(rows.where),
 	})
 	if len(columns) == 0 {
 		return nil
@@ -58,7 +59,7 @@ func (p *planning) lockingRead(st *ast.Statement, sc *scope, where *ast.Expr, ro
 		added += fmt.Sprintf(", %s AS slotsql_%d", c, i+1)
 	}
 	end := q.Items[len(q.Items)-1].End
-	return &LockingRead{SQL: Whole(p.src.apply([]edit{{ast.At(end), added}})), Columns: len(columns)}
+	return &LockingRead{SQL: Whole(dr.src.apply([]edit{{ast.At(end), added}})), Columns: len(columns)}
 }
 
 // locksOnly reports whether a statement with a query that locks rows of counter tables reads none of their counters, in a
@@ -69,16 +70,16 @@ func (p *planning) lockingRead(st *ast.Statement, sc *scope, where *ast.Expr, ro
 //
 // With bounds or tickets a transaction that has the row is served by the row alone, from the lock on.
 func (r *reader) locksOnly() bool {
-	if tr := r.d.Traits(); tr.OneWriter || tr.ChangeExcludes && r.src.hasWord("SHARE") || r.found.counter || len(r.edits) > 0 {
+	if tr := r.p.d.Traits(); tr.OneWriter || tr.ChangeExcludes && r.p.src.hasWord("SHARE") || r.found.counter || len(r.edits) > 0 {
 		return false
 	}
-	return !slices.ContainsFunc(r.mentioned(), func(t *Table) bool { return r.readsBase(t) || len(t.Counter.Bounds) > 0 || t.IsView })
+	return !slices.ContainsFunc(r.p.mentions.tables(), func(t *Table) bool { return r.readsBase(t) || len(t.Counter.Bounds) > 0 || t.IsView })
 }
 
 // lockedRows is the plan of such a query.
-func (p *planning) lockedRows(st *ast.Statement, tables []*Table) *Plan {
+func (d *drainer) lockedRows(st *ast.Statement, tables []*Table) *Plan {
 	plan := &Plan{Class: PassThrough}
-	plan.Base.Changes = p.drainSelect(st, tables, "").Drain.Tables
+	plan.Base.Changes = d.drainSelect(st, tables, "").Drain.Tables
 	return plan
 }
 

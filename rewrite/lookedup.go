@@ -1,8 +1,9 @@
 package rewrite
 
 import (
-	"github.com/slotsql/slotsql/rewrite/ast"
 	"slices"
+
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 // This file is about values that are looked up in a query whose source is a query of totals, v IN (SELECT d.id FROM (SELECT
@@ -55,10 +56,10 @@ func (b *blockReader) overTotals(q *ast.Select, edited bool) bool {
 		if s == nil {
 			return false
 		}
-		if _, ok := b.derived[s]; ok {
+		if _, ok := b.p.names.derived[s]; ok {
 			return true
 		}
-		if len(s.Name) == 1 && len(b.edits) > 0 && (b.findCTE(b.sc, s.Name) != nil || b.declares(q, s.Name[0])) {
+		if len(s.Name) == 1 && len(b.r.edits) > 0 && (b.p.names.findCTE(b.sc, s.Name) != nil || b.declares(q, s.Name[0])) {
 			return true
 		}
 		return edited && s.Select != nil || source(s.Left) || source(s.Right)
@@ -68,7 +69,7 @@ func (b *blockReader) overTotals(q *ast.Select, edited bool) bool {
 
 // declares reports whether a query's own WITH clause has a query of that name.
 func (b *blockReader) declares(q *ast.Select, name ast.Ident) bool {
-	return slices.ContainsFunc(q.With, func(c *ast.CTE) bool { return b.sameLabel(name, c.Name) })
+	return slices.ContainsFunc(q.With, func(c *ast.CTE) bool { return b.p.names.sameLabel(name, c.Name) })
 }
 
 // repeats reports whether a subquery selects two columns of one name.
@@ -83,7 +84,7 @@ func (b *blockReader) repeats(e *ast.Expr) bool {
 		}
 		name := it.Expr.Name[len(it.Expr.Name)-1]
 		for _, n := range names {
-			if b.sameLabel(n, name) {
+			if b.p.names.sameLabel(n, name) {
 				return true
 			}
 		}

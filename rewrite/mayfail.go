@@ -1,8 +1,9 @@
 package rewrite
 
 import (
-	"github.com/slotsql/slotsql/rewrite/ast"
 	"slices"
+
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 // A form for rows without slots is sent before it is known whether a row has any. Where the
@@ -42,13 +43,13 @@ func cannotFail(e *ast.Expr) bool {
 }
 
 // namesSlotted reports whether an expression may look at a column of the binding's that slots hold.
-func (p *planning) namesSlotted(sc *scope, b *binding, e *ast.Expr) (found bool) {
+func (n *resolver) namesSlotted(sc *scope, b *binding, e *ast.Expr) (found bool) {
 	e.Walk(func(x *ast.Expr) bool {
 		switch x.Kind {
 		case ast.Star, ast.Subquery:
 			found = true
 		case ast.ColumnRef:
-			name := p.targetColumn(sc, b, x.Name)
+			name := n.targetColumn(sc, b, x.Name)
 			found = found || name != "" && b.table.IsSlotted(name)
 		}
 		return !found

@@ -20,8 +20,8 @@ func (r *reader) resultColumn(t *Table, q, column string, block *ast.Select) str
 	many := block == nil || len(block.GroupBy) > 0 || block.Distinct || len(block.DistinctOn) > 0 ||
 		block.Where == nil && len(block.Limit) == 0
 	total := r.total(t, q, column, many)
-	around := r.d.Traits().MaybeNull
-	if around[0] == "" || block == nil || block == r.main() || t.Column(column).Nullable || !r.windowed() || !r.extends() {
+	around := r.p.d.Traits().MaybeNull
+	if around[0] == "" || block == nil || block == r.p.main() || t.Column(column).Nullable || !r.p.windowed() || !extends(r.p.src) {
 		return total
 	}
 	return around[0] + total + around[1]
@@ -30,7 +30,7 @@ func (r *reader) resultColumn(t *Table, q, column string, block *ast.Select) str
 // extends reports whether the statement may have an outer join. Over the missing side
 // of one COUNT(column) OVER also counts a merged query's column that is never
 // NULL in its table, so that derived forms are kept apart.
-func (r *reader) extends() bool { return r.src.hasWord("LEFT") || r.src.hasWord("RIGHT") }
+func extends(src *source) bool { return src.hasWord("LEFT") || src.hasWord("RIGHT") }
 
 // quantified reports whether e compares with ANY or ALL by order.
 //

@@ -1,8 +1,9 @@
 package rewrite
 
 import (
-	"github.com/slotsql/slotsql/rewrite/ast"
 	"strings"
+
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 // A counter IS NULL when its base value is, whatever the slots hold: a total is

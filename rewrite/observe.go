@@ -68,12 +68,12 @@ type ObservingDialect interface {
 func (p *planning) observed(st *ast.Statement, tables []*Table, of *reader) *Observed {
 	q := st.Select
 	blocks := arms(q)
-	if st.Kind != ast.KindSelect || st.Opaque != "" || len(tables) == 0 || len(blocks) == 0 || p.src.large || p.work > maxWork ||
-		!onlyReads(st) || !p.positionsStay(q, blocks) ||
+	if st.Kind != ast.KindSelect || st.Opaque != "" || len(tables) == 0 || len(blocks) == 0 || p.src.large || p.names.work > maxWork ||
+		!onlyReads(st) || !p.consts.positionsStay(q, blocks) ||
 		slices.ContainsFunc(tables, func(t *Table) bool { return t.IsView || t.Counter.Rights.Blind }) {
 		return nil
 	}
-	if (volatility{planning: p, also: noEffect, sources: true}).query(p.outer, q) != "" {
+	if (volatility{names: &p.names, consts: &p.consts, also: noEffect, sources: true}).query(p.outer, q) != "" {
 		return nil
 	}
 	o := &Observed{Tables: tables, DecidesRows: true, MayFail: true}
@@ -84,7 +84,7 @@ func (p *planning) observed(st *ast.Statement, tables []*Table, of *reader) *Obs
 	if of != nil && !o.DecidesRows && !nests(st) && of.observedRow(o, q) {
 		return o
 	}
-	sql, ok := p.withColumn(blocks, p.anySlots(tables))
+	sql, ok := p.withColumn(blocks, anySlots(p.d, tables))
 	if !ok {
 		return nil
 	}
@@ -131,7 +131,7 @@ func onlyReads(st *ast.Statement) bool {
 
 // positionsStay reports whether no ORDER BY or GROUP BY may take the added column for one of its own: the engine
 // refuses ORDER BY 3 of a list of two.
-func (p *planning) positionsStay(q *ast.Select, blocks []*ast.Select) bool {
+func (k *constants) positionsStay(q *ast.Select, blocks []*ast.Select) bool {
 	own := 0
 	for _, it := range blocks[0].Items {
 		if it.Expr == nil {
@@ -149,8 +149,8 @@ func (p *planning) positionsStay(q *ast.Select, blocks []*ast.Select) bool {
 		for x := e; x != nil; {
 			switch {
 			case x.Kind == ast.Number:
-				n, whole := keyNumber(p.src.cut(x.Span))
-				p.noteAbove(p.src.sql[x.Start:x.End], int64(own))
+				n, whole := keyNumber(k.src.cut(x.Span))
+				k.sentinels.noteAbove(k.src.sql[x.Start:x.End], int64(own))
 				stay = stay && x == e && whole && n.Literal.same <= int64(own)
 				return
 			case x.Kind == ast.Param:
@@ -190,10 +190,10 @@ var noEffect = Names(`
 	clock_timestamp gen_random_uuid sysdate uuid`)
 
 // anySlots writes whether one of the tables has slots.
-func (p *planning) anySlots(tables []*Table) string {
+func anySlots(d Dialect, tables []*Table) string {
 	list := make([]string, len(tables))
 	for i, t := range tables {
-		list[i] = "EXISTS (SELECT 1 FROM " + SlotSource(p.d, t) + ")"
+		list[i] = "EXISTS (SELECT 1 FROM " + SlotSource(d, t) + ")"
 	}
 	return strings.Join(list, " OR ")
 }
@@ -247,7 +247,7 @@ func (s *source) endsList(i int) bool {
 // editsOnlyValues reports whether totals take the place of counters only where they cannot decide if there are any rows:
 // in the lists of the blocks whose rows are returned, and in what these are grouped or ordered by.
 func (r *reader) editsOnlyValues(blocks []*ast.Select) bool {
-	if r.src.hasWord("INTERSECT") || r.src.hasWord("EXCEPT") || r.src.hasWord("MINUS") {
+	if r.p.src.hasWord("INTERSECT") || r.p.src.hasWord("EXCEPT") || r.p.src.hasWord("MINUS") {
 		return false
 	}
 	within := func(e edit, spans ...ast.Span) bool {
@@ -321,29 +321,29 @@ func ofOneRow(q *ast.Select) bool {
 // observedRow writes the form of a query that reads one row by its key, whose column asks for the slots of that row. It
 // returns false for any other.
 func (r *reader) observedRow(o *Observed, q *ast.Select) bool {
-	d, ok := r.d.(ObservingDialect)
-	if !ok || len(r.derived) > 0 || !ofOneTable(q) || r.groups(q) || r.windowed() { // no column may stand beside aggregates
+	d, ok := r.p.d.(ObservingDialect)
+	if !ok || len(r.p.names.derived) > 0 || !ofOneTable(q) || r.p.groups(q) || r.p.windowed() { // no column may stand beside aggregates
 		return false
 	}
-	sc := r.newScope(nil, nil, q.From)
+	sc := r.p.names.newScope(nil, nil, q.From)
 	b := sc.bindings[0]
 	if !b.counts || b.table.IsView || len(b.table.Counter.Key) == 0 {
 		return false
 	}
-	rows := r.fixedRows(sc, b, q.Where)
+	rows := r.p.keys.fixedRows(sc, b, q.Where)
 	if rows == nil || !rows.single {
 		return false
 	}
-	slots := d.HasSlots(b.table, r.qualifier(b))
-	sql, ok := r.withColumn([]*ast.Select{q}, slots)
+	slots := d.HasSlots(b.table, r.p.names.qualifier(b))
+	sql, ok := r.p.withColumn([]*ast.Select{q}, slots)
 	if !ok {
 		return false
 	}
 	o.SQL = Whole(sql)
-	held, _ := r.withColumn([]*ast.Select{q}, d.HeldSlots(b.table, r.qualifier(b)))
+	held, _ := r.p.withColumn([]*ast.Select{q}, d.HeldSlots(b.table, r.p.names.qualifier(b)))
 	o.Row = &ObservedRow{Held: Whole(held), Key: rows.slotKey(b.table)}
-	if numbers, marks := r.numbersEqual(sc, b, q.Where); numbers != nil && r.d.Traits().KeepsRecurring && r.sameAsText(sc, b, q.Items) {
-		kept, _ := r.withColumn([]*ast.Select{q}, slots, marks...)
+	if numbers, marks := r.numbersEqual(sc, b, q.Where); numbers != nil && r.p.d.Traits().KeepsRecurring && r.sameAsText(sc, b, q.Items) {
+		kept, _ := r.p.withColumn([]*ast.Select{q}, slots, marks...)
 		o.Row.Kept = &KeptQuery{SQL: Whole(kept), Numbers: numbers}
 	}
 	return true
@@ -353,12 +353,12 @@ func (r *reader) observedRow(o *Observed, q *ast.Select) bool {
 // their place; nil if there are other numbers or strings in it.
 func (r *reader) numbersEqual(sc *scope, b *binding, where *ast.Expr) (numbers []Literal, marks []edit) {
 	for _, e := range equalities(where) {
-		column, values := r.equated(sc, b, e)
+		column, values := r.p.keys.equated(sc, b, e)
 		if len(values) != 1 || values[0].Kind != ast.Number || column.Kind != ast.ColumnRef {
 			continue
 		}
-		n, whole := keyNumber(r.src.cut(values[0].Span))
-		if c := b.table.Column(r.targetColumn(sc, b, column.Name)); !whole || c == nil || c.Numeric != Integer || c.Bits == 0 {
+		n, whole := keyNumber(r.p.src.cut(values[0].Span))
+		if c := b.table.Column(r.p.names.targetColumn(sc, b, column.Name)); !whole || c == nil || c.Numeric != Integer || c.Bits == 0 {
 			return nil, nil
 		}
 		numbers, marks = append(numbers, n.Literal), append(marks, edit{values[0].Span, "?"})
@@ -388,7 +388,7 @@ func (r *reader) sameAsText(sc *scope, b *binding, list []ast.Item) bool {
 					return false
 				}
 			}
-		case it.Expr.Kind != ast.ColumnRef || !same(b.table.Column(r.targetColumn(sc, b, it.Expr.Name))):
+		case it.Expr.Kind != ast.ColumnRef || !same(b.table.Column(r.p.names.targetColumn(sc, b, it.Expr.Name))):
 			return false
 		}
 	}

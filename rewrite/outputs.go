@@ -21,28 +21,28 @@ type outColumns struct {
 
 // outsOf returns the result columns of a derived table or CTE; known is false
 // when there may be more than are listed.
-func (p *planning) outsOf(b *binding) (outs []outColumn, known bool, err error) {
+func (n *resolver) outsOf(b *binding) (outs []outColumn, known bool, err error) {
 	// A query stands in one place of the statement, however many sources mean it:
 	// a CTE may have many, each of which may be one of a CTE again.
-	if done, ok := p.outs[b.query]; ok {
+	if done, ok := n.outs[b.query]; ok {
 		return done.columns, done.known, nil
 	}
-	if p.outs == nil {
-		p.outs = map[*ast.Select]outColumns{}
+	if n.outs == nil {
+		n.outs = map[*ast.Select]outColumns{}
 	}
-	p.outs[b.query] = outColumns{} // a recursive CTE asks for itself
-	outs, known, err = p.outputs(b.scope, b.query)
+	n.outs[b.query] = outColumns{} // a recursive CTE asks for itself
+	outs, known, err = n.outputs(b.scope, b.query)
 	if known {
-		p.outs[b.query] = outColumns{outs, true}
+		n.outs[b.query] = outColumns{outs, true}
 	}
 	return outs, known, err
 }
 
 // outputs lists the result columns of a query.
-func (p *planning) outputs(parent *scope, q *ast.Select) ([]outColumn, bool, error) {
-	sc := p.withScope(parent, q.With)
+func (n *resolver) outputs(parent *scope, q *ast.Select) ([]outColumn, bool, error) {
+	sc := n.withScope(parent, q.With)
 	if len(q.Operands) > 0 {
-		outs, known, err := p.outputs(sc, q.Operands[0])
+		outs, known, err := n.outputs(sc, q.Operands[0])
 		for i := range outs {
 			outs[i].table = nil // a union's column is typed by all its operands
 		}
@@ -51,13 +51,13 @@ func (p *planning) outputs(parent *scope, q *ast.Select) ([]outColumn, bool, err
 	if len(q.Values) > 0 {
 		return nil, false, nil
 	}
-	sc = p.newScope(sc, nil, q.From)
+	sc = n.newScope(sc, nil, q.From)
 	var outs []outColumn
 	known := true
 	for _, it := range q.Items {
 		switch {
 		case it.Expr != nil && it.Expr.Kind == ast.Star:
-			more, ok, err := p.starOutputs(sc, it.Expr.Name)
+			more, ok, err := n.starOutputs(sc, it.Expr.Name)
 			if err != nil {
 				return nil, false, err
 			}
@@ -70,7 +70,7 @@ func (p *planning) outputs(parent *scope, q *ast.Select) ([]outColumn, bool, err
 			}
 			if e != nil && e.Kind == ast.ColumnRef {
 				o.name = e.Name[len(e.Name)-1]
-				t, err := p.resolve(sc, e.Name)
+				t, err := n.resolve(sc, e.Name)
 				if err != nil {
 					return nil, false, err
 				}
@@ -91,16 +91,16 @@ func (p *planning) outputs(parent *scope, q *ast.Select) ([]outColumn, bool, err
 	return outs, known, nil
 }
 
-func (p *planning) starOutputs(sc *scope, qualifier []ast.Ident) ([]outColumn, bool, error) {
+func (n *resolver) starOutputs(sc *scope, qualifier []ast.Ident) ([]outColumn, bool, error) {
 	var outs []outColumn
 	known := true
 	for _, b := range sc.bindings {
-		if len(qualifier) > 0 && !p.sameLabel(qualifier[len(qualifier)-1], b.label) {
+		if len(qualifier) > 0 && !n.sameLabel(qualifier[len(qualifier)-1], b.label) {
 			continue
 		}
 		switch {
 		case b.query != nil:
-			more, ok, err := p.outsOf(b)
+			more, ok, err := n.outsOf(b)
 			if err != nil {
 				return nil, false, err
 			}
@@ -116,7 +116,7 @@ func (p *planning) starOutputs(sc *scope, qualifier []ast.Ident) ([]outColumn, b
 		default:
 			t := b.table
 			if t == nil {
-				if t, _ = p.lookup(b.source.Name); t == nil {
+				if t, _ = n.lookup(b.source.Name); t == nil {
 					known = false
 					continue
 				}

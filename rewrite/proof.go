@@ -1,8 +1,9 @@
 package rewrite
 
 import (
-	"github.com/slotsql/slotsql/rewrite/ast"
 	"slices"
+
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 // This file writes the form of a drain's statement that needs no drain, because it proves
@@ -52,9 +53,9 @@ type ProofSQL struct {
 
 // proof returns the form of a statement that drains the row that its WHERE fixes; nil
 // where there is none.
-func (p *planning) proof(st *ast.Statement, sc *scope, where *ast.Expr, rows *rowset) *Proof {
-	d, ok := p.d.(ProvingDialect)
-	if !ok || rows == nil || !rows.single || !p.provable(st, sc, where) {
+func (dr *drainer) proof(st *ast.Statement, sc *scope, where *ast.Expr, rows *rowset) *Proof {
+	d, ok := dr.d.(ProvingDialect)
+	if !ok || rows == nil || !rows.single || !dr.provable(st, sc, where) {
 		return nil
 	}
 	t := rows.binding.table
@@ -63,7 +64,7 @@ func (p *planning) proof(st *ast.Statement, sc *scope, where *ast.Expr, rows *ro
 	}
 	var tp template
 	sql := d.Proof(t, Scope{
-		Ref: p.baseRef(t, rows.binding), Qualifier: p.qualifier(rows.binding), Where: tp.mark(rows.where), Removes: rows.removes,
+		Ref: dr.names.baseRef(t, rows.binding), Qualifier: dr.names.qualifier(rows.binding), Where: tp.mark(rows.where), Removes: rows.removes,
 	})
 	if sql.Holds == "" {
 		return nil
@@ -71,19 +72,19 @@ func (p *planning) proof(st *ast.Statement, sc *scope, where *ast.Expr, rows *ro
 	if sql.Lock != "" && (t.Triggers.Update || st.Kind == ast.KindDelete) {
 		return nil // triggers of a statement fire where it touches no row, too
 	}
-	if sql.Lock == "" && slices.ContainsFunc(resultItems(st), p.namedByPlaceholder) {
+	if sql.Lock == "" && slices.ContainsFunc(resultItems(st), dr.consts.namedByPlaceholder) {
 		return nil
 	}
 	out := &Proof{}
 	if sql.Lock != "" {
-		out.SQL.same = p.src.apply(p.proved(sc, where, rows.binding, sql.Holds))
+		out.SQL.same = dr.src.apply(dr.proved(sc, where, rows.binding, sql.Holds))
 	} else {
-		out.Bound = p.proving(&tp, where, rows, sql.Holds)
+		out.Bound = dr.proving(&tp, where, rows, sql.Holds)
 	}
-	if sql.Confirm != "" && !p.undone(st, sc, rows) {
+	if sql.Confirm != "" && !dr.undone(st, sc, rows) {
 		sql.Confirm = ""
 	}
-	if sql.Bare != "" && !p.rereads(st, sc, rows) {
+	if sql.Bare != "" && !dr.rereads(st, sc, rows) {
 		sql.Bare = ""
 	}
 	for _, b := range []struct {
@@ -91,7 +92,7 @@ func (p *planning) proof(st *ast.Statement, sc *scope, where *ast.Expr, rows *ro
 		to  **Bound
 	}{{sql.Lock, &out.Lock}, {sql.Refuted, &out.Refuted}, {sql.Confirm, &out.Confirm}, {sql.Bare, &out.Bare}} {
 		if b.sql != "" {
-			bound := tp.expand(p.d, b.sql)
+			bound := tp.expand(dr.d, b.sql)
 			*b.to = &bound
 		}
 	}
@@ -100,9 +101,9 @@ func (p *planning) proof(st *ast.Statement, sc *scope, where *ast.Expr, rows *ro
 
 // proved adds the condition to a statement's predicate. The engine may evaluate it last. So if the predicate names
 // counters, anything in it that may fail for a base value is made to depend on the condition.
-func (p *planning) proved(sc *scope, where *ast.Expr, b *binding, holds string) []edit {
+func (d *drainer) proved(sc *scope, where *ast.Expr, b *binding, holds string) []edit {
 	edits := []edit{{ast.At(where.Start), "("}}
-	asked := p.namesSlotted(sc, b, where)
+	asked := d.names.namesSlotted(sc, b, where)
 	for _, c := range ast.Conjuncts(where, nil) {
 		if asked && !cannotFail(c) {
 			edits = append(edits, edit{ast.At(c.Start), "CASE WHEN " + holds + " THEN ("}, edit{ast.At(c.End), ") END"})
@@ -114,47 +115,47 @@ func (p *planning) proved(sc *scope, where *ast.Expr, b *binding, holds string) 
 // proving writes a statement whose condition fails where it does not hold. It has to be
 // asked before anything that the statement asks of its row, such as whether a counter is
 // large enough, but for the key, by which the engine finds the row.
-func (p *planning) proving(tp *template, where *ast.Expr, rows *rowset, holds string) Bound {
-	before, after := p.src.cut(ast.Span{Start: 0, End: where.Start}), p.src.cut(ast.Span{Start: where.End, End: len(p.src.sql)})
+func (d *drainer) proving(tp *template, where *ast.Expr, rows *rowset, holds string) Bound {
+	before, after := d.src.cut(ast.Span{Start: 0, End: where.Start}), d.src.cut(ast.Span{Start: where.End, End: len(d.src.sql)})
 	asked := tp.mark(rows.where) + " AND " + holds
 	if !rows.only {
-		asked = tp.mark(rows.where) + " AND CASE WHEN " + holds + " THEN (" + tp.mark(p.src.cut(where.Span)) + ") END"
+		asked = tp.mark(rows.where) + " AND CASE WHEN " + holds + " THEN (" + tp.mark(d.src.cut(where.Span)) + ") END"
 	}
-	return tp.expand(p.d, tp.mark(before)+asked+tp.mark(after))
+	return tp.expand(d.d, tp.mark(before)+asked+tp.mark(after))
 }
 
 // undone reports whether a statement is an UPDATE that a rollback undoes entirely, and that leaves its row where the
 // key finds it.
-func (p *planning) undone(st *ast.Statement, sc *scope, rows *rowset) bool {
+func (d *drainer) undone(st *ast.Statement, sc *scope, rows *rowset) bool {
 	if st.Kind != ast.KindUpdate {
 		return false
 	}
 	t := rows.binding.table
 	for _, a := range st.Set {
-		column := p.targetColumn(sc, rows.binding, a.Column)
+		column := d.names.targetColumn(sc, rows.binding, a.Column)
 		keyed := slices.Contains(rows.key.Columns, column) || slices.Contains(t.Counter.Key, column)
-		if keyed || a.Value == nil || p.volatile(sc, a.Value) != "" {
+		if keyed || a.Value == nil || d.volatility.reason(sc, a.Value) != "" {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(st.Returning, func(it ast.Item) bool { return it.Expr == nil || p.volatile(sc, it.Expr) != "" })
+	return !slices.ContainsFunc(st.Returning, func(it ast.Item) bool { return it.Expr == nil || d.volatility.reason(sc, it.Expr) != "" })
 }
 
 // rereads reports whether a statement is a query that locks its row as a drain does, and that neither fails for base values
 // nor does anything but return them.
-func (p *planning) rereads(st *ast.Statement, sc *scope, rows *rowset) bool {
-	if st.Kind != ast.KindSelect || p.src.hasWord("SHARE") {
+func (d *drainer) rereads(st *ast.Statement, sc *scope, rows *rowset) bool {
+	if st.Kind != ast.KindSelect || d.src.hasWord("SHARE") {
 		return false
 	}
 	list := ast.Conjuncts(st.Select.Where, nil)
 	for _, it := range st.Select.Items {
-		if it.Expr == nil || p.volatile(sc, it.Expr) != "" {
+		if it.Expr == nil || d.volatility.reason(sc, it.Expr) != "" {
 			return false
 		}
 		list = append(list, it.Expr)
 	}
 	return !slices.ContainsFunc(list, func(e *ast.Expr) bool {
-		return e.Kind != ast.Star && p.namesSlotted(sc, rows.binding, e) && !cannotFail(e)
+		return e.Kind != ast.Star && d.names.namesSlotted(sc, rows.binding, e) && !cannotFail(e)
 	})
 }
 
@@ -168,8 +169,8 @@ func resultItems(st *ast.Statement) []ast.Item {
 
 // provable reports whether a statement that touches no row may run once more: all that
 // is evaluated before a row is touched gives a value and does nothing else.
-func (p *planning) provable(st *ast.Statement, sc *scope, where *ast.Expr) bool {
-	if where == nil || st.Opaque != "" || st.Replace || len(st.With) > 0 || p.src.large || p.src.hasWord("IGNORE") {
+func (d *drainer) provable(st *ast.Statement, sc *scope, where *ast.Expr) bool {
+	if where == nil || st.Opaque != "" || st.Replace || len(st.With) > 0 || d.src.large || d.src.hasWord("IGNORE") {
 		return false // MySQL makes warnings of errors where IGNORE is written
 	}
 	list := []*ast.Expr{where}
@@ -196,7 +197,7 @@ func (p *planning) provable(st *ast.Statement, sc *scope, where *ast.Expr) bool 
 		return false
 	}
 	for _, e := range list {
-		if p.volatile(sc, e) != "" {
+		if d.volatility.reason(sc, e) != "" {
 			return false
 		}
 	}

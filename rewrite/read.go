@@ -11,7 +11,7 @@ import (
 // A reader walks a query and collects the edits that turn counters into
 // totals. The statement between the edits stays as it is.
 type reader struct {
-	*planning
+	p          *planning
 	values     readValues
 	edits      []edit
 	tables     []*Table // counter tables whose counters are read
@@ -21,7 +21,7 @@ type reader struct {
 	nullTested *ast.Expr // the column that the IS NULL which is being read asks about
 	// aggregates counts those whose argument is a query that is being read.
 	aggregates int
-	withNames
+	with       withNames
 
 	outward  int                 // counters of a block around the one that names them
 	replaced map[ast.Span]*scope // of which the totals are that an edit writes
@@ -30,6 +30,15 @@ type reader struct {
 	narrowed bool                // candidates are named
 
 	reason string // what stands for counters beside their totals, and why
+}
+
+// queryState is what all readers of a statement share.
+type queryState struct {
+	separate    map[*ast.Source]bool // derived sources that are not to be merged
+	inAggregate map[*ast.CTE]bool    // named by a subquery inside an aggregate
+	tableWord   bool                 // TABLE name has become a SELECT
+	top         *ast.Select          // the block that names the columns of the statement's query
+	windows     windowFunctions
 }
 
 // withNames are what has been read of WITH queries.
@@ -53,16 +62,16 @@ const (
 // queryReader reads a query whose rows go to the application.
 func (p *planning) queryReader() *reader {
 	if lex.HintOf(p.src.sql) == lex.HintBase {
-		return &reader{planning: p, values: baseValues}
+		return &reader{p: p, values: baseValues}
 	}
-	return &reader{planning: p, values: asConfigured}
+	return &reader{p: p, values: asConfigured}
 }
 
 // total writes the total of a counter. A statement that writes may lock what it reads: its totals
 // then look at the slots of its own rows, and never at those of the whole table.
 func (r *reader) total(t *Table, qualifier, column string, comparable bool) string {
-	stored := r.values == totals && r.d.Traits().LocksReads
-	return r.d.Total(t, qualifier, column, comparable && !stored)
+	stored := r.values == totals && r.p.d.Traits().LocksReads
+	return r.p.d.Total(t, qualifier, column, comparable && !stored)
 }
 
 // findings are what a statement has been found to do with counter tables. They are facts
@@ -89,22 +98,22 @@ const (
 
 // planSelect plans a query: read as it is, with totals, or drained.
 func (p *planning) planSelect(st *ast.Statement) *Plan {
-	tables := p.mentioned()
+	tables := p.mentions.tables()
 	if st.Opaque != "" || st.Select == nil {
-		return p.drainAll(tables, opaqueReason(st))
+		return p.drains.drainAll(tables, opaqueReason(st))
 	}
 	r, err := p.reading(
 		p.queryReader,
 		func(r *reader) error { return r.query(nil, st.Select) })
 	switch {
 	case err != nil:
-		plan := p.drainSelect(st, tables, reasonOf(err))
+		plan := p.drains.drainSelect(st, tables, reasonOf(err))
 		plan.Read.Observed = p.observed(st, tables, nil)
 		return plan
 	case r.found.locks && r.locksOnly():
-		return p.lockedRows(st, r.seen)
+		return p.drains.lockedRows(st, r.seen)
 	case r.found.locks:
-		return p.drainSelect(st, r.seen, "the query locks rows of a counter table")
+		return p.drains.drainSelect(st, r.seen, "the query locks rows of a counter table")
 	case len(r.edits) == 0:
 		class := PassThrough
 		if r.found.writes {
@@ -112,7 +121,7 @@ func (p *planning) planSelect(st *ast.Statement) *Plan {
 		}
 		return &Plan{Class: class}
 	case r.found.writes:
-		return p.drainAll(tables, "a WITH query increments a counter that the statement also reads")
+		return p.drains.drainAll(tables, "a WITH query increments a counter that the statement also reads")
 	}
 	plan := &Plan{Class: Read, Reason: r.reason, Tables: names(r.tables)}
 	plan.Read = ReadPlan{Stars: r.stars, Reprepare: r.found.merged}
@@ -125,7 +134,12 @@ func (p *planning) planSelect(st *ast.Statement) *Plan {
 	if st.Kind == ast.KindSelect && !st.Select.Into && p.d.Traits().TotalsChangeTypes {
 		if b := p.typesQuery(st.Select); b != nil {
 			// The reason is that of faster, or of what is derived.
-			plan.Read.Types = &TypesQuery{Bound: *b, Checks: r.reason != "" || p.tableWord, InPlace: plan.Reason == "", Named: p.namedByArgument(st)}
+			plan.Read.Types = &TypesQuery{
+				Bound:   *b,
+				Checks:  r.reason != "" || p.queries.tableWord,
+				InPlace: plan.Reason == "",
+				Named:   namedByArgument(p.src, st),
+			}
 		}
 	}
 	return plan
@@ -143,10 +157,10 @@ func (r *reader) form() string {
 // then takes: nil for its own.
 func (r *reader) written() (string, []Arg) {
 	if !slices.ContainsFunc(r.edits, func(e edit) bool { return strings.Contains(e.sql, markerByte) }) {
-		return r.src.apply(r.edits), nil
+		return r.p.src.apply(r.edits), nil
 	}
-	sql := r.tp.mark(r.src.cutEdited(ast.Span{Start: 0, End: len(r.src.sql)}, r.edits))
-	b := r.tp.expand(r.d, r.tp.expandSQL(sql))
+	sql := r.p.tp.mark(r.p.src.cutEdited(ast.Span{Start: 0, End: len(r.p.src.sql)}, r.edits))
+	b := r.p.tp.expand(r.p.d, r.p.tp.expandSQL(sql))
 	if b.Args == nil {
 		b.Args = []Arg{}
 	}
@@ -164,7 +178,7 @@ func (r *reader) query(parent *scope, q *ast.Select) error {
 	if q == nil {
 		return nil
 	}
-	sc := r.withScope(parent, q.With)
+	sc := r.p.names.withScope(parent, q.With)
 	if err := r.ctes(sc, q.With); err != nil {
 		return err
 	}
@@ -175,8 +189,8 @@ func (r *reader) query(parent *scope, q *ast.Select) error {
 				return err
 			}
 		}
-		joins := r.src.hasWord("FULL") || r.src.hasWord("RIGHT")
-		if len(r.edits) > before && q != r.main() && r.d.Traits().Defects.Has(FullJoinFilter) && joins {
+		joins := r.p.src.hasWord("FULL") || r.p.src.hasWord("RIGHT")
+		if len(r.edits) > before && q != r.p.main() && r.p.d.Traits().Defects.Has(FullJoinFilter) && joins {
 			return opaque("a set operation inside a query, beside a FULL or RIGHT JOIN: SQLite may lose a condition that reads a counter")
 		}
 		return r.setOrder(sc, q)
@@ -201,8 +215,8 @@ func (r *reader) setOrder(sc *scope, q *ast.Select) error {
 }
 
 func (r *reader) block(parent *scope, q *ast.Select) error {
-	sc := r.newScope(parent, nil, q.From)
-	sc.grouped, sc.block = r.groups(q), q
+	sc := r.p.names.newScope(parent, nil, q.From)
+	sc.grouped, sc.block = r.p.groups(q), q
 	for _, f := range q.From {
 		if err := r.source(sc, parent, f); err != nil {
 			return err
@@ -221,7 +235,7 @@ func (r *reader) block(parent *scope, q *ast.Select) error {
 	if q.Table && len(q.Items) == 0 && counts {
 		return opaque("IN names a counter table")
 	}
-	b := blockReader{r, sc, q}
+	b := r.in(sc, q)
 	for _, it := range q.Items {
 		if err := b.item(it); err != nil {
 			return err
@@ -253,7 +267,7 @@ func (r *reader) block(parent *scope, q *ast.Select) error {
 		}
 	}
 	sc.ordering = false
-	if err := b.byKey(); err != nil {
+	if err := (keyGrouping{b, b.p}).byKey(); err != nil {
 		return err
 	}
 	r.noteMany(sc, q)
@@ -290,14 +304,14 @@ func (r *reader) source(sc, parent *scope, s *ast.Source) error {
 				return err
 			}
 		}
-		return (&blockReader{r, sc, nil}).expr(s.On, inPredicate)
+		return r.in(sc, nil).expr(s.On, inPredicate)
 	case s.Select != nil:
 		if s.Lateral {
 			return r.query(sc, s.Select)
 		}
 		return r.query(parent, s.Select)
 	case s.Func != nil:
-		return (&blockReader{r, sc, nil}).expr(s.Func, inItems)
+		return r.in(sc, nil).expr(s.Func, inItems)
 	case len(s.Name) > 0:
 		r.derivedSource(sc, s)
 		return r.nameInside(sc, s)
@@ -317,7 +331,7 @@ func (r *reader) merged(sc *scope, s *ast.Source) error {
 			return derivable("a NATURAL join may compare a counter", sc.bindings...)
 		}
 		for _, u := range s.Using {
-			t, err := r.columnOf(b, u)
+			t, err := r.p.names.columnOf(b, u)
 			if err != nil {
 				return err
 			}

@@ -27,36 +27,36 @@ func (r *reader) ctes(sc *scope, with []*ast.CTE) error {
 func (r *reader) cteQuery(sc *scope, c *ast.CTE) error {
 	outer := r.aggregates
 	r.aggregates = 0
-	if r.inAggregate[c] {
+	if r.p.queries.inAggregate[c] {
 		r.aggregates = 1
 	}
-	r.withQueries++
-	err := r.query(r.cteScope(sc, c), c.Select)
+	r.with.withQueries++
+	err := r.query(r.p.names.cteScope(sc, c), c.Select)
 	r.aggregates = outer
-	r.withQueries--
+	r.with.withQueries--
 	return err
 }
 
 // nameInside notes a WITH query that is named inside an aggregate, and has the
 // statement be read again.
 func (r *reader) nameInside(sc *scope, s *ast.Source) error {
-	found := r.findCTE(sc, s.Name)
-	if found == nil || !r.d.Traits().StrictGroups {
+	found := r.p.names.findCTE(sc, s.Name)
+	if found == nil || !r.p.d.Traits().StrictGroups {
 		return nil
 	}
 	c := found.cte
-	if r.withNamed == nil {
-		r.withNamed = map[*ast.CTE]int{}
+	if r.with.withNamed == nil {
+		r.with.withNamed = map[*ast.CTE]int{}
 	}
-	r.withNamed[c]++
+	r.with.withNamed[c]++
 	switch {
-	case r.aggregates > 0 && !r.inAggregate[c]:
-		if r.inAggregate == nil {
-			r.inAggregate = map[*ast.CTE]bool{}
+	case r.aggregates > 0 && !r.p.queries.inAggregate[c]:
+		if r.p.queries.inAggregate == nil {
+			r.p.queries.inAggregate = map[*ast.CTE]bool{}
 		}
-		r.inAggregate[c] = true
+		r.p.queries.inAggregate[c] = true
 		return &errDerive{reason: "a WITH query is named in a subquery inside an aggregate"}
-	case r.inAggregate[c] && r.withNamed[c] > 1 && r.withQueries > 0 && len(r.derived) > 0:
+	case r.p.queries.inAggregate[c] && r.with.withNamed[c] > 1 && r.with.withQueries > 0 && len(r.p.names.derived) > 0:
 		// MariaDB reads it again where it is named again, and takes the sums in it for aggregates there.
 		return opaque("a WITH query with totals is named twice, and inside an aggregate of another")
 	}
@@ -69,15 +69,15 @@ func (r *reader) cteStatement(sc *scope, st *ast.Statement) error {
 	if st.Opaque != "" {
 		return opaque(st.Opaque)
 	}
-	outer := r.outer
-	r.outer = sc
-	plan := r.planDML(st)
-	r.outer = outer
+	outer := r.p.outer
+	r.p.outer = sc
+	plan := r.p.planDML(st)
+	r.p.outer = outer
 	for i := range plan.Base.Changes {
-		r.within(plan.Base.Changes[i].Table)
+		r.p.within(plan.Base.Changes[i].Table)
 	}
 	if plan.Increment != nil {
-		r.within(plan.Increment.Table)
+		r.p.within(plan.Increment.Table)
 	}
 	switch plan.Class {
 	case PassThrough:

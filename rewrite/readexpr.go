@@ -4,24 +4,28 @@ import "github.com/slotsql/slotsql/rewrite/ast"
 
 // A blockReader edits the expressions of one SELECT block.
 type blockReader struct {
-	*reader
+	r  *reader
+	p  *planning
 	sc *scope
 	q  *ast.Select // nil outside a block (ON, DML)
 }
+
+// in returns a reader of expressions that stand in a scope, and in the block q if it is not nil.
+func (r *reader) in(sc *scope, q *ast.Select) *blockReader { return &blockReader{r, r.p, sc, q} }
 
 // expr edits one expression.
 func (b *blockReader) expr(e *ast.Expr, in clause) error {
 	if e == nil {
 		return nil
 	}
-	if in == inGroup && e.Kind == ast.ColumnRef && len(e.Name) == 1 && b.d.Traits().HavingAlias {
+	if in == inGroup && e.Kind == ast.ColumnRef && len(e.Name) == 1 && b.p.d.Traits().HavingAlias {
 		// Of two result columns of the name MySQL takes the first, or the one
 		// that is a table's column and no expression.
-		if edited, derived := b.twice(e.Name[0]); edited || derived {
+		if edited, derived := (itemNames{b, b.p}).twice(e.Name[0]); edited || derived {
 			return opaque("two result columns are named " + e.Name[0].Name)
 		}
 	}
-	if skip, err := b.outputName(e, in, true); skip || err != nil {
+	if skip, err := (itemNames{b, b.p}).outputName(e, in, true); skip || err != nil {
 		return err
 	}
 	return b.walk(e, in, false)
@@ -35,21 +39,21 @@ func (b *blockReader) walk(e *ast.Expr, in clause, aggregate bool) error {
 		return b.starArgument(e)
 	case ast.Subquery:
 		if aggregate {
-			b.aggregates++
-			defer func() { b.aggregates-- }()
+			b.r.aggregates++
+			defer func() { b.r.aggregates-- }()
 		}
-		before := b.outward
-		if err := b.query(b.sc, e.Query); err != nil {
+		before := b.r.outward
+		if err := b.r.query(b.sc, e.Query); err != nil {
 			return err
 		}
-		if b.outward > before {
+		if b.r.outward > before {
 			b.keepExists(e)
 		}
 	}
 	if x := nullTest(e); x != nil && in == inPredicate {
-		b.nullTested = x
+		b.r.nullTested = x
 	}
-	b.found.truth = b.found.truth || in != inPredicate && quantified(e) && !(in == inHaving && b.q != nil && decides(b.q.Having, e))
+	b.r.found.truth = b.r.found.truth || in != inPredicate && quantified(e) && !(in == inHaving && b.q != nil && decides(b.q.Having, e))
 	for i, a := range e.Args {
 		if a != nil && a.Kind == ast.Star && e.Op == "row" && e.Kind == ast.Opaque {
 			if err := b.listed(a, in); err != nil {
@@ -57,19 +61,19 @@ func (b *blockReader) walk(e *ast.Expr, in clause, aggregate bool) error {
 			}
 			continue
 		}
-		before := len(b.edits)
+		before := len(b.r.edits)
 		if err := b.walk(a, in, aggregate || e.Aggregate); err != nil {
 			return err
 		}
-		if a != nil && a.Label != nil && len(b.edits) > before {
-			b.edits = append(b.edits, edit{ast.At(a.Label.At), " AS " + b.d.Quote(a.Label.Name)})
+		if a != nil && a.Label != nil && len(b.r.edits) > before {
+			b.r.edits = append(b.r.edits, edit{ast.At(a.Label.At), " AS " + b.p.d.Quote(a.Label.Name)})
 		}
-		if i == 0 && isRow(a) && len(e.Args) == 2 && e.Args[1].Kind == ast.Subquery && b.d.Traits().Defects.Has(RowSubquery) &&
-			(len(b.edits) > before || b.mayMerge()) {
+		if i == 0 && isRow(a) && len(e.Args) == 2 && e.Args[1].Kind == ast.Subquery && b.p.d.Traits().Defects.Has(RowSubquery) &&
+			(len(b.r.edits) > before || b.mayMerge()) {
 			return b.separateRow(a)
 		}
-		if i == 1 && b.d.Traits().Defects.Has(RowOfOne) {
-			if err := b.lookedUp(e, in, len(b.edits) > before); err != nil {
+		if i == 1 && b.p.d.Traits().Defects.Has(RowOfOne) {
+			if err := b.lookedUp(e, in, len(b.r.edits) > before); err != nil {
 				return err
 			}
 		}
@@ -85,27 +89,27 @@ func (b *blockReader) column(e *ast.Expr, in clause, aggregate bool) error {
 	if done, err := b.field(e); done || err != nil {
 		return err
 	}
-	t, err := b.resolve(b.sc, e.Name)
+	t, err := b.p.names.resolve(b.sc, e.Name)
 	if err != nil {
 		return err
 	}
 	if t == nil && len(e.Name) == 1 {
 		// No counter; but it may be the name of a result column that is one.
-		if skip, err := b.outputName(e, in, false); skip || err != nil {
+		if skip, err := (itemNames{b, b.p}).outputName(e, in, false); skip || err != nil {
 			return err
 		}
 		return b.systemColumn(e.Name[0])
 	}
 	if t != nil && t.wholeRow {
-		if t.binding.counts && b.q != nil && len(b.q.GroupBy) > 0 && b.groupingSets() {
+		if t.binding.counts && b.q != nil && len(b.q.GroupBy) > 0 && groupingSets(b.p.src) {
 			return derivable("grouping sets over a counter", t.binding)
 		}
 		return b.wholeRow(e, t.binding)
 	}
-	if t == nil || t.column == nil || b.readsBase(t.binding.table) || e == b.nullTested && b.nullAsBase(t) {
+	if t == nil || t.column == nil || b.r.readsBase(t.binding.table) || e == b.r.nullTested && b.nullAsBase(t) {
 		return nil
 	}
-	if skip, err := b.outputName(e, in, false); skip || err != nil {
+	if skip, err := (itemNames{b, b.p}).outputName(e, in, false); skip || err != nil {
 		return err
 	}
 	if t.binding.table.Companion(t.column.Name) != nil {
@@ -118,47 +122,47 @@ func (b *blockReader) column(e *ast.Expr, in clause, aggregate bool) error {
 		// Such an aggregate is the outer query's; a subquery inside it could
 		// make it this one's.
 		return derivable("an aggregate over an outer query's counter", t.binding)
-	case in == inHaving && !aggregate && b.d.Traits().HavingAlias:
+	case in == inHaving && !aggregate && b.p.d.Traits().HavingAlias:
 		return derivable("HAVING names a counter that is neither aggregated nor selected", t.binding)
-	case !aggregate && b.q != nil && len(b.q.GroupBy) > 0 && b.groupingSets():
+	case !aggregate && b.q != nil && len(b.q.GroupBy) > 0 && groupingSets(b.p.src):
 		// Which of the expressions are the grouped one, and NULL in the rows
 		// that sum up, the engines decide in ways of their own.
 		return derivable("grouping sets over a counter", t.binding)
-	case in == inGroup && b.d.Traits().HavingAlias:
+	case in == inGroup && b.p.d.Traits().HavingAlias:
 		// Under ONLY_FULL_GROUP_BY a column that is selected has to be one that
 		// is grouped by; an expression is no column.
 		return derivable("GROUP BY names a counter", t.binding)
 	}
-	if t.binding.scope.ordering && b.d.Traits().StrictDistinct {
+	if t.binding.scope.ordering && b.p.d.Traits().StrictDistinct {
 		// The total depends on the base value and on the key, of which the first is no longer among the items.
 		return derivable("rows are distinct, and ORDER BY names a counter", t.binding)
 	}
-	if b.d.Traits().StrictGroups {
+	if b.p.d.Traits().StrictGroups {
 		switch {
 		case in != inPredicate && t.binding.scope.grouped && !(aggregate && b.sc.holds(t.binding)):
 			// The total depends on the key, which is not grouped by: under
 			// ONLY_FULL_GROUP_BY the engine refuses it even where the counter is.
 			return derivable("rows are grouped, and a counter is named outside of aggregates", t.binding)
-		case b.aggregates > 0:
+		case b.r.aggregates > 0:
 			// MariaDB takes the sum of the slots for an aggregate of the block,
 			// if the subquery has aggregates of its own.
 			return derivable("a counter is named in a subquery inside an aggregate", t.binding)
-		case len(e.Name) == 1 && b.windowed() && b.isAlias(e.Name[0]) && !b.wholeItem(e):
+		case len(e.Name) == 1 && b.p.windowed() && b.isAlias(e.Name[0]) && !b.wholeItem(e):
 			// MariaDB finds names of result columns in ORDER BY and PARTITION BY
 			// of windows.
 			return derivable("alias "+e.Name[0].Name+" may hide the counter of that name in a window", t.binding)
 		}
 	}
-	b.found.counter = b.found.counter || t.binding.table.IsCounter(t.column.Name)
-	b.note(t.binding.table)
+	b.r.found.counter = b.r.found.counter || t.binding.table.IsCounter(t.column.Name)
+	b.r.note(t.binding.table)
 	if !b.sc.holds(t.binding) {
-		b.outward++
+		b.r.outward++
 	}
-	total := b.total(t.binding.table, b.qualifier(t.binding), t.column.Name, true)
+	total := b.r.total(t.binding.table, b.p.names.qualifier(t.binding), t.column.Name, true)
 	if in == inItems && b.wholeItem(e) {
-		total = b.resultColumn(t.binding.table, b.qualifier(t.binding), t.column.Name, b.q)
+		total = b.r.resultColumn(t.binding.table, b.p.names.qualifier(t.binding), t.column.Name, b.q)
 	}
-	b.replace(e.Span, total, t.binding.scope)
+	b.r.replace(e.Span, total, t.binding.scope)
 	return nil
 }
 

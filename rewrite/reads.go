@@ -25,7 +25,7 @@ func (p *planning) planExplain(st *ast.Statement) *Plan {
 	switch plan.Class {
 	case Additive, Upsert:
 		if !plan.baseExact() {
-			return p.drainAll(p.mentioned(), "EXPLAIN runs an increment whose range must be checked")
+			return p.drains.drainAll(p.mentions.tables(), "EXPLAIN runs an increment whose range must be checked")
 		}
 		return &Plan{Class: AdditiveBase, Tables: plan.Tables, Reason: "EXPLAIN runs the statement unchanged"}
 	case Drain:
@@ -41,7 +41,7 @@ func (p *planning) planExplain(st *ast.Statement) *Plan {
 // rows of one moment.
 func (p *planning) planReader(st *ast.Statement) *Plan {
 	if st.Opaque != "" || st.Select == nil {
-		return p.drainAll(p.mentioned(), opaqueReason(st))
+		return p.drains.drainAll(p.mentions.tables(), opaqueReason(st))
 	}
 	r, err := p.reading(
 		p.queryReader,

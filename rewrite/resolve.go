@@ -16,24 +16,24 @@ type target struct {
 // resolve finds what a column reference means, as far as it concerns
 // counters: it returns nil for a reference that certainly is not a counter of
 // a counter table, and an error when that cannot be decided.
-func (p *planning) resolve(sc *scope, name []ast.Ident) (*target, error) {
-	if p.work++; p.work > maxWork {
+func (n *resolver) resolve(sc *scope, name []ast.Ident) (*target, error) {
+	if n.work++; n.work > maxWork {
 		return nil, opaque(tooMuchWork)
 	}
-	if !p.mayConcern(sc, name) {
+	if !n.mayConcern(sc, name) {
 		return nil, nil
 	}
 	if len(name) == 1 {
-		return p.resolveUnqualified(sc, name[0])
+		return n.resolveUnqualified(sc, name[0])
 	}
 	qualifier, column := name[len(name)-2], name[len(name)-1]
 	for s := sc; s != nil; s = s.parent {
 		var found *binding
 		for _, b := range s.bindings {
-			if !p.sameLabel(qualifier, b.label) {
+			if !n.sameLabel(qualifier, b.label) {
 				continue
 			}
-			if len(name) > 2 && b.table != nil && !p.d.SameTable(name[len(name)-3], b.table.Schema) {
+			if len(name) > 2 && b.table != nil && !n.d.SameTable(name[len(name)-3], b.table.Schema) {
 				continue
 			}
 			if found != nil {
@@ -42,13 +42,13 @@ func (p *planning) resolve(sc *scope, name []ast.Ident) (*target, error) {
 			found = b
 		}
 		if found != nil {
-			return p.columnOf(found, column)
+			return n.columnOf(found, column)
 		}
 	}
 	// Not a source: schema-qualified, a composite value's field, or an error.
 	for s := sc; s != nil; s = s.parent {
 		for _, b := range s.bindings {
-			if b.counts && (p.counterOf(b.table, column) || p.sameLabel(qualifier, b.label)) {
+			if b.counts && (n.counterOf(b.table, column) || n.sameLabel(qualifier, b.label)) {
 				return nil, derivable("cannot tell what "+qualifier.Name+"."+column.Name+" is", b)
 			}
 		}
@@ -59,12 +59,12 @@ func (p *planning) resolve(sc *scope, name []ast.Ident) (*target, error) {
 // mayConcern is false when no part of name can be a counter, the name of a
 // counter table's source (a whole-row reference), or a column of a query that
 // could carry one.
-func (p *planning) mayConcern(sc *scope, name []ast.Ident) bool {
+func (n *resolver) mayConcern(sc *scope, name []ast.Ident) bool {
 	last := name[len(name)-1]
 	for s := sc; s != nil; s = s.parent {
-		p.work += 1 + len(s.bindings)
+		n.work += 1 + len(s.bindings)
 		for _, b := range s.bindings {
-			if b.counts && p.counterOf(b.table, last) || (b.counts || b.derived) && len(name) == 1 && p.sameLabel(name[0], b.label) {
+			if b.counts && n.counterOf(b.table, last) || (b.counts || b.derived) && len(name) == 1 && n.sameLabel(name[0], b.label) {
 				return true
 			}
 			if b.counts && len(b.columns) > 0 {
@@ -78,14 +78,14 @@ func (p *planning) mayConcern(sc *scope, name []ast.Ident) bool {
 	return false
 }
 
-func (p *planning) counterOf(t *Table, written ast.Ident) bool {
+func (n *resolver) counterOf(t *Table, written ast.Ident) bool {
 	for _, c := range t.Counter.Counters {
-		if p.d.SameColumn(written, c) {
+		if n.d.SameColumn(written, c) {
 			return true
 		}
 	}
 	for _, c := range t.Counter.Companions {
-		if p.d.SameColumn(written, c.Column) {
+		if n.d.SameColumn(written, c.Column) {
 			return true
 		}
 	}
@@ -94,19 +94,19 @@ func (p *planning) counterOf(t *Table, written ast.Ident) bool {
 
 // resolveUnqualified is resolve for a name without a qualifier: the innermost block that has such a
 // column decides.
-func (p *planning) resolveUnqualified(sc *scope, name ast.Ident) (*target, error) {
+func (n *resolver) resolveUnqualified(sc *scope, name ast.Ident) (*target, error) {
 	for s := sc; s != nil; s = s.parent {
-		found, unknown, err := p.columnIn(s, name)
+		found, unknown, err := n.columnIn(s, name)
 		switch {
 		case err != nil:
 			return nil, err
 		case found != nil:
-			return p.unmerged(s, name, found)
-		case unknown && p.outerHas(s.parent, name):
+			return n.unmerged(s, name, found)
+		case unknown && n.outerHas(s.parent, name):
 			return nil, derivable("cannot tell which source "+name.Name+" belongs to", allOf(s.parent)...)
 		}
 		for _, b := range s.bindings {
-			if (b.counts || b.derived) && p.d.Traits().WholeRow && p.sameLabel(name, b.label) {
+			if (b.counts || b.derived) && n.d.Traits().WholeRow && n.sameLabel(name, b.label) {
 				return &target{binding: b, wholeRow: true}, nil
 			}
 		}
@@ -116,9 +116,9 @@ func (p *planning) resolveUnqualified(sc *scope, name ast.Ident) (*target, error
 
 // columnIn finds the column of a name among the sources of one block, without those around it. One that
 // is no counter is a target without a column; unknown reports whether a source may have the column.
-func (p *planning) columnIn(s *scope, name ast.Ident) (found *target, unknown bool, err error) {
+func (n *resolver) columnIn(s *scope, name ast.Ident) (found *target, unknown bool, err error) {
 	for _, b := range s.bindings {
-		has, err := p.hasColumn(b, name)
+		has, err := n.hasColumn(b, name)
 		if err != nil {
 			return nil, false, err
 		}
@@ -128,7 +128,7 @@ func (p *planning) columnIn(s *scope, name ast.Ident) (found *target, unknown bo
 		if has != yes {
 			continue
 		}
-		t, err := p.columnOf(b, name)
+		t, err := n.columnOf(b, name)
 		if err != nil {
 			return nil, false, err
 		}
@@ -147,12 +147,12 @@ func (p *planning) columnIn(s *scope, name ast.Ident) (found *target, unknown bo
 
 // unmerged returns what columnIn has found in a block, if it is a counter, unless a join may merge it
 // with a column of another source.
-func (p *planning) unmerged(s *scope, name ast.Ident, found *target) (*target, error) {
+func (n *resolver) unmerged(s *scope, name ast.Ident, found *target) (*target, error) {
 	if !isCounterTarget(found) {
 		return nil, nil
 	}
 	for _, u := range s.using {
-		if p.sameLabel(u, name) {
+		if n.sameLabel(u, name) {
 			return nil, derivable("counter "+name.Name+" is a column of USING", found.binding)
 		}
 	}
@@ -175,10 +175,10 @@ func allOf(sc *scope) []*binding {
 	return out
 }
 
-func (p *planning) outerHas(sc *scope, name ast.Ident) bool {
+func (n *resolver) outerHas(sc *scope, name ast.Ident) bool {
 	for s := sc; s != nil; s = s.parent {
 		for _, b := range s.bindings {
-			if b.counts && p.counterOf(b.table, name) {
+			if b.counts && n.counterOf(b.table, name) {
 				return true
 			}
 		}
@@ -194,10 +194,10 @@ const (
 	yes
 )
 
-func (p *planning) hasColumn(b *binding, name ast.Ident) (tri, error) {
+func (n *resolver) hasColumn(b *binding, name ast.Ident) (tri, error) {
 	if len(b.columns) > 0 {
 		for _, c := range b.columns {
-			if p.sameLabel(name, c) {
+			if n.sameLabel(name, c) {
 				return yes, nil
 			}
 		}
@@ -209,12 +209,12 @@ func (p *planning) hasColumn(b *binding, name ast.Ident) (tri, error) {
 	case b.opaque:
 		return maybe, nil
 	case b.query != nil:
-		outs, known, err := p.outsOf(b)
+		outs, known, err := n.outsOf(b)
 		if err != nil {
 			return no, err
 		}
 		for i := range outs {
-			if p.sameLabel(name, outs[i].name) {
+			if n.sameLabel(name, outs[i].name) {
 				return yes, nil
 			}
 		}
@@ -226,7 +226,7 @@ func (p *planning) hasColumn(b *binding, name ast.Ident) (tri, error) {
 	t := b.table
 	if t == nil {
 		var known bool
-		if t, known = p.lookup(b.source.Name); t == nil {
+		if t, known = n.lookup(b.source.Name); t == nil {
 			if known {
 				return maybe, nil
 			}
@@ -234,7 +234,7 @@ func (p *planning) hasColumn(b *binding, name ast.Ident) (tri, error) {
 		}
 	}
 	for i := range t.Columns {
-		if p.d.SameColumn(name, t.Columns[i].Name) {
+		if n.d.SameColumn(name, t.Columns[i].Name) {
 			return yes, nil
 		}
 	}
@@ -242,14 +242,14 @@ func (p *planning) hasColumn(b *binding, name ast.Ident) (tri, error) {
 }
 
 // columnOf returns what column means in b, nil when it is no counter.
-func (p *planning) columnOf(b *binding, column ast.Ident) (*target, error) {
+func (n *resolver) columnOf(b *binding, column ast.Ident) (*target, error) {
 	if b.counts {
 		if len(b.columns) > 0 {
 			return nil, derivable("counter table "+b.table.Name+" has column aliases", b)
 		}
 		for i := range b.table.Columns {
 			c := &b.table.Columns[i]
-			if p.d.SameColumn(column, c.Name) {
+			if n.d.SameColumn(column, c.Name) {
 				if b.table.IsSlotted(c.Name) {
 					return &target{binding: b, column: c}, nil
 				}
@@ -261,7 +261,7 @@ func (p *planning) columnOf(b *binding, column ast.Ident) (*target, error) {
 	if b.query == nil {
 		return nil, nil
 	}
-	outs, _, err := p.outsOf(b)
+	outs, _, err := n.outsOf(b)
 	if err != nil {
 		return nil, err
 	}
@@ -270,7 +270,7 @@ func (p *planning) columnOf(b *binding, column ast.Ident) (*target, error) {
 		if i < len(b.columns) {
 			name = b.columns[i]
 		}
-		if p.sameLabel(column, name) {
+		if n.sameLabel(column, name) {
 			if outs[i].table == nil {
 				return nil, nil
 			}

@@ -1,8 +1,9 @@
 package rewrite
 
 import (
-	"github.com/slotsql/slotsql/rewrite/ast"
 	"strings"
+
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 // This file is about rows that are compared with a subquery, (a, b) IN (SELECT
@@ -22,7 +23,7 @@ func isRow(e *ast.Expr) bool {
 // engine may replace by the expression that it is there.
 func (b *blockReader) mayMerge() bool {
 	for _, x := range allOf(b.sc) {
-		if x.query != nil || x.derived && !b.separate[x.source] {
+		if x.query != nil || x.derived && !b.p.queries.separate[x.source] {
 			return true
 		}
 	}
@@ -35,20 +36,20 @@ func (b *blockReader) mayMerge() bool {
 // over such a table.
 func (b *blockReader) separateRow(row *ast.Expr) error {
 	d := &errDerive{reason: "a row that may hold a counter is compared with a subquery", separate: true}
-	if b.q == nil || b.q != b.main() {
+	if b.q == nil || b.q != b.p.main() {
 		return opaque(d.reason)
 	}
 	for _, x := range allOf(b.sc) {
 		if x.query != nil {
 			return opaque(d.reason)
 		}
-		if x.derived && !b.separate[x.source] {
+		if x.derived && !b.p.queries.separate[x.source] {
 			d.bindings = append(d.bindings, x)
 		}
 	}
 	row.Walk(func(e *ast.Expr) bool {
 		if e.Kind == ast.ColumnRef {
-			if t, err := b.resolve(b.sc, e.Name); err == nil && isCounterTarget(t) && t.binding.counts {
+			if t, err := b.p.names.resolve(b.sc, e.Name); err == nil && isCounterTarget(t) && t.binding.counts {
 				d.bindings = append(d.bindings, t.binding)
 			}
 		}

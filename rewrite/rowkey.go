@@ -44,14 +44,14 @@ func byColumn(e *ast.Expr) (out []*ast.Expr) {
 
 // equality writes the condition of equalities that a column of b equals one of the
 // values.
-func (p *planning) equality(e *ast.Expr, b *binding, name string, values []*ast.Expr) fragment {
+func (k *keyFinder) equality(e *ast.Expr, b *binding, name string, values []*ast.Expr) fragment {
 	if e.End > 0 {
-		return p.src.cut(e.Span)
+		return k.src.cut(e.Span)
 	}
 	if len(values) > 1 {
-		return p.oneOf(b, name, values)
+		return k.oneOf(b, name, values)
 	}
-	of := p.src.cut(values[0].Span)
-	of.parts[0] = p.qualifier(b) + "." + p.d.Quote(name) + " = " + of.parts[0]
+	of := k.src.cut(values[0].Span)
+	of.parts[0] = k.names.qualifier(b) + "." + k.d.Quote(name) + " = " + of.parts[0]
 	return of
 }

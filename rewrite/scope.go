@@ -2,8 +2,21 @@ package rewrite
 
 import (
 	"errors"
+
 	"github.com/slotsql/slotsql/rewrite/ast"
 )
+
+// A resolver finds what the names of a statement mean: which source a column is of, which table a source is, and
+// whether the column is a counter. It asks the catalog for tables whose names could be a counter table's, and for
+// others only if their columns decide.
+type resolver struct {
+	d       Dialect
+	catalog Catalog
+	missing [][]ast.Ident // what the catalog has not looked up yet
+	outs    map[*ast.Select]outColumns
+	derived map[*ast.Source]string // sources that a query of totals stands for, and why
+	work    int                    // names compared so far, about
+}
 
 // A scope is what names mean inside one SELECT block or one DML statement.
 type scope struct {
@@ -67,21 +80,21 @@ func reasonOf(err error) string {
 	return err.Error()
 }
 
-func (p *planning) sameLabel(written, label ast.Ident) bool {
+func (n *resolver) sameLabel(written, label ast.Ident) bool {
 	if label.Quoted {
-		return p.d.SameColumn(written, label.Name)
+		return n.d.SameColumn(written, label.Name)
 	}
 	// Both are as written: fold each the way the dialect folds.
-	return p.d.SameColumn(written, label.Name) || p.d.SameColumn(label, written.Name) ||
+	return n.d.SameColumn(written, label.Name) || n.d.SameColumn(label, written.Name) ||
 		!written.Quoted && !label.Quoted && equalFold(written.Name, label.Name)
 }
 
 // newScope binds the sources of a FROM clause.
-func (p *planning) newScope(parent *scope, with []*ast.CTE, from []*ast.Source) *scope {
-	sc := p.withScope(parent, with)
+func (n *resolver) newScope(parent *scope, with []*ast.CTE, from []*ast.Source) *scope {
+	sc := n.withScope(parent, with)
 	sc = &scope{parent: sc}
 	for i, f := range from {
-		p.bind(sc, f)
+		n.bind(sc, f)
 		if i > 0 {
 			sc.nest(f, 0)
 		}
@@ -92,11 +105,11 @@ func (p *planning) newScope(parent *scope, with []*ast.CTE, from []*ast.Source) 
 // withScope opens a scope that knows the given CTEs. A CTE sees the ones
 // before it; WITH RECURSIVE, which every CTE of the clause carries, lets all
 // see all.
-func (p *planning) withScope(parent *scope, with []*ast.CTE) *scope {
+func (n *resolver) withScope(parent *scope, with []*ast.CTE) *scope {
 	if len(with) == 0 {
 		return parent
 	}
-	if p.d.Traits().WithSeesAll || with[0].Recursive {
+	if n.d.Traits().WithSeesAll || with[0].Recursive {
 		sc := &scope{parent: parent}
 		for _, c := range with {
 			sc.ctes = append(sc.ctes, &cteBinding{c, sc})
@@ -111,9 +124,9 @@ func (p *planning) withScope(parent *scope, with []*ast.CTE) *scope {
 
 // cteScope is the scope that a CTE's own query stands in; sc is one that
 // withScope made of its clause.
-func (p *planning) cteScope(sc *scope, c *ast.CTE) *scope {
+func (n *resolver) cteScope(sc *scope, c *ast.CTE) *scope {
 	for s := sc; s != nil; s = s.parent {
-		p.work++
+		n.work++
 		for _, b := range s.ctes {
 			if b.cte == c {
 				return b.scope
@@ -124,28 +137,28 @@ func (p *planning) cteScope(sc *scope, c *ast.CTE) *scope {
 }
 
 // optional marks sources whose row an outer join may make NULL.
-func (p *planning) optional(list []*binding) {
-	p.work += len(list)
+func (n *resolver) optional(list []*binding) {
+	n.work += len(list)
 	for _, b := range list {
 		b.optional = true
 	}
 }
 
-func (p *planning) bind(sc *scope, s *ast.Source) {
+func (ns *resolver) bind(sc *scope, s *ast.Source) {
 	if s == nil {
 		return
 	}
 	if s.Left != nil || s.Right != nil {
 		first := len(sc.bindings)
-		p.bind(sc, s.Left)
+		ns.bind(sc, s.Left)
 		n := len(sc.bindings)
-		p.bind(sc, s.Right)
+		ns.bind(sc, s.Right)
 		sc.nest(s.Right, n)
 		if s.RightOuter {
-			p.optional(sc.bindings[first:n])
+			ns.optional(sc.bindings[first:n])
 		}
 		if s.LeftOuter {
-			p.optional(sc.bindings[n:])
+			ns.optional(sc.bindings[n:])
 		}
 		sc.natural = sc.natural || s.Natural
 		sc.outer = sc.outer || s.LeftOuter || s.RightOuter
@@ -159,7 +172,7 @@ func (p *planning) bind(sc *scope, s *ast.Source) {
 		if len(s.Name) > 1 && s.Alias == nil {
 			b.schema = &s.Name[len(s.Name)-2]
 		}
-		if c := p.findCTE(sc, s.Name); c != nil {
+		if c := ns.findCTE(sc, s.Name); c != nil {
 			b.query = c.cte.Select
 			if b.query == nil {
 				b.opaque = true
@@ -170,8 +183,8 @@ func (p *planning) bind(sc *scope, s *ast.Source) {
 			b.scope = c.scope
 			break
 		}
-		b.table = p.lookupCounter(s.Name)
-		_, b.derived = p.derived[s]
+		b.table = ns.lookupCounter(s.Name)
+		_, b.derived = ns.derived[s]
 		b.counts = b.table != nil && !b.derived
 	case s.Select != nil:
 		b.query = s.Select
@@ -192,14 +205,14 @@ func (s *scope) nest(join *ast.Source, n int) {
 	}
 }
 
-func (p *planning) findCTE(sc *scope, name []ast.Ident) *cteBinding {
+func (n *resolver) findCTE(sc *scope, name []ast.Ident) *cteBinding {
 	if len(name) != 1 {
 		return nil
 	}
 	for s := sc; s != nil; s = s.parent {
-		p.work += 1 + len(s.ctes)
+		n.work += 1 + len(s.ctes)
 		for _, c := range s.ctes {
-			if p.sameLabel(name[0], c.cte.Name) {
+			if n.sameLabel(name[0], c.cte.Name) {
 				return c
 			}
 		}

@@ -12,15 +12,15 @@ import "github.com/slotsql/slotsql/rewrite/ast"
 // selfValues returns the constants to which column IN (subquery), or column =
 // (subquery), fixes a column of the table; only reports whether the predicate is no
 // narrower than that.
-func (p *planning) selfValues(sc *scope, t *Table, column string, q *ast.Select) (values []*ast.Expr, only bool) {
+func (k *keyFinder) selfValues(sc *scope, t *Table, column string, q *ast.Select) (values []*ast.Expr, only bool) {
 	if q == nil || len(q.Operands) > 0 || len(q.With) > 0 || len(q.From) != 1 || len(q.Items) != 1 || len(q.Values) > 0 || q.Lock ||
 		q.Table {
 		return nil, false
 	}
 	item := q.Items[0].Expr
-	src := p.newScope(sc, nil, q.From).bindings[0]
+	src := k.names.newScope(sc, nil, q.From).bindings[0]
 	if item == nil || item.Kind != ast.ColumnRef || len(src.columns) > 0 ||
-		len(item.Name) > 1 && !p.sameLabel(item.Name[len(item.Name)-2], src.label) {
+		len(item.Name) > 1 && !k.names.sameLabel(item.Name[len(item.Name)-2], src.label) {
 		return nil, false
 	}
 	name := item.Name[len(item.Name)-1]
@@ -34,13 +34,13 @@ func (p *planning) selfValues(sc *scope, t *Table, column string, q *ast.Select)
 		if a := in.Items[0].Alias; a != nil {
 			out = *a
 		}
-		if !p.d.SameColumn(name, out.Name) {
+		if !k.d.SameColumn(name, out.Name) {
 			return nil, false
 		}
-		values, only = p.selfValues(sc, t, column, in)
+		values, only = k.selfValues(sc, t, column, in)
 		return values, only && plain && q.Where == nil
 	}
-	if src.table != t || src.query != nil || !p.selfColumn(item, t, column, src.label) || q.Where == nil {
+	if src.table != t || src.query != nil || !k.selfColumn(item, t, column, src.label) || q.Where == nil {
 		return nil, false
 	}
 	all := ast.Conjuncts(q.Where, nil)
@@ -53,10 +53,10 @@ func (p *planning) selfValues(sc *scope, t *Table, column string, q *ast.Select)
 			if l.Kind != ast.ColumnRef {
 				l, r = r, l
 			}
-			if p.selfColumn(l, t, column, src.label) {
+			if k.selfColumn(l, t, column, src.label) {
 				list = []*ast.Expr{r}
 			}
-		case e.Kind == ast.In && !e.Negated && len(e.Args) > 1 && p.selfColumn(ast.Unparen(e.Args[0]), t, column, src.label):
+		case e.Kind == ast.In && !e.Negated && len(e.Args) > 1 && k.selfColumn(ast.Unparen(e.Args[0]), t, column, src.label):
 			list = e.Args[1:]
 		}
 		for _, v := range list {
@@ -72,22 +72,22 @@ func (p *planning) selfValues(sc *scope, t *Table, column string, q *ast.Select)
 	return values, plain && len(all) == 1
 }
 
-func (p *planning) selfColumn(e *ast.Expr, t *Table, column string, label ast.Ident) bool {
-	if e.Kind != ast.ColumnRef || len(e.Name) > 1 && !p.sameLabel(e.Name[len(e.Name)-2], label) {
+func (k *keyFinder) selfColumn(e *ast.Expr, t *Table, column string, label ast.Ident) bool {
+	if e.Kind != ast.ColumnRef || len(e.Name) > 1 && !k.names.sameLabel(e.Name[len(e.Name)-2], label) {
 		return false
 	}
-	stored, has := columnNamed(p.d, t, e.Name[len(e.Name)-1])
+	stored, has := columnNamed(k.d, t, e.Name[len(e.Name)-1])
 	return has && stored == column
 }
 
 // oneOf writes column IN (values).
-func (p *planning) oneOf(b *binding, column string, values []*ast.Expr) fragment {
+func (k *keyFinder) oneOf(b *binding, column string, values []*ast.Expr) fragment {
 	var list []fragment
 	for _, v := range values {
-		list = append(list, p.src.cut(v.Span))
+		list = append(list, k.src.cut(v.Span))
 	}
 	f := join(list, ", ")
-	f.parts[0] = p.qualifier(b) + "." + p.d.Quote(column) + " IN (" + f.parts[0]
+	f.parts[0] = k.names.qualifier(b) + "." + k.d.Quote(column) + " IN (" + f.parts[0]
 	f.parts[len(f.parts)-1] += ")"
 	return f
 }
@@ -108,7 +108,7 @@ func (m *dml) readsItself(e *ast.Expr) bool {
 		if s == nil || found {
 			return
 		}
-		found = len(s.Name) > 0 && m.lookupCounter(s.Name) == m.table
+		found = len(s.Name) > 0 && m.p.names.lookupCounter(s.Name) == m.table
 		source(s.Left)
 		source(s.Right)
 		expr(s.On)

@@ -39,7 +39,7 @@ func (g *grouper) block() int64 {
 	}
 	n := &g.counts[0]
 	t := g.real.Counter.TicketsOf(n.column.Name)
-	if t == nil || n.column.Numeric != Integer || n.column.Nullable || n.first != nil || g.noted(n.delta.literal) != "1" {
+	if t == nil || n.column.Numeric != Integer || n.column.Nullable || n.first != nil || g.p.consts.noted(n.delta.literal) != "1" {
 		return 0
 	}
 	for _, a := range g.group.Args {
@@ -54,7 +54,7 @@ func (g *grouper) block() int64 {
 	}
 	draws := len(g.group.Returns) > 0
 	if g.group.Upsert == nil {
-		draws = (draws || g.group.InsertID == 1) && (g.st.Where == nil || g.rows.only)
+		draws = (draws || g.group.InsertID == 1) && (g.m.st.Where == nil || g.rows.only)
 	} else if g.group.InsertID > 0 {
 		return 0 // what the session is told depends on whether the row is there
 	}
@@ -74,16 +74,20 @@ type TryLockDialect interface {
 
 // tryLock is the group's TryLock.
 func (g *grouper) tryLock() *Bound {
-	d, ok := g.d.(TryLockDialect)
+	d, ok := g.p.d.(TryLockDialect)
 	if !ok || g.group.Upsert != nil {
 		return nil
 	}
 	var tp template
-	sql := d.TryLock(g.real, Scope{Ref: g.baseRef(g.real, g.target), Qualifier: g.qualifier(g.target), Where: tp.mark(g.rows.where)})
+	sql := d.TryLock(g.real, Scope{
+		Ref:       g.p.names.baseRef(g.real, g.m.target),
+		Qualifier: g.p.names.qualifier(g.m.target),
+		Where:     tp.mark(g.rows.where),
+	})
 	if sql == "" {
 		return nil
 	}
-	b := tp.expand(g.d, sql)
+	b := tp.expand(g.p.d, sql)
 	return &b
 }
 
@@ -99,12 +103,12 @@ func (pl *Planner) withTickets(plan *Plan, sql string) (*Plan, error) {
 		return plan, nil
 	}
 	own := &Planner{Dialect: pl.Dialect, Catalog: groupedCatalog{pl.Catalog, tables}, sentinels: pl.sentinels}
-	p := &planning{Planner: own, d: pl.Dialect, src: newSource(pl.Dialect.LexRules(), sql[:spans[0].End])}
+	p := newPlanning(own, newSource(pl.Dialect.LexRules(), sql[:spans[0].End]))
 	var effect Effect
 	if len(sql) > maxPlanned || len(spans) > 1 {
-		effect = p.unreadEffect()
-	} else if effect = p.ticketEffect(plan); len(p.missing) > 0 {
-		return nil, &MissingError{p.missing}
+		effect = unreadEffect(p.src)
+	} else if effect = p.ticketEffect(plan); len(p.names.missing) > 0 {
+		return nil, &MissingError{p.names.missing}
 	}
 	out := *plan
 	out.Effects |= effect
@@ -127,12 +131,12 @@ func (pl *Planner) ticketed(sql string) (out []*Table) {
 // What it cannot tell it takes for the worst.
 func (p *planning) ticketEffect(plan *Plan) Effect {
 	const all = TicketLock | TicketRecall
-	if p.sessionOnly() {
+	if sessionOnly(p.src) {
 		return 0
 	}
-	st, err := p.parse(p.src.sql)
+	st, err := parse(p.d, p.pl.sentinels, p.src.sql)
 	if err != nil || st.Opaque != "" || p.src.bad || p.src.exec {
-		return p.unreadEffect()
+		return unreadEffect(p.src)
 	}
 	if st.Kind == ast.KindExplain && st.Explained != nil {
 		if !st.Runs {
@@ -145,9 +149,9 @@ func (p *planning) ticketEffect(plan *Plan) Effect {
 		return 0
 	case ast.KindSelect, ast.KindReads, ast.KindExplain, ast.KindCreateSelect:
 		switch {
-		case p.hasAny("INSERT", "DELETE", "MERGE", "REPLACE") || p.hasAny("UPDATE") && p.hasAny("SET"):
+		case hasAny(p.src, "INSERT", "DELETE", "MERGE", "REPLACE") || hasAny(p.src, "UPDATE") && hasAny(p.src, "SET"):
 			return all // in a WITH query, or it calls a function of that name
-		case p.hasAny("UPDATE", "SHARE", "LOCK"):
+		case hasAny(p.src, "UPDATE", "SHARE", "LOCK"):
 			return TicketLock
 		}
 		return 0
@@ -159,24 +163,24 @@ func (p *planning) ticketEffect(plan *Plan) Effect {
 	case ast.KindTruncate:
 		return all
 	}
-	return p.unreadEffect()
+	return unreadEffect(p.src)
 }
 
 // unreadEffect is ticketEffect of a statement of which no more is known than how it begins. One
 // that is no statement about rows, such as VACUUM, or a call of a routine, may not be able to run
 // in a transaction of slotsql's, and runs as it is.
-func (p *planning) unreadEffect() Effect {
+func unreadEffect(src *source) Effect {
 	for _, w := range []string{"UPDATE", "DELETE", "INSERT", "REPLACE", "MERGE", "WITH", "LOAD", "TRUNCATE"} {
-		if p.src.is(0, w) {
+		if src.is(0, w) {
 			return TicketLock | TicketRecall
 		}
 	}
 	return TicketLock
 }
 
-func (p *planning) hasAny(words ...string) bool {
+func hasAny(src *source, words ...string) bool {
 	for _, w := range words {
-		if p.src.hasWord(w) {
+		if src.hasWord(w) {
 			return true
 		}
 	}
@@ -195,7 +199,7 @@ func (p *planning) lowers(st *ast.Statement, plan *Plan) bool {
 	case st.Replace:
 		return true
 	case st.Kind == ast.KindDelete:
-		return st.Target == nil || p.hasTickets(st.Target)
+		return st.Target == nil || hasTickets(&p.names, st.Target)
 	}
 	set := st.Set
 	if st.Kind == ast.KindInsert {
@@ -209,7 +213,7 @@ func (p *planning) lowers(st *ast.Statement, plan *Plan) bool {
 	m := p.newDML(&as)
 	for _, a := range set {
 		name := a.Column[len(a.Column)-1].Name
-		for _, t := range p.Catalog.Counters() {
+		for _, t := range p.pl.Catalog.Counters() {
 			if t.IsKeyColumn(name) {
 				return true
 			}
@@ -228,14 +232,14 @@ func (m *dml) raises(t *Table, column string, value *ast.Expr) bool {
 	if m.table != t || value == nil {
 		return false
 	}
-	m.sc.strict = m.st.Kind == ast.KindInsert && m.d.Traits().StrictConflict
+	m.sc.strict = m.st.Kind == ast.KindInsert && m.p.d.Traits().StrictConflict
 	defer func() { m.sc.strict = false }()
-	ops, ok := m.additive(m.sc, value, t, column)
+	ops, ok := m.p.additive(m.sc, value, t, column)
 	if !ok {
 		return false
 	}
 	for _, op := range ops {
-		d, simple := m.simpleDelta([]operand{op})
+		d, simple := m.p.consts.simpleDelta([]operand{op})
 		if !simple || d.literal == "" || d.literal[0] == '-' {
 			return false
 		}
@@ -244,8 +248,8 @@ func (m *dml) raises(t *Table, column string, value *ast.Expr) bool {
 }
 
 // hasTickets reports whether a source is a table with tickets.
-func (p *planning) hasTickets(s *ast.Source) bool {
-	return len(s.Name) == 0 || p.lookupCounter(s.Name) != nil
+func hasTickets(n *resolver, s *ast.Source) bool {
+	return len(s.Name) == 0 || n.lookupCounter(s.Name) != nil
 }
 
 // IsKeyColumn reports whether a column, in any letter case, is part of the configured key or

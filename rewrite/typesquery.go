@@ -1,8 +1,9 @@
 package rewrite
 
 import (
-	"github.com/slotsql/slotsql/rewrite/ast"
 	"slices"
+
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 // typesQuery writes the original query with LIMIT 0, which an engine answers from the types of its
@@ -42,17 +43,17 @@ func (p *planning) typesQuery(q *ast.Select) *Bound {
 }
 
 // namedByArgument reports whether an item without a name has an argument in it.
-func (p *planning) namedByArgument(st *ast.Statement) bool {
+func namedByArgument(src *source, st *ast.Statement) bool {
 	found := false
 	v := ast.Visitor{Query: func(q *ast.Select) {
 		for _, it := range q.Items {
 			if it.Alias != nil || it.Expr == nil || found {
 				continue
 			}
-			found = slices.ContainsFunc(p.src.params, func(t param) bool { return t.Start >= it.Expr.Start && t.End <= it.Expr.End })
+			found = slices.ContainsFunc(src.params, func(t param) bool { return t.Start >= it.Expr.Start && t.End <= it.Expr.End })
 		}
 	}}
-	if len(p.src.params) > 0 {
+	if len(src.params) > 0 {
 		v.Walk(st)
 	}
 	return found

@@ -14,10 +14,10 @@ func (m *dml) planMultiUpdate() *Plan {
 		var owner *binding
 		column := a.Column[len(a.Column)-1]
 		for _, b := range m.sc.bindings {
-			if !b.counts || len(a.Column) > 1 && !m.sameLabel(a.Column[len(a.Column)-2], b.label) {
+			if !b.counts || len(a.Column) > 1 && !m.p.names.sameLabel(a.Column[len(a.Column)-2], b.label) {
 				continue
 			}
-			if _, has := columnNamed(m.d, b.table, column); has {
+			if _, has := columnNamed(m.p.d, b.table, column); has {
 				if owner != nil {
 					return m.drain("cannot tell which table " + column.Name + " belongs to")
 				}
@@ -31,7 +31,7 @@ func (m *dml) planMultiUpdate() *Plan {
 		if !has(changed, owner.table) {
 			changed = append(changed, owner.table)
 		}
-		name, _ := columnNamed(m.d, owner.table, column)
+		name, _ := columnNamed(m.p.d, owner.table, column)
 		switch {
 		case owner.table.ChangesKey(name):
 			return m.drain("the statement changes a key")
@@ -45,7 +45,7 @@ func (m *dml) planMultiUpdate() *Plan {
 		// additive looks at the first binding: give it a scope in which the
 		// owner is the first.
 		sc := &scope{parent: m.sc.parent, bindings: append([]*binding{owner}, without(m.sc.bindings, owner)...)}
-		ops, ok := m.additive(sc, a.Value, owner.table, name)
+		ops, ok := m.p.additive(sc, a.Value, owner.table, name)
 		if !ok {
 			return m.drain("the statement sets a counter")
 		}
@@ -65,7 +65,7 @@ func (m *dml) planMultiUpdate() *Plan {
 	}
 	for _, a := range m.st.Set {
 		for _, b := range m.sc.bindings {
-			if b.counts && b.table.touchesCompanion() && (len(a.Column) == 1 || m.sameLabel(a.Column[len(a.Column)-2], b.label)) {
+			if b.counts && b.table.touchesCompanion() && (len(a.Column) == 1 || m.p.names.sameLabel(a.Column[len(a.Column)-2], b.label)) {
 				return m.drain("an UPDATE of " + b.table.Name + " sets a companion")
 			}
 		}

@@ -1,8 +1,9 @@
 package rewrite
 
 import (
-	"github.com/slotsql/slotsql/rewrite/ast"
 	"strings"
+
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 // An upsert changes, and a REPLACE removes, no row but one that holds a unique
@@ -34,16 +35,16 @@ type NewRows struct {
 const maxGivenRows = 256
 
 // drainInserted drains for an INSERT that changes or replaces rows.
-func (m *dml) drainInserted(reason string) *Plan {
-	tables := m.mentioned()
+func (i insertion) drainInserted(reason string) *Plan {
+	tables := i.p.mentions.tables()
 	plan := &Plan{Class: Drain, Reason: reason, Tables: names(tables)}
-	rows, keys, given := m.givenRows()
+	rows, keys, given := i.givenRows()
 	for _, t := range tables {
-		d := m.drainTable(t, nil)
-		if rows != nil && t == m.table {
+		d := i.p.drains.drainTable(t, nil)
+		if rows != nil && t == i.m.table {
 			all := d
-			d = m.drainTable(t, rows)
-			d.New = m.newRows(t, rows, keys)
+			d = i.p.drains.drainTable(t, rows)
+			d.New = i.newRows(t, rows, keys)
 			d.New.Inserted, d.New.All = given, &all
 		}
 		plan.Drain.Tables = append(plan.Drain.Tables, d)
@@ -51,15 +52,15 @@ func (m *dml) drainInserted(reason string) *Plan {
 	return plan
 }
 
-func (m *dml) newRows(t *Table, rows *rowset, keys int) *NewRows {
-	if m.d.Traits().OneWriter {
+func (i insertion) newRows(t *Table, rows *rowset, keys int) *NewRows {
+	if i.p.d.Traits().OneWriter {
 		return &NewRows{}
 	}
 	out := &NewRows{Rows: keys}
 	var tp template
-	scope := Scope{Ref: m.baseRef(t, nil), Qualifier: m.d.Quote(t.Name), Where: tp.mark(rows.where)}
-	if count := m.d.Count(t, scope); count != "" {
-		b := tp.expand(m.d, count)
+	scope := Scope{Ref: i.p.names.baseRef(t, nil), Qualifier: i.p.d.Quote(t.Name), Where: tp.mark(rows.where)}
+	if count := i.p.d.Count(t, scope); count != "" {
+		b := tp.expand(i.p.d, count)
 		out.Probe = &b
 	}
 	return out
@@ -68,8 +69,8 @@ func (m *dml) newRows(t *Table, rows *rowset, keys int) *NewRows {
 // givenLists are the rows that the INSERT gives: VALUES, or the one list of
 // expressions of INSERT ... SELECT 1, 'a', sum(x) FROM ..., whose constants are
 // the same in every row.
-func (m *dml) givenLists() [][]*ast.Expr {
-	st := m.st
+func (i insertion) givenLists() [][]*ast.Expr {
+	st := i.m.st
 	if len(st.Rows) > 0 {
 		return st.Rows
 	}
@@ -92,9 +93,9 @@ func (m *dml) givenLists() [][]*ast.Expr {
 
 // givenRows returns the rows that an INSERT may meet, and the number of keys that
 // it gives; nil when that cannot be known.
-func (m *dml) givenRows() (rows *rowset, keys int, given []InsertedArg) {
-	t, lists := m.table, m.givenLists()
-	if !m.once || t.OtherUniques || t.Triggers.Insert || len(lists) == 0 || len(lists) > maxGivenRows || len(t.Counter.Key) == 0 {
+func (i insertion) givenRows() (rows *rowset, keys int, given []InsertedArg) {
+	t, lists := i.m.table, i.givenLists()
+	if !i.m.once || t.OtherUniques || t.Triggers.Insert || len(lists) == 0 || len(lists) > maxGivenRows || len(t.Counter.Key) == 0 {
 		return nil, 0, nil
 	}
 	b := &binding{
@@ -105,9 +106,9 @@ func (m *dml) givenRows() (rows *rowset, keys int, given []InsertedArg) {
 	}
 	rows = &rowset{binding: b}
 	var any []fragment
-	for _, u := range m.metKeys() {
+	for _, u := range i.metKeys() {
 		for _, list := range lists {
-			where, more, ok := m.givenKey(u, list)
+			where, more, ok := i.givenKey(u, list)
 			if !ok {
 				return nil, 0, nil
 			}
@@ -127,25 +128,25 @@ func (m *dml) givenRows() (rows *rowset, keys int, given []InsertedArg) {
 
 // metKeys are the unique keys by which the INSERT may meet a row: the one that
 // its conflict clause names, else all. There are none where that is no key of columns.
-func (m *dml) metKeys() []*Unique {
+func (in insertion) metKeys() []*Unique {
 	var out []*Unique
-	c := m.st.Conflict
+	c := in.m.st.Conflict
 	if c != nil && len(c.Others) > 0 {
 		return nil
 	}
-	for i := range m.table.Uniques {
-		u := &m.table.Uniques[i]
+	for i := range in.m.table.Uniques {
+		u := &in.m.table.Uniques[i]
 		switch {
-		case c == nil || m.st.Replace:
-		case c.Constraint != nil && !m.d.SameColumn(*c.Constraint, u.Name):
+		case c == nil || in.m.st.Replace:
+		case c.Constraint != nil && !in.p.d.SameColumn(*c.Constraint, u.Name):
 			continue
-		case len(c.Columns) > 0 && !m.sameSet(c.Columns, u.Columns):
+		case len(c.Columns) > 0 && !in.sameSet(c.Columns, u.Columns):
 			continue
 		}
 		out = append(out, u)
 	}
-	for _, u := range m.table.presentUniques() {
-		if c != nil && len(c.Columns) > 0 && m.sameSet(c.Columns, u.Columns) {
+	for _, u := range in.m.table.presentUniques() {
+		if c != nil && len(c.Columns) > 0 && in.sameSet(c.Columns, u.Columns) {
 			out = append(out, &u)
 		}
 	}
@@ -154,12 +155,12 @@ func (m *dml) metKeys() []*Unique {
 
 // givenKey writes the predicate of the row that has the key u of a list of
 // values; nil when there can be none.
-func (m *dml) givenKey(u *Unique, list []*ast.Expr) (where *fragment, given []InsertedArg, ok bool) {
+func (in insertion) givenKey(u *Unique, list []*ast.Expr) (where *fragment, given []InsertedArg, ok bool) {
 	var parts []fragment
 	for _, name := range u.Columns {
-		c := m.table.Column(name)
-		i := m.insertIndex(ast.Ident{Name: name, Quoted: true})
-		if i >= len(list) || c == nil || m.table.IsSlotted(name) {
+		c := in.m.table.Column(name)
+		i := in.m.insertIndex(ast.Ident{Name: name, Quoted: true})
+		if i >= len(list) || c == nil || in.m.table.IsSlotted(name) {
 			return nil, nil, false
 		}
 		if i < 0 {
@@ -178,17 +179,17 @@ func (m *dml) givenKey(u *Unique, list []*ast.Expr) (where *fragment, given []In
 		case !ast.Constant(v):
 			return nil, nil, false
 		}
-		if m.d.Traits().LooseEquality {
+		if in.p.d.Traits().LooseEquality {
 			// What is compared must be what is stored: a time may be rounded.
-			arg, no := m.checkInserted(c, v)
-			if no != "" || m.takes(c).Time {
+			arg, no := in.p.consts.checkInserted(c, v)
+			if no != "" || in.p.consts.takes(c).Time {
 				return nil, nil, false
 			}
 			if arg != nil {
 				given = append(given, *arg)
 			}
 		}
-		parts = append(parts, m.equals(c, v))
+		parts = append(parts, in.equals(c, v))
 	}
 	f := join(parts, " AND ")
 	return &f, given, true
@@ -197,17 +198,17 @@ func (m *dml) givenKey(u *Unique, list []*ast.Expr) (where *fragment, given []In
 // equals writes column = value so that it finds the row that storing the value
 // would make: of the column's own type where the engine would otherwise compare
 // in another.
-func (m *dml) equals(c *Column, v *ast.Expr) fragment {
-	f := m.stored(c, v)
-	f.parts[0] = m.d.Quote(m.table.Name) + "." + m.d.Quote(c.Name) + " = " + f.parts[0]
+func (i insertion) equals(c *Column, v *ast.Expr) fragment {
+	f := i.stored(c, v)
+	f.parts[0] = i.p.d.Quote(i.m.table.Name) + "." + i.p.d.Quote(c.Name) + " = " + f.parts[0]
 	return f
 }
 
 // stored writes a value as the column would store it, where the engine would
 // not compare it as that.
-func (m *dml) stored(c *Column, v *ast.Expr) fragment {
-	f := m.src.cut(v.Span)
-	if m.d.Traits().TypedConstants {
+func (i insertion) stored(c *Column, v *ast.Expr) fragment {
+	f := i.p.src.cut(v.Span)
+	if i.p.d.Traits().TypedConstants {
 		typ, _, _ := strings.Cut(c.Type, " COLLATE ")
 		f.parts[0] = "CAST(" + f.parts[0]
 		f.parts[len(f.parts)-1] += " AS " + typ + ")"

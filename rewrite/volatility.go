@@ -43,36 +43,34 @@ func Names(list string, more ...string) map[string]bool {
 }
 
 // stable is what the dialect lists, nothing if it has no list.
-func (p *planning) stable() *Stable {
-	if s := p.d.Traits().Stable; s != nil {
+func stable(d Dialect) *Stable {
+	if s := d.Traits().Stable; s != nil {
 		return s
 	}
 	return &Stable{}
 }
 
-// volatile says why an expression must be evaluated only once, or "".
-func (p *planning) volatile(sc *scope, e *ast.Expr) string {
-	return volatility{planning: p}.expr(sc, e)
-}
-
-// volatileBut is volatile with further functions allowed.
-func (p *planning) volatileBut(sc *scope, e *ast.Expr, also map[string]bool) string {
-	return volatility{planning: p, also: also}.expr(sc, e)
-}
-
 // volatility looks for what must be evaluated only once.
 type volatility struct {
-	*planning
-	also map[string]bool // functions that may be called twice
+	names  *resolver
+	consts *constants
+	also   map[string]bool // functions that may be called twice
 	// sources reports whether queries may read other queries of the statement, views, and rows of functions.
 	sources bool
 }
 
-func (v volatility) expr(sc *scope, e *ast.Expr) string {
+// reasonBesides is reason with further functions allowed.
+func (v volatility) reasonBesides(sc *scope, e *ast.Expr, also map[string]bool) string {
+	v.also = also
+	return v.reason(sc, e)
+}
+
+// reason says why an expression must be evaluated only once, or "".
+func (v volatility) reason(sc *scope, e *ast.Expr) string {
 	if e == nil {
 		return ""
 	}
-	known := v.stable()
+	known := stable(v.consts.d)
 	why := ""
 	e.Walk(func(x *ast.Expr) bool {
 		if why != "" {
@@ -80,7 +78,7 @@ func (v volatility) expr(sc *scope, e *ast.Expr) string {
 		}
 		switch x.Kind {
 		case ast.ColumnRef:
-			if len(x.Name) > 1 && v.d.Traits().WholeRow && !v.namesColumn(sc, x.Name) {
+			if len(x.Name) > 1 && v.consts.d.Traits().WholeRow && !v.namesColumn(sc, x.Name) {
 				// A function of one row may be written as a column of it.
 				why = "names " + nameText(x.Name) + ", which may be a function"
 			}
@@ -100,14 +98,15 @@ func (v volatility) expr(sc *scope, e *ast.Expr) string {
 	return why
 }
 
-func (p *planning) volatileForm(known *Stable, e *ast.Expr) string {
+func (vo volatility) volatileForm(known *Stable, e *ast.Expr) string {
 	op, _, _ := strings.Cut(e.Op, " any")
 	op, _, _ = strings.Cut(op, " all")
 	op, _, _ = strings.Cut(op, " some")
 	switch {
 	case e.Kind == ast.Opaque && strings.EqualFold(e.Op, "cast") && len(e.Args) == 1:
 		v := ast.Unparen(e.Args[0])
-		if known.Types == nil || v.Kind == ast.String || v.Kind == ast.Param || v.Kind == ast.Null || known.Types[typeName(p.castType(e))] {
+		if known.Types == nil || v.Kind == ast.String || v.Kind == ast.Param || v.Kind == ast.Null ||
+			known.Types[typeName(vo.consts.castType(e))] {
 			return ""
 		}
 		return "casts to a type that is not built in"
@@ -133,19 +132,19 @@ func typeName(s string) string {
 }
 
 // namesColumn reports whether a qualified name is a column of a source.
-func (p *planning) namesColumn(sc *scope, name []ast.Ident) bool {
+func (v volatility) namesColumn(sc *scope, name []ast.Ident) bool {
 	qualifier, column := name[len(name)-2], name[len(name)-1]
 	for s := sc; s != nil; s = s.parent {
 		for _, b := range s.bindings {
-			if !p.sameLabel(qualifier, b.label) {
+			if !v.names.sameLabel(qualifier, b.label) {
 				continue
 			}
-			for _, c := range p.d.Traits().SystemColumns {
-				if p.d.SameColumn(column, c) {
+			for _, c := range v.consts.d.Traits().SystemColumns {
+				if v.consts.d.SameColumn(column, c) {
 					return true
 				}
 			}
-			has, err := p.hasColumn(b, column)
+			has, err := v.names.hasColumn(b, column)
 			return err == nil && has == yes
 		}
 	}
@@ -154,12 +153,12 @@ func (p *planning) namesColumn(sc *scope, name []ast.Ident) bool {
 
 func (v volatility) query(sc *scope, q *ast.Select) string {
 	const form = "has a subquery of a form that slotsql does not analyze"
-	if q == nil || q.Lock || q.Into || len(q.With) > 0 && !v.sources || v.src.hasWord("TABLESAMPLE") {
+	if q == nil || q.Lock || q.Into || len(q.With) > 0 && !v.sources || v.consts.src.hasWord("TABLESAMPLE") {
 		return form
 	}
-	sc = v.withScope(sc, q.With)
+	sc = v.names.withScope(sc, q.With)
 	for _, c := range q.With {
-		if why := v.query(v.cteScope(sc, c), c.Select); why != "" {
+		if why := v.query(v.names.cteScope(sc, c), c.Select); why != "" {
 			return why
 		}
 	}
@@ -168,7 +167,7 @@ func (v volatility) query(sc *scope, q *ast.Select) string {
 			return why
 		}
 	}
-	inner := v.newScope(sc, nil, q.From)
+	inner := v.names.newScope(sc, nil, q.From)
 	for _, s := range q.From {
 		if why := v.source(inner, s); why != "" {
 			return why
@@ -180,7 +179,7 @@ func (v volatility) query(sc *scope, q *ast.Select) string {
 	}
 	for _, list := range lists {
 		for _, e := range list {
-			if why := v.expr(inner, e); why != "" {
+			if why := v.reason(inner, e); why != "" {
 				return why
 			}
 		}
@@ -198,19 +197,19 @@ func (v volatility) source(sc *scope, s *ast.Source) string {
 				return why
 			}
 		}
-		return v.expr(sc, s.On)
+		return v.reason(sc, s.On)
 	case s.Select != nil && s.Lateral && v.sources:
 		return v.query(sc, s.Select)
 	case s.Select != nil:
 		return v.query(sc.parent, s.Select)
 	case s.Func != nil && v.sources:
-		return v.expr(sc, s.Func)
-	case len(s.Name) > 0 && v.sources && v.findCTE(sc, s.Name) != nil:
+		return v.reason(sc, s.Func)
+	case len(s.Name) > 0 && v.sources && v.names.findCTE(sc, s.Name) != nil:
 		return ""
-	case len(s.Name) == 0 || v.findCTE(sc, s.Name) != nil:
+	case len(s.Name) == 0 || v.names.findCTE(sc, s.Name) != nil:
 		return "has a subquery of something other than a table"
 	}
-	if t, known := v.lookup(s.Name); known && (t == nil || t.IsView && !v.sources || t.Triggers.Ruled) {
+	if t, known := v.names.lookup(s.Name); known && (t == nil || t.IsView && !v.sources || t.Triggers.Ruled) {
 		return "has a subquery of " + nameText(s.Name) + ", which may call functions"
 	}
 	return ""

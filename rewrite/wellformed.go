@@ -1,8 +1,9 @@
 package rewrite
 
 import (
-	"github.com/slotsql/slotsql/rewrite/ast"
 	"strings"
+
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 // A slotted statement leaves parts of the application's SQL out: what SET and
@@ -13,29 +14,29 @@ import (
 
 // qualifies reports whether the qualifiers of a column's name are those of b, by the
 // engine's own rules: of an alias it knows no schema.
-func (p *planning) qualifies(b *binding, name []ast.Ident) bool {
+func (ns *resolver) qualifies(b *binding, name []ast.Ident) bool {
 	switch n := len(name); {
 	case n == 1:
 		return true
-	case n > 3 || !p.sameSource(name[n-2], b.label):
+	case n > 3 || !ns.sameSource(name[n-2], b.label):
 		return false
 	case n == 3:
-		return b.source.Alias == nil && b.table != nil && p.d.SameTable(name[0], b.table.Schema)
+		return b.source.Alias == nil && b.table != nil && ns.d.SameTable(name[0], b.table.Schema)
 	}
 	return true
 }
 
 // sameSource is sameLabel where the letter case of a table's name counts, when it
 // does for the engine.
-func (p *planning) sameSource(written, label ast.Ident) bool {
-	folds := p.d.SameTable(ast.Ident{Name: "A"}, "a")
-	return p.sameLabel(written, label) && (folds || written.Name == label.Name)
+func (n *resolver) sameSource(written, label ast.Ident) bool {
+	folds := n.d.SameTable(ast.Ident{Name: "A"}, "a")
+	return n.sameLabel(written, label) && (folds || written.Name == label.Name)
 }
 
 // coalesces reports whether a call is COALESCE, or what the engine has beside it, of two
 // arguments.
-func (p *planning) coalesces(e *ast.Expr) bool {
-	return e.Kind == ast.Call && (e.Op == "coalesce" || e.Op == "ifnull") && len(e.Args) == 2 && p.stable().Functions[e.Op]
+func (k *constants) coalesces(e *ast.Expr) bool {
+	return e.Kind == ast.Call && (e.Op == "coalesce" || e.Op == "ifnull") && len(e.Args) == 2 && stable(k.d).Functions[e.Op]
 }
 
 // defaults judges what an increment takes for a counter of NULL: 0 in
@@ -43,11 +44,11 @@ func (p *planning) coalesces(e *ast.Expr) bool {
 // names one that the engine may refuse.
 func (m *dml) defaults(inc increment) (given []InsertedArg, why string) {
 	inc.value.Walk(func(e *ast.Expr) bool {
-		if why != "" || !m.coalesces(e) || e.Args[1].Kind == ast.Null || m.d.Traits().AnyType {
+		if why != "" || !m.p.consts.coalesces(e) || e.Args[1].Kind == ast.Null || m.p.d.Traits().AnyType {
 			return why == ""
 		}
 		var arg *InsertedArg
-		if arg, why = m.checkInserted(inc.column, e.Args[1]); arg != nil {
+		if arg, why = m.p.consts.checkInserted(inc.column, e.Args[1]); arg != nil {
 			arg.Nullable = true
 			given = append(given, *arg)
 		}
@@ -76,7 +77,7 @@ func (m *dml) misfit() string {
 	}
 	seen := map[string]bool{}
 	for i, written := range st.Columns {
-		name, has := columnNamed(m.d, m.table, written)
+		name, has := columnNamed(m.p.d, m.table, written)
 		switch {
 		case !has:
 			return "the table has no column " + written.Name
@@ -94,13 +95,13 @@ func (m *dml) misfit() string {
 // or "". PostgreSQL gives a placeholder one type, from all the places where it
 // stands, and refuses numbers that stand nowhere; a statement of ours numbers each
 // place by itself. Places that take a value of the same column type agree.
-func (p *planning) mistyped(typeAt func(ast.Span) string) string {
-	if !p.d.Traits().TypedConstants {
+func (k *constants) mistyped(typeAt func(ast.Span) string) string {
+	if !k.d.Traits().TypedConstants {
 		return ""
 	}
-	types := make([]string, p.src.count)
-	seen := make([]bool, p.src.count)
-	for _, x := range p.src.params {
+	types := make([]string, k.src.count)
+	seen := make([]bool, k.src.count)
+	for _, x := range k.src.params {
 		i := x.arg.Index
 		if i < 0 || i >= len(seen) {
 			continue
@@ -178,7 +179,7 @@ var comparison = map[string]bool{"": true, "=": true, "<>": true, "!=": true, "<
 // place of the statement: in SET, as what is added to a counter, in VALUES, and
 // compared with a column. "" when it is not known.
 func (m *dml) typeAt(incs []increment) func(ast.Span) string {
-	if !m.d.Traits().TypedConstants {
+	if !m.p.d.Traits().TypedConstants {
 		return nil
 	}
 	types := map[ast.Span]string{}
@@ -196,7 +197,7 @@ func (m *dml) typeAt(incs []increment) func(ast.Span) string {
 		}
 	}
 	for i, c := range m.st.Columns {
-		if name, has := columnNamed(m.d, m.table, c); has && len(m.st.Rows) == 1 && i < len(m.st.Rows[0]) {
+		if name, has := columnNamed(m.p.d, m.table, c); has && len(m.st.Rows) == 1 && i < len(m.st.Rows[0]) {
 			note(m.table.Column(name), m.st.Rows[0][i])
 		}
 	}
@@ -208,8 +209,8 @@ func (m *dml) typeAt(incs []increment) func(ast.Span) string {
 			var c *Column
 			switch x = ast.Unparen(x); {
 			case x.Kind == ast.ColumnRef:
-				c = m.table.Column(m.targetColumn(m.sc, m.target, x.Name))
-			case x.Kind == ast.Number && len(x.Text) < 10 && strings.Trim(m.src.sql[x.Start:x.End], "0123456789") == "":
+				c = m.table.Column(m.p.names.targetColumn(m.sc, m.target, x.Name))
+			case x.Kind == ast.Number && len(x.Text) < 10 && strings.Trim(m.p.src.sql[x.Start:x.End], "0123456789") == "":
 				c = &Column{Type: "integer"}
 			}
 			for _, v := range e.Args {
@@ -223,8 +224,8 @@ func (m *dml) typeAt(incs []increment) func(ast.Span) string {
 
 // namedByPlaceholder reports whether a select item is named by its own SQL, with
 // placeholders in it: numbering them anew would give the column another name.
-func (p *planning) namedByPlaceholder(it ast.Item) bool {
-	if p.d.Traits().ItemNames == ItemsByRule || it.Alias != nil || it.Expr.Kind == ast.ColumnRef {
+func (k *constants) namedByPlaceholder(it ast.Item) bool {
+	if k.d.Traits().ItemNames == ItemsByRule || it.Alias != nil || it.Expr.Kind == ast.ColumnRef {
 		return false
 	}
 	found := false

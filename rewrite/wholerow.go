@@ -1,8 +1,9 @@
 package rewrite
 
 import (
-	"github.com/slotsql/slotsql/rewrite/ast"
 	"strings"
+
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 // PostgreSQL lets a table's name stand for its row: SELECT p, to_jsonb(p),
@@ -14,12 +15,12 @@ import (
 
 // wholeRow replaces a reference to the row of x.
 func (b *blockReader) wholeRow(e *ast.Expr, x *binding) error {
-	if b.readsBase(x.table) {
+	if b.r.readsBase(x.table) {
 		return nil
 	}
 	row, err := b.row(x)
 	if err == nil {
-		b.edits = append(b.edits, edit{e.Span, row})
+		b.r.edits = append(b.r.edits, edit{e.Span, row})
 	}
 	return err
 }
@@ -29,8 +30,8 @@ func (b *blockReader) row(x *binding) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	q := b.qualifier(x)
-	row := "ROW(" + strings.Join(values, ", ") + ")::" + b.baseRef(x.table, nil)
+	q := b.p.names.qualifier(x)
+	row := "ROW(" + strings.Join(values, ", ") + ")::" + b.p.names.baseRef(x.table, nil)
 	if x.scope.outer {
 		row = "CASE WHEN " + q + ".* IS DISTINCT FROM NULL THEN " + row + " END"
 	}
@@ -42,16 +43,16 @@ func (b *blockReader) fields(x *binding) ([]string, error) {
 	if x.counts && len(x.columns) > 0 {
 		return nil, derivable("counter table "+x.table.Name+" has column aliases", x)
 	}
-	b.note(x.table)
-	b.addStar(x.table)
-	b.found.wholeRow = true
-	q := b.qualifier(x)
+	b.r.note(x.table)
+	b.r.addStar(x.table)
+	b.r.found.wholeRow = true
+	q := b.p.names.qualifier(x)
 	var out []string
-	for i, l := range b.labels(x) {
+	for i, l := range b.p.names.labels(x) {
 		if c := x.table.Columns[i].Name; x.counts && x.table.IsSlotted(c) {
-			out = append(out, b.total(x.table, q, c, false))
+			out = append(out, b.r.total(x.table, q, c, false))
 		} else {
-			out = append(out, q+"."+b.d.Quote(l.Name))
+			out = append(out, q+"."+b.p.d.Quote(l.Name))
 		}
 	}
 	return out, nil
@@ -74,19 +75,19 @@ func (b *blockReader) listed(e *ast.Expr, in clause) error {
 		return b.expr(e, in)
 	}
 	x := b.rowOf(e)
-	if x == nil || !x.counts || b.readsBase(x.table) {
+	if x == nil || !x.counts || b.r.readsBase(x.table) {
 		return nil
 	}
 	values, err := b.fields(x)
 	if err == nil {
-		b.edits = append(b.edits, edit{e.Span, strings.Join(values, ", ")})
+		b.r.edits = append(b.r.edits, edit{e.Span, strings.Join(values, ", ")})
 	}
 	return err
 }
 
 // rowOf returns the counter table that the qualifier of a * names, or nil.
 func (b *blockReader) rowOf(e *ast.Expr) *binding {
-	if !b.d.Traits().WholeRow || len(e.Name) == 0 {
+	if !b.p.d.Traits().WholeRow || len(e.Name) == 0 {
 		return nil
 	}
 	x := b.labelled(e.Name, false)
@@ -99,25 +100,25 @@ func (b *blockReader) rowOf(e *ast.Expr) *binding {
 // field replaces p.f where the table has no column f: it is the function f of
 // the row. Columns that every table has are left to the engine.
 func (b *blockReader) field(e *ast.Expr) (bool, error) {
-	if !b.d.Traits().WholeRow || len(e.Name) < 2 {
+	if !b.p.d.Traits().WholeRow || len(e.Name) < 2 {
 		return false, nil
 	}
 	x := b.labelled(e.Name, true)
-	if x == nil || !x.counts || b.readsBase(x.table) {
+	if x == nil || !x.counts || b.r.readsBase(x.table) {
 		return false, nil
 	}
 	last := e.Name[len(e.Name)-1]
-	if b.derivedHas(x, last) {
+	if b.p.names.derivedHas(x, last) {
 		return false, nil
 	}
-	for _, system := range b.d.Traits().SystemColumns {
-		if b.sameLabel(last, ast.Ident{Name: system}) {
+	for _, system := range b.p.d.Traits().SystemColumns {
+		if b.p.names.sameLabel(last, ast.Ident{Name: system}) {
 			return false, nil
 		}
 	}
 	row, err := b.row(x)
 	if err == nil {
-		b.edits = append(b.edits, edit{e.Span, "(" + row + ")." + b.d.Quote(last.Name)})
+		b.r.edits = append(b.r.edits, edit{e.Span, "(" + row + ")." + b.p.d.Quote(last.Name)})
 	}
 	return true, err
 }

@@ -1,9 +1,10 @@
 package rewrite
 
 import (
-	"github.com/slotsql/slotsql/rewrite/ast"
 	"strconv"
 	"strings"
+
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 // Batches of changes come with their rows written in the statement:
@@ -20,17 +21,23 @@ import (
 // base row that needs no rule of ours, as the engine's own statement runs there. In slots
 // it would, so such an increment never goes there.
 
+// writtenSources reads such sources.
+type writtenSources struct {
+	names  *resolver
+	consts *constants
+}
+
 // maxWritten is the largest number of rows of a source that the planner looks at.
 const maxWritten = maxGivenRows
 
 // written returns what a source of the statement gives for the column that e names, where that
 // is constants; nil elsewhere.
-func (p *planning) written(sc *scope, e *ast.Expr) []*ast.Expr {
-	b := p.sourceOf(sc, e)
+func (w *writtenSources) written(sc *scope, e *ast.Expr) []*ast.Expr {
+	b := w.sourceOf(sc, e)
 	if b == nil || b.query == nil || b.optional {
 		return nil
 	}
-	at := p.writtenAt(b, e.Name[len(e.Name)-1])
+	at := w.writtenAt(b, e.Name[len(e.Name)-1])
 	if at < 0 {
 		return nil
 	}
@@ -42,17 +49,17 @@ func (p *planning) written(sc *scope, e *ast.Expr) []*ast.Expr {
 }
 
 // sourceOf returns the only source of the block that may have the column that e names.
-func (p *planning) sourceOf(sc *scope, e *ast.Expr) (found *binding) {
+func (w *writtenSources) sourceOf(sc *scope, e *ast.Expr) (found *binding) {
 	if e.Kind != ast.ColumnRef || len(e.Name) > 2 {
 		return nil
 	}
 	column := e.Name[len(e.Name)-1]
 	for _, b := range sc.bindings {
 		if len(e.Name) == 2 {
-			if !p.sameLabel(e.Name[0], b.label) {
+			if !w.names.sameLabel(e.Name[0], b.label) {
 				continue
 			}
-		} else if has, err := p.hasColumn(b, column); err == nil && has == no {
+		} else if has, err := w.names.hasColumn(b, column); err == nil && has == no {
 			continue
 		}
 		if found != nil {
@@ -64,16 +71,16 @@ func (p *planning) sourceOf(sc *scope, e *ast.Expr) (found *binding) {
 }
 
 // writtenAt returns the position of a column of a query or function in FROM, or -1.
-func (p *planning) writtenAt(b *binding, column ast.Ident) int {
+func (w *writtenSources) writtenAt(b *binding, column ast.Ident) int {
 	names := b.columns
 	if len(names) == 0 && b.query != nil {
-		if names = p.writtenNames(b); names == nil {
+		if names = w.writtenNames(b); names == nil {
 			return -1
 		}
 	}
 	at := -1
 	for i, name := range names {
-		if p.sameLabel(column, name) {
+		if w.names.sameLabel(column, name) {
 			if at >= 0 {
 				return -1
 			}
@@ -84,7 +91,7 @@ func (p *planning) writtenAt(b *binding, column ast.Ident) int {
 }
 
 // writtenNames returns the names of the columns of a query in FROM; nil if they are not known.
-func (p *planning) writtenNames(b *binding) (names []ast.Ident) {
+func (w *writtenSources) writtenNames(b *binding) (names []ast.Ident) {
 	first := b.query
 	for len(first.Operands) > 0 {
 		first = first.Operands[0]
@@ -95,7 +102,7 @@ func (p *planning) writtenNames(b *binding) (names []ast.Ident) {
 		}
 		return names
 	}
-	outs, known, err := p.outsOf(b)
+	outs, known, err := w.names.outsOf(b)
 	if err != nil || !known {
 		return nil
 	}
@@ -143,12 +150,12 @@ func writtenRows(q *ast.Select, at int, values []*ast.Expr) (all []*ast.Expr, ok
 // The column has one type, that of all its values. Where an engine adds strings as floating-point
 // numbers, one string makes all of them strings, and so may a placeholder: the
 // sum is exact while it stays far below 2^53, in columns of 32 bits.
-func (p *planning) writtenDeltas(sc *scope, c *Column, op operand) (out []operand) {
-	values := p.written(sc, ast.Unparen(op.expr))
+func (w *writtenSources) writtenDeltas(sc *scope, c *Column, op operand) (out []operand) {
+	values := w.written(sc, ast.Unparen(op.expr))
 	narrow := c.Numeric == Integer && c.Bits <= 32
 	for _, v := range values {
 		v, negative := ast.Signed(v, op.negative)
-		if p.d.Traits().StringsAreFloats && !narrow && (v.Kind == ast.Param || v.Kind == ast.String) {
+		if w.consts.d.Traits().StringsAreFloats && !narrow && (v.Kind == ast.Param || v.Kind == ast.String) {
 			return nil
 		}
 		out = append(out, operand{expr: v, negative: negative})
@@ -157,8 +164,8 @@ func (p *planning) writtenDeltas(sc *scope, c *Column, op operand) (out []operan
 }
 
 // integer reports whether a number is written as digits alone.
-func (p *planning) integer(e *ast.Expr) bool {
-	return strings.Trim(p.src.sql[e.Start:e.End], "0123456789") == ""
+func (k *constants) integer(e *ast.Expr) bool {
+	return strings.Trim(k.src.sql[e.Start:e.End], "0123456789") == ""
 }
 
 // givenKeys are the keys of the rows that such a source gives.
@@ -173,34 +180,34 @@ const maxKeys = 1 << 30
 
 // givenKeys returns the values that a column of the target equals by being compared with a
 // column of such a source; nil where it is compared with something else.
-func (p *planning) givenKeys(sc *scope, b *binding, column string, compared []*ast.Expr) *givenKeys {
+func (k *keyFinder) givenKeys(sc *scope, b *binding, column string, compared []*ast.Expr) *givenKeys {
 	if len(compared) != 1 {
 		return nil
 	}
-	if a := p.arrayOf(sc, compared[0]); a != nil {
-		return &givenKeys{[]*ast.Expr{a.array}, maxKeys, p.anyOf(b, column, a.array)}
+	if a := k.written.arrayOf(sc, compared[0]); a != nil {
+		return &givenKeys{[]*ast.Expr{a.array}, maxKeys, k.anyOf(b, column, a.array)}
 	}
-	values := p.written(sc, compared[0])
-	if values == nil || !p.comparesAlike(b.table.Column(column), values) {
+	values := k.written.written(sc, compared[0])
+	if values == nil || !k.consts.comparesAlike(b.table.Column(column), values) {
 		return nil
 	}
-	return &givenKeys{values, len(values), p.oneOf(b, column, values)}
+	return &givenKeys{values, len(values), k.oneOf(b, column, values)}
 }
 
 // comparesAlike reports whether a column that is compared with constants finds the rows that it
 // finds by being compared with a source's column that holds them. There a constant has
 // the type of all of them.
-func (p *planning) comparesAlike(c *Column, values []*ast.Expr) bool {
-	tr := p.d.Traits()
+func (k *constants) comparesAlike(c *Column, values []*ast.Expr) bool {
+	tr := k.d.Traits()
 	if tr.TypedConstants {
 		return true // IN finds a type for all of them, too; of strings alone it compares no fewer as equal
 	}
 	for _, v := range values {
 		v, _ := ast.Signed(v, false)
-		number, _ := p.castNumber(v)
+		number, _ := k.castNumber(v)
 		integer := c.Numeric == Integer
 		switch {
-		case integer && (number != nil || v.Kind == ast.Number && (!tr.LooseEquality || p.integer(v))):
+		case integer && (number != nil || v.Kind == ast.Number && (!tr.LooseEquality || k.integer(v))):
 		case integer && (v.Kind == ast.Param || v.Kind == ast.String) && (!tr.LooseEquality || c.Bits <= 32):
 			// MySQL compares a string with a number as floating-point numbers, which hold these.
 		case !numericColumn(c) && !tr.LooseEquality && (v.Kind == ast.Param || v.Kind == ast.String):

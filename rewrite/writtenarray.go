@@ -1,8 +1,9 @@
 package rewrite
 
 import (
-	"github.com/slotsql/slotsql/rewrite/ast"
 	"strings"
+
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 // This file is written.go for rows that come as arrays, one for each column:
@@ -22,13 +23,13 @@ type arrayColumn struct {
 
 // arrayOf returns the array that the column which e names is made of; nil where it is
 // made of something else.
-func (p *planning) arrayOf(sc *scope, e *ast.Expr) *arrayColumn {
-	b := p.sourceOf(sc, e)
+func (w *writtenSources) arrayOf(sc *scope, e *ast.Expr) *arrayColumn {
+	b := w.sourceOf(sc, e)
 	if b == nil || b.optional || b.source.Func == nil {
 		return nil
 	}
 	f := b.source.Func
-	at := p.writtenAt(b, e.Name[len(e.Name)-1])
+	at := w.writtenAt(b, e.Name[len(e.Name)-1])
 	if f.Kind != ast.Call || f.Op != "unnest" || f.Aggregate || at < 0 || at >= len(f.Args) {
 		return nil
 	}
@@ -38,8 +39,8 @@ func (p *planning) arrayOf(sc *scope, e *ast.Expr) *arrayColumn {
 		if x.Kind != ast.Opaque || x.Op != "cast" || len(x.Args) != 1 {
 			return nil
 		}
-		typ, isArray := strings.CutSuffix(p.castType(x), "[]")
-		arg, bound := p.src.paramAt(ast.Unparen(x.Args[0]).Span)
+		typ, isArray := strings.CutSuffix(w.consts.castType(x), "[]")
+		arg, bound := w.consts.src.paramAt(ast.Unparen(x.Args[0]).Span)
 		if !isArray || !bound || ast.Unparen(x.Args[0]).Kind != ast.Param {
 			return nil
 		}
@@ -54,13 +55,13 @@ func (p *planning) arrayOf(sc *scope, e *ast.Expr) *arrayColumn {
 
 // arrayDelta is what an operand that is such a column demands of the arrays; nil for other
 // operands.
-func (p *planning) arrayDelta(sc *scope, c *Column, op operand) *DeltaArg {
+func (w *writtenSources) arrayDelta(sc *scope, c *Column, op operand) *DeltaArg {
 	e, negative := ast.Signed(op.expr, op.negative)
-	a := p.arrayOf(sc, e)
+	a := w.arrayOf(sc, e)
 	if a == nil {
 		return nil
 	}
-	bits, ok := p.d.Traits().NumberCasts[a.typ]
+	bits, ok := w.consts.d.Traits().NumberCasts[a.typ]
 	if !ok || bits == 0 && c.Numeric == Integer {
 		return nil // an array of numbers with digits after the point may have to be rounded
 	}
@@ -70,9 +71,9 @@ func (p *planning) arrayDelta(sc *scope, c *Column, op operand) *DeltaArg {
 }
 
 // anyOf writes column = ANY (array).
-func (p *planning) anyOf(b *binding, column string, array *ast.Expr) fragment {
-	f := p.src.cut(array.Span)
-	f.parts[0] = p.qualifier(b) + "." + p.d.Quote(column) + " = ANY (" + f.parts[0]
+func (k *keyFinder) anyOf(b *binding, column string, array *ast.Expr) fragment {
+	f := k.src.cut(array.Span)
+	f.parts[0] = k.names.qualifier(b) + "." + k.d.Quote(column) + " = ANY (" + f.parts[0]
 	f.parts[len(f.parts)-1] += ")"
 	return f
 }
