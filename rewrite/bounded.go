@@ -1,6 +1,10 @@
 package rewrite
 
-import "github.com/slotsql/slotsql/rewrite/ast"
+import (
+	"slices"
+
+	"github.com/slotsql/slotsql/rewrite/ast"
+)
 
 // This file finds statements whose guards a part of the total may prove.
 //
@@ -84,7 +88,7 @@ func (b boundedForm) readsSlotted(e *ast.Expr, guards bool) bool {
 	e.Walk(func(x *ast.Expr) bool {
 		if x.Kind == ast.ColumnRef {
 			name := b.p.names.targetColumn(b.g.m.sc, b.g.m.target, x.Name)
-			found = found || name == "" || contains(c.Counters, name) && (!guards || b.g.share(name) < 0) || b.g.real.Companion(name) != nil
+			found = found || name == "" || slices.Contains(c.Counters, name) && (!guards || b.g.share(name) < 0) || b.g.real.Companion(name) != nil
 		}
 		return !found
 	})

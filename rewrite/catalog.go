@@ -351,7 +351,7 @@ func (t *Table) AddOrder(columns ...string) {
 func (t *Table) note(list *[]string, columns []string) {
 	var all []string
 	for i := range t.Columns {
-		if name := t.Columns[i].Name; contains(columns, name) || contains(*list, name) {
+		if name := t.Columns[i].Name; slices.Contains(columns, name) || slices.Contains(*list, name) {
 			all = append(all, name)
 		}
 	}

@@ -1,6 +1,10 @@
 package rewrite
 
-import "github.com/slotsql/slotsql/rewrite/ast"
+import (
+	"slices"
+
+	"github.com/slotsql/slotsql/rewrite/ast"
+)
 
 // A transaction reads its own changes. When it has changed a row of a counter
 // table and then reads the row's counter, slots have to be of the same version
@@ -155,7 +159,7 @@ func (i insertion) sameKey(a, b []string) bool {
 		return false
 	}
 	for _, name := range a {
-		if !contains(b, name) {
+		if !slices.Contains(b, name) {
 			return false
 		}
 	}

@@ -102,7 +102,7 @@ func (t *Table) CompanionFault(column string, merge Merge) string {
 		return "is part of the unique key " + u.Name + ", which would not see the values in slots"
 	}
 	for i := range t.Columns {
-		if g := &t.Columns[i]; g.Generated && contains(g.DependsOn, column) {
+		if g := &t.Columns[i]; g.Generated && slices.Contains(g.DependsOn, column) {
 			return "is used by generated column " + g.Name + ", which would not see the values in slots"
 		}
 	}

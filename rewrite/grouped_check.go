@@ -1,6 +1,10 @@
 package rewrite
 
-import "github.com/slotsql/slotsql/rewrite/ast"
+import (
+	"slices"
+
+	"github.com/slotsql/slotsql/rewrite/ast"
+)
 
 // This file looks into CHECK constraints. A group passes over the values that its members
 // would have stored one after another; the engine checks the last one, and has checked the
@@ -15,7 +19,7 @@ type checkConstraints struct {
 
 // checked names a constraint that keeps a counter out of groups.
 func (c checkConstraints) checked(counter string) string {
-	if !contains(c.g.real.Checked, counter) && !c.checkedThrough(counter) {
+	if !slices.Contains(c.g.real.Checked, counter) && !c.checkedThrough(counter) {
 		return ""
 	}
 	why := "a CHECK constraint of counter " + counter + " may hold for two numbers and not for those between"
@@ -24,7 +28,7 @@ func (c checkConstraints) checked(counter string) string {
 	}
 	known := false
 	for _, k := range c.g.real.Checks {
-		if !contains(k.Columns, counter) && !c.readsComputed(k.Columns) {
+		if !slices.Contains(k.Columns, counter) && !c.readsComputed(k.Columns) {
 			continue
 		}
 		known = true
@@ -42,7 +46,7 @@ func (c checkConstraints) checked(counter string) string {
 // checkedThrough reports whether a constraint uses what is computed from a counter.
 func (ch checkConstraints) checkedThrough(counter string) bool {
 	for i := range ch.g.m.table.Columns {
-		if c := &ch.g.m.table.Columns[i]; c.Generated && contains(c.DependsOn, counter) && contains(ch.g.real.Checked, c.Name) {
+		if c := &ch.g.m.table.Columns[i]; c.Generated && slices.Contains(c.DependsOn, counter) && slices.Contains(ch.g.real.Checked, c.Name) {
 			return true
 		}
 	}

@@ -1,6 +1,10 @@
 package rewrite
 
-import "github.com/slotsql/slotsql/rewrite/ast"
+import (
+	"slices"
+
+	"github.com/slotsql/slotsql/rewrite/ast"
+)
 
 // This file looks into what the engine computes of a row that it stores: generated columns and
 // indexes. The engine refuses a row for which that fails (100 / (n - 5)), or for which the value
@@ -12,7 +16,7 @@ import "github.com/slotsql/slotsql/rewrite/ast"
 func (ch checkConstraints) computedFrom(counter string) string {
 	for i := range ch.g.real.Storage.Computed {
 		c := &ch.g.real.Storage.Computed[i]
-		if (contains(c.Columns, counter) || ch.readsComputed(c.Columns)) && !ch.neverFails(c) {
+		if (slices.Contains(c.Columns, counter) || ch.readsComputed(c.Columns)) && !ch.neverFails(c) {
 			return c.Name + " is computed from counter " + counter + ", and may refuse a number between two that it takes"
 		}
 	}
@@ -38,7 +42,7 @@ func (ch checkConstraints) neverFails(c *Computed) bool {
 func (ch checkConstraints) computes(column string) string {
 	for i := range ch.g.real.Storage.Computed {
 		c := &ch.g.real.Storage.Computed[i]
-		if e, _ := ch.condition(c.SQL); contains(c.Columns, column) && (c.Column != "" || e == nil || !cannotFail(e)) {
+		if e, _ := ch.condition(c.SQL); slices.Contains(c.Columns, column) && (c.Column != "" || e == nil || !cannotFail(e)) {
 			return c.Name
 		}
 	}

@@ -1,6 +1,7 @@
 package rewrite
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
@@ -325,7 +326,7 @@ func (g *grouper) assigned() string {
 // or the engine might refuse the value of one of them.
 func (g *grouper) free(a assigning) *InsertedArg {
 	name := a.column.Name
-	if g.returned[name] || a.column.Domain != "" || a.column.Generated || contains(g.real.Checked, name) {
+	if g.returned[name] || a.column.Domain != "" || a.column.Generated || slices.Contains(g.real.Checked, name) {
 		return nil
 	}
 	if itself := func(c string) bool { return c == name }; g.real.uniqueOver(itself) != nil || g.real.tied(itself) != "" {

@@ -1,6 +1,10 @@
 package rewrite
 
-import "github.com/slotsql/slotsql/rewrite/ast"
+import (
+	"slices"
+
+	"github.com/slotsql/slotsql/rewrite/ast"
+)
 
 // This file plans guards on what is left of a counter, or is left over by it: a counter
 // beside other columns, as in stock - reserved >= ?. The greater the counter, the greater
@@ -67,7 +71,7 @@ func (u groupGuards) sameNumber(e *ast.Expr) bool {
 		switch x.Kind {
 		case ast.Paren, ast.Number, ast.Param:
 		case ast.Binary:
-			ok = ok && contains([]string{"+", "-", "*"}, x.Op)
+			ok = ok && slices.Contains([]string{"+", "-", "*"}, x.Op)
 		case ast.Call:
 			ok = ok && u.p.consts.coalesces(x)
 		case ast.ColumnRef:

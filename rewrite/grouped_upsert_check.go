@@ -2,6 +2,7 @@ package rewrite
 
 import (
 	"math"
+	"slices"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
 )
@@ -12,7 +13,7 @@ import (
 
 // newRowTakes names why a new row of one of the members might be refused, or stored otherwise.
 func (u upsertGrouper) newRowTakes(c *Column, given *ast.Expr, first delta) string {
-	checked := contains(u.g.real.Checked, c.Name) || checkConstraints{u.g, u.p}.checkedThrough(c.Name)
+	checked := slices.Contains(u.g.real.Checked, c.Name) || checkConstraints{u.g, u.p}.checkedThrough(c.Name)
 	if !c.Unsigned && !checked {
 		return ""
 	}
@@ -47,7 +48,7 @@ func (u upsertGrouper) checkedRange(c *Column) (low, high int64, ok bool) {
 		return low, high, false
 	}
 	for _, k := range u.g.real.Checks {
-		if !contains(k.Columns, c.Name) {
+		if !slices.Contains(k.Columns, c.Name) {
 			continue
 		}
 		e, in := checkConstraints{u.g, u.p}.condition(k.SQL)

@@ -4,7 +4,7 @@ import "slices"
 
 // IsKey reports whether the named column is part of the configured key.
 func (t *Table) IsKey(column string) bool {
-	return t.Counter != nil && contains(t.Counter.Key, column)
+	return t.Counter != nil && slices.Contains(t.Counter.Key, column)
 }
 
 // ChangesKey reports whether a statement that assigns the column changes the key of its
@@ -29,7 +29,7 @@ func (t *Table) computedFrom(column, other string) bool {
 			switch {
 			case d == other:
 				return true
-			case !contains(sources, d):
+			case !slices.Contains(sources, d):
 				sources = append(sources, d)
 			}
 		}
@@ -95,18 +95,18 @@ func (t *Table) slotless() string {
 // a column, and would refuse an increment, or do something for it, that a slot takes; or "".
 func (t *Table) baseValueMatters(column string) string {
 	for _, u := range t.PartialUniques {
-		if contains(u.Columns, column) {
+		if slices.Contains(u.Columns, column) {
 			return "the unique index " + u.Name + " looks at the column's base value"
 		}
 	}
 	switch {
-	case contains(t.Checked, column):
+	case slices.Contains(t.Checked, column):
 		return "a CHECK constraint uses the column's base value"
-	case contains(t.ForeignKeys.Columns, column):
+	case slices.Contains(t.ForeignKeys.Columns, column):
 		return "a foreign key of the table looks for the column's base value in another table"
-	case contains(t.ForeignKeys.Targets, column):
+	case slices.Contains(t.ForeignKeys.Targets, column):
 		return "a foreign key refers to the column's base value"
-	case contains(t.Storage.PartitionedBy, column):
+	case slices.Contains(t.Storage.PartitionedBy, column):
 		return "the column's base value decides which partition the row is in"
 	}
 	return ""

@@ -1,5 +1,10 @@
 package rewrite
 
+import (
+	"cmp"
+	"slices"
+)
+
 // A slotWriter writes the slotted upsert of a statement, and the forms of it that run in its place.
 type slotWriter struct {
 	m *dml
@@ -14,7 +19,7 @@ func (sl slotWriter) slotted(base *Plan, a assigned, rows *rowset, where fragmen
 		base.Reason = why
 		return base
 	}
-	a.increments = t.Counter.ordered(a.increments)
+	a.increments = ordered(t.Counter, a.increments)
 	var tp template
 	in := IncrementSQL{
 		Ref:       sl.p.names.baseRef(t, rows.binding),
@@ -155,4 +160,19 @@ func (s slotWriter) addSQL(tp *template, in IncrementSQL, rows *rowset, locks bo
 // has deleted the base row may have left it.
 func (s slotWriter) checkBase() bool {
 	return s.m.table.Counter.SharesSlotRows() || !s.m.table.Counter.Single() && !cascadesDelete(s.p.d, s.m.table)
+}
+
+// ordered returns the increments of a statement in the order in which it writes
+// their slot rows: the same in every statement, so that two do not wait for each
+// other. (Executions of two statements whose SQL is then the same may
+// share one: what is the first counter for the one must be so for the other.)
+func ordered(c *Counter, list []increment) []increment {
+	if c.Layout != LayoutShared {
+		return list
+	}
+	out := slices.Clone(list)
+	slices.SortStableFunc(out, func(a, b increment) int {
+		return cmp.Compare(c.Shared.Records[a.column.Name], c.Shared.Records[b.column.Name])
+	})
+	return out
 }

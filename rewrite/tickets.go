@@ -1,6 +1,8 @@
 package rewrite
 
 import (
+	"strings"
+
 	"github.com/slotsql/slotsql/rewrite/ast"
 	"github.com/slotsql/slotsql/rewrite/lex"
 )
@@ -257,7 +259,7 @@ func hasTickets(n *resolver, s *ast.Source) bool {
 func (t *Table) IsKeyColumn(name string) bool {
 	same := func(columns []string) bool {
 		for _, c := range columns {
-			if equalFold(c, name) {
+			if strings.EqualFold(c, name) {
 				return true
 			}
 		}

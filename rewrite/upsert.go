@@ -1,6 +1,9 @@
 package rewrite
 
-import "github.com/slotsql/slotsql/rewrite/ast"
+import (
+
+	"github.com/slotsql/slotsql/rewrite/ast"
+)
 
 // This file plans INSERT ... ON CONFLICT DO UPDATE and ON DUPLICATE KEY UPDATE.
 
@@ -267,13 +270,4 @@ func (i insertion) sameSet(written []ast.Ident, stored []string) bool {
 		}
 	}
 	return true
-}
-
-func contains(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
-	}
-	return false
 }

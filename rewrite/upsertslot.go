@@ -1,6 +1,10 @@
 package rewrite
 
-import "github.com/slotsql/slotsql/rewrite/ast"
+import (
+	"slices"
+
+	"github.com/slotsql/slotsql/rewrite/ast"
+)
 
 // slottedUpsert plans the increment of an existing row; the original statement
 // inserts a missing one. Both are exact on their own, so it does not matter
@@ -71,7 +75,7 @@ func (i insertion) rowMayFail(key *Unique) string {
 		return "a CHECK constraint applies to the row of the INSERT"
 	}
 	for _, c := range t.Storage.PartitionedBy {
-		if !contains(key.Columns, c) { // where it is, the row that is there has a partition
+		if !slices.Contains(key.Columns, c) { // where it is, the row that is there has a partition
 			return "there may be no partition for the row of the INSERT"
 		}
 	}
@@ -85,7 +89,7 @@ func (in insertion) insertedColumns(key *Unique) (givens []InsertedArg, no strin
 	for i := range t.Columns {
 		c := &t.Columns[i]
 		given := in.m.insertIndex(ast.Ident{Name: c.Name, Quoted: true})
-		if given >= 0 && given < len(st.Rows[0]) && !contains(key.Columns, c.Name) {
+		if given >= 0 && given < len(st.Rows[0]) && !slices.Contains(key.Columns, c.Name) {
 			arg, no := in.p.consts.checkInserted(c, st.Rows[0][given])
 			if no != "" {
 				return nil, no

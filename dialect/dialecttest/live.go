@@ -24,7 +24,7 @@ func (o Options) sessions(t *testing.T, n int) []*session {
 	for i := range out {
 		out[i] = o.session(t, db)
 	}
-	out[0].run(schema, "INSERT INTO posts (id, grp, views, likes) VALUES (1, 7, 10, 100), (2, 7, 20, 200)")
+	out[0].run(createPosts, "INSERT INTO posts (id, grp, views, likes) VALUES (1, 7, 10, 100), (2, 7, 20, 200)")
 	return out
 }
 

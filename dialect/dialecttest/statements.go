@@ -9,8 +9,8 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// schema is a counter table that every engine takes.
-const schema = "CREATE TABLE posts (id BIGINT NOT NULL PRIMARY KEY, grp INT NOT NULL, views INT NOT NULL, likes BIGINT NOT NULL, best INT NULL, seen VARCHAR(20) NULL)"
+// createPosts makes a counter table that every engine takes.
+const createPosts = "CREATE TABLE posts (id BIGINT NOT NULL PRIMARY KEY, grp INT NOT NULL, views INT NOT NULL, likes BIGINT NOT NULL, best INT NULL, seen VARCHAR(20) NULL)"
 
 // posts returns the facts of that table that the pure part needs.
 func posts() *rewrite.Table {

@@ -16,8 +16,8 @@ var _ dialect.Describer = (*Dialect)(nil)
 
 // Table reads one table, as Describe does, and which tables refer to it, for
 // which MariaDB opens every table of the database.
-func (d *Dialect) Table(ctx context.Context, s dialect.Session, schema, name string) (*rewrite.Table, error) {
-	found, err := d.Describe(ctx, s, []dialect.WrittenName{{Schema: schema, Name: name}}, dialect.MayHide)
+func (d *Dialect) Table(ctx context.Context, s dialect.Session, inSchema, name string) (*rewrite.Table, error) {
+	found, err := d.Describe(ctx, s, []dialect.WrittenName{{Schema: inSchema, Name: name}}, dialect.MayHide)
 	if err != nil || found[0] == nil {
 		return nil, err
 	}
@@ -298,12 +298,12 @@ func addExpression(t *rewrite.Table, r []any) string {
 // checks finds the columns that CHECK constraints mention.
 func (f *found) checks(ctx context.Context, s dialect.Session) error {
 	// Constraint names are only unique within a table on MariaDB.
-	columns, from, schema, table, rest := "CHECK_CLAUSE", "CHECK_CONSTRAINTS", "CONSTRAINT_SCHEMA", "TABLE_NAME", ""
+	columns, from, inSchema, table, rest := "CHECK_CLAUSE", "CHECK_CONSTRAINTS", "CONSTRAINT_SCHEMA", "TABLE_NAME", ""
 	if !f.mariaDB {
-		columns, schema, table, rest = "c.CHECK_CLAUSE", "t.TABLE_SCHEMA", "t.TABLE_NAME", " AND t.CONSTRAINT_TYPE = 'CHECK'"
+		columns, inSchema, table, rest = "c.CHECK_CLAUSE", "t.TABLE_SCHEMA", "t.TABLE_NAME", " AND t.CONSTRAINT_TYPE = 'CHECK'"
 		from = "TABLE_CONSTRAINTS t JOIN information_schema.CHECK_CONSTRAINTS c ON c.CONSTRAINT_SCHEMA = t.CONSTRAINT_SCHEMA AND c.CONSTRAINT_NAME = t.CONSTRAINT_NAME"
 	}
-	return f.of(ctx, s, "CHECK constraints", columns, from, schema, table, rest, func(t *rewrite.Table, r []any) { check(t, dialect.String(r[0])) })
+	return f.of(ctx, s, "CHECK constraints", columns, from, inSchema, table, rest, func(t *rewrite.Table, r []any) { check(t, dialect.String(r[0])) })
 }
 
 func (f *found) triggers(ctx context.Context, s dialect.Session) error {

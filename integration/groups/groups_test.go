@@ -92,12 +92,12 @@ func TestGroups(t *testing.T) {
 		}
 		for mode, params := range modes {
 			for _, unsigned := range []bool{false, true} {
-				ddl := schema
+				ddl := createTable
 				if unsigned {
 					if dialect != "mysql" {
 						continue
 					}
-					ddl = strings.NewReplacer("INT NOT NULL", "INT UNSIGNED NOT NULL", "maybe INT", "maybe INT UNSIGNED").Replace(schema)
+					ddl = strings.NewReplacer("INT NOT NULL", "INT UNSIGNED NOT NULL", "maybe INT", "maybe INT UNSIGNED").Replace(createTable)
 				}
 				if dialect == "sqlite" {
 					ddl = strings.Replace(ddl, "DECIMAL(12,2)", "INT", 1)

@@ -37,7 +37,7 @@ func (v *View) unseenBases(ctx context.Context) (map[dialect.WrittenName]unseenB
 		} else if t != nil || !config.Demanded(cfg) {
 			continue
 		}
-		schema, hidden, err := d.Hidden(ctx, v.Own(), n.Schema, n.Name)
+		inSchema, hidden, err := d.Hidden(ctx, v.Own(), n.Schema, n.Name)
 		if err != nil {
 			return nil, err
 		} else if !hidden {
@@ -50,7 +50,7 @@ func (v *View) unseenBases(ctx context.Context) (map[dialect.WrittenName]unseenB
 		if out == nil {
 			out = map[dialect.WrittenName]unseenBase{}
 		}
-		out[n] = unseenBase{schema, baseOf(cfg, slots)}
+		out[n] = unseenBase{inSchema, baseOf(cfg, slots)}
 	}
 	return out, nil
 }
@@ -81,13 +81,13 @@ func baseOf(cfg *config.TableConfig, slots *rewrite.Table) *rewrite.Table {
 }
 
 // lookBase is Look, but also finds base tables that their slot tables show.
-func (v *View) lookBase(ctx context.Context, unseen map[dialect.WrittenName]unseenBase) func(schema, name string) (*rewrite.Table, error) {
+func (v *View) lookBase(ctx context.Context, unseen map[dialect.WrittenName]unseenBase) func(inSchema, name string) (*rewrite.Table, error) {
 	look := v.Look(ctx)
-	return func(schema, name string) (*rewrite.Table, error) {
-		if t := unseen[dialect.WrittenName{Schema: schema, Name: name}].table; t != nil {
+	return func(inSchema, name string) (*rewrite.Table, error) {
+		if t := unseen[dialect.WrittenName{Schema: inSchema, Name: name}].table; t != nil {
 			return t, nil
 		}
-		return look(schema, name)
+		return look(inSchema, name)
 	}
 }
 

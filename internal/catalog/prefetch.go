@@ -168,9 +168,9 @@ func (v *View) temporary() dialect.Temporary {
 }
 
 // Look returns a function that looks tables up as the session sees them.
-func (v *View) Look(ctx context.Context) func(schema, name string) (*rewrite.Table, error) {
-	return func(schema, name string) (*rewrite.Table, error) {
-		n := dialect.WrittenName{Schema: schema, Name: name}
+func (v *View) Look(ctx context.Context) func(inSchema, name string) (*rewrite.Table, error) {
+	return func(inSchema, name string) (*rewrite.Table, error) {
+		n := dialect.WrittenName{Schema: inSchema, Name: name}
 		if t, known := v.prefetched.table(n); known {
 			return t, nil
 		}
@@ -179,7 +179,7 @@ func (v *View) Look(ctx context.Context) func(schema, name string) (*rewrite.Tab
 			return nil, err
 		}
 		return tables[0], v.learnTargets(ctx, func(cfg *config.TableConfig) *rewrite.Table {
-			if cfg.Schema != schema || cfg.Table != name {
+			if cfg.Schema != inSchema || cfg.Table != name {
 				return nil
 			}
 			return tables[0]

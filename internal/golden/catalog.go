@@ -28,8 +28,8 @@ func NewCatalog(d dialect.Dialect, tables []*rewrite.Table, sql string) (*Catalo
 	if err != nil {
 		return nil, err
 	}
-	look := func(schema, name string) (*rewrite.Table, error) {
-		i := slices.IndexFunc(tables, func(t *rewrite.Table) bool { return t.Name == name && (schema == "" || t.Schema == schema) })
+	look := func(inSchema, name string) (*rewrite.Table, error) {
+		i := slices.IndexFunc(tables, func(t *rewrite.Table) bool { return t.Name == name && (inSchema == "" || t.Schema == inSchema) })
 		if i < 0 {
 			return nil, nil // a configured one is a problem
 		}

@@ -8,10 +8,10 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-func sleepy(schema string) *rewrite.Counter {
+func sleepy(inSchema string) *rewrite.Counter {
 	return &rewrite.Counter{
 		Slots: 4, Layout: rewrite.LayoutDedicated, Options: rewrite.Options{Placement: rewrite.PlacementAdaptive},
-		SlotTable: rewrite.SlotTable{Schema: schema, Name: "posts_slots"},
+		SlotTable: rewrite.SlotTable{Schema: inSchema, Name: "posts_slots"},
 	}
 }
 

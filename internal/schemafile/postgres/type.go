@@ -57,8 +57,8 @@ func (s *file) describe(t *table, c *rewrite.Column, n *ast.TypeName, collate *a
 		n = d.base
 		mods, arrays = n.Typmods, len(n.ArrayBounds) > 0
 	}
-	schema, name := lastTwo(n.Names)
-	builtin := schema == "pg_catalog" || schema == "" && (typeNames[name] != "" || s.domains[name] == nil)
+	inSchema, name := lastTwo(n.Names)
+	builtin := inSchema == "pg_catalog" || inSchema == "" && (typeNames[name] != "" || s.domains[name] == nil)
 	numbers, err := modifiers(mods)
 	if err != nil {
 		return fmt.Errorf("column %q: %w", c.Name, err)
@@ -88,8 +88,8 @@ func (s *file) describe(t *table, c *rewrite.Column, n *ast.TypeName, collate *a
 	switch {
 	case !builtin || !known:
 		format = identifier(name) + "%s"
-		if schema != "" && schema != "pg_catalog" && schema != "public" {
-			format = identifier(schema) + "." + format
+		if inSchema != "" && inSchema != "pg_catalog" && inSchema != "public" {
+			format = identifier(inSchema) + "." + format
 		}
 	case name == "bpchar" && text == "":
 		format = "bpchar"
