@@ -9,6 +9,7 @@ import (
 	"github.com/slotsql/slotsql/internal/propose"
 	"github.com/slotsql/slotsql/rewrite"
 	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // companions proposes the companions of an application's tables from its
@@ -16,16 +17,16 @@ import (
 // increments set beside a counter, each always in the same way, as long as
 // every other column of these increments is one too. It returns merges by
 // table and column.
-func (a application) companions(t *testing.T, p *twin.Pair, tables []counterTable) map[string]map[string]rewrite.Merge {
+func (a application) companions(t *testing.T, p *twin.Pair, tables []counterTable) map[string]map[string]schema.Merge {
 	t.Helper()
 	d := cases.Dialects[a.Dialect]
-	out := map[string]map[string]rewrite.Merge{}
+	out := map[string]map[string]schema.Merge{}
 	for _, table := range tables {
 		facts, err := cases.Facts(t.Context(), p, "", table.name)
 		if err != nil || facts == nil {
 			t.Fatalf("facts of %s: %v, %v", table.name, facts, err)
 		}
-		var sets []map[string]rewrite.Merge // of each increment
+		var sets []map[string]schema.Merge // of each increment
 		for _, s := range a.Statements {
 			st, err := d.Parse(s.SQL)
 			if err != nil || st.Target == nil || len(st.Target.Name) == 0 ||
@@ -46,15 +47,15 @@ func (a application) companions(t *testing.T, p *twin.Pair, tables []counterTabl
 
 // besideCounters returns the ordinary columns that an increment sets, with the
 // merge that its value asks for; "" where a slot cannot take it.
-func besideCounters(d rewrite.Dialect, facts *rewrite.Table, table counterTable, st *ast.Statement) map[string]rewrite.Merge {
+func besideCounters(d rewrite.Dialect, facts *schema.Table, table counterTable, st *ast.Statement) map[string]schema.Merge {
 	set := st.Set
 	if st.Conflict != nil {
 		set = st.Conflict.Set
 	}
-	increments, out := false, map[string]rewrite.Merge{}
+	increments, out := false, map[string]schema.Merge{}
 	for _, a := range set {
 		written := a.Column[len(a.Column)-1]
-		i := slices.IndexFunc(facts.Columns, func(c rewrite.Column) bool { return d.SameColumn(written, c.Name) })
+		i := slices.IndexFunc(facts.Columns, func(c schema.Column) bool { return d.SameColumn(written, c.Name) })
 		if i < 0 {
 			continue
 		}
@@ -75,8 +76,8 @@ func besideCounters(d rewrite.Dialect, facts *rewrite.Table, table counterTable,
 // agreed keeps the columns that can be companions and on whose merge all
 // increments agree. An increment that sets another column, too, is not slotted
 // for its companions, and would only have to drain: what it sets goes.
-func agreed(facts *rewrite.Table, sets []map[string]rewrite.Merge) map[string]rewrite.Merge {
-	out, bad := map[string]rewrite.Merge{}, map[string]bool{}
+func agreed(facts *schema.Table, sets []map[string]schema.Merge) map[string]schema.Merge {
+	out, bad := map[string]schema.Merge{}, map[string]bool{}
 	for _, set := range sets {
 		for name, merge := range set {
 			if merge == "" || out[name] != "" && out[name] != merge || facts.CompanionFault(name, merge) != "" {

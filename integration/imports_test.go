@@ -54,6 +54,11 @@ var (
 		all:     []string{module + "/..."},
 		why:     "the neutral statement knows no table and no plan",
 	}, {
+		name:    "schema",
+		matches: func(p string) bool { return p == module+"/rewrite/schema" },
+		all:     []string{module + "/..."},
+		why:     "facts of tables know no statement and no plan",
+	}, {
 		name:    "dialect",
 		matches: func(p string) bool { return within(p, module+"/dialect/...") },
 		all:     append([]string{module + "/..."}, drivers...),

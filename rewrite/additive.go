@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // An operand is what an increment adds to its counter.
@@ -19,7 +20,7 @@ type operand struct {
 // COALESCE(c, 0) + x, CAST(c AS SIGNED) + x, in parentheses or not. The operands are the x. It is
 // exact for NULL too: a NULL counter has no slots, so the base value is all
 // there is to it.
-func (p *planning) additive(sc *scope, value *ast.Expr, t *Table, column string) ([]operand, bool) {
+func (p *planning) additive(sc *scope, value *ast.Expr, t *schema.Table, column string) ([]operand, bool) {
 	if value == nil {
 		return nil, false
 	}
@@ -59,25 +60,26 @@ func (p *planning) additive(sc *scope, value *ast.Expr, t *Table, column string)
 // keepsNumbers reports whether a cast to a type of so many bits, of any number for 0, leaves every number
 // of a column as it is. CAST(c AS SIGNED) - 1 is then c - 1, except that what is less than 0 is
 // no error before it is stored. Where a column holds values of any type a cast may change one.
-func (k *constants) keepsNumbers(c *Column, bits int) bool {
+func (k *constants) keepsNumbers(c *schema.Column, bits int) bool {
 	switch {
 	case c == nil || k.d.Traits().AnyType:
 		return false
-	case c.Numeric == Integer && c.Bits > 0 && bits > 0:
+	case c.Numeric == schema.Integer && c.Bits > 0 && bits > 0:
 		return c.Bits < bits || c.Bits == bits && !c.Unsigned
 	}
-	return bits == 0 && (c.Numeric == Integer || c.Numeric == Decimal)
+	return bits == 0 && (c.Numeric == schema.Integer || c.Numeric == schema.Decimal)
 }
 
 // storesLike reports whether a cast to a type of so many bits does to a sum what storing it in the
 // column does: (c + 1)::integer of an integer is the number or the error that c + 1 is.
-func (k *constants) storesLike(c *Column, bits int) bool {
-	return k.d.Traits().TypedConstants && c != nil && c.Numeric == Integer && !c.Unsigned && c.Bits > 0 && c.Bits == bits && c.Domain == ""
+func (k *constants) storesLike(c *schema.Column, bits int) bool {
+	return k.d.Traits().TypedConstants && c != nil && c.Numeric == schema.Integer && !c.Unsigned && c.Bits > 0 && c.Bits == bits &&
+		c.Domain == ""
 }
 
 // isColumn reports whether e is a reference to that counter of the statement's
 // own target, which is the first binding of the scope.
-func (n *resolver) isColumn(sc *scope, e *ast.Expr, t *Table, column string) bool {
+func (n *resolver) isColumn(sc *scope, e *ast.Expr, t *schema.Table, column string) bool {
 	if e.Kind == ast.Paren {
 		return n.isColumn(sc, e.Args[0], t, column)
 	}
@@ -111,7 +113,7 @@ type delta struct {
 
 // demand returns what a bound delta of column c must be to be added exactly, in a slot, on a base row or in a group. Most
 // is the largest magnitude.
-func (d delta) demand(c *Column, most int64) DeltaArg {
+func (d delta) demand(c *schema.Column, most int64) DeltaArg {
 	_, scale := limit(c)
 	if d.float {
 		scale = 0
@@ -159,8 +161,8 @@ func (k *constants) simpleDelta(ops []operand) (delta, bool) {
 
 // limit returns how large a slotted delta of a column may be, and how many
 // digits it may have behind the point.
-func limit(c *Column) (largest int64, scale int) {
-	if c.Numeric == Decimal {
+func limit(c *schema.Column) (largest int64, scale int) {
+	if c.Numeric == schema.Decimal {
 		digits := c.Precision - c.Scale - 2
 		if c.Precision == 0 || digits > 12 {
 			digits = 12
@@ -179,14 +181,14 @@ func limit(c *Column) (largest int64, scale int) {
 
 // fits reports whether a literal delta can be slotted: a number of at most so
 // many digits that the column stores as it is.
-func (d delta) fits(c *Column) (ok, zero, negative bool) {
+func (d delta) fits(c *schema.Column) (ok, zero, negative bool) {
 	largest, scale := limit(c)
 	s := d.literal
 	if negative = strings.HasPrefix(s, "-"); negative {
 		s = s[1:]
 	}
 	whole, frac, _ := strings.Cut(s, ".")
-	if c.Numeric != Decimal || c.Precision > 0 { // PostgreSQL's plain numeric keeps them: 6 + 10.00 is 16.00
+	if c.Numeric != schema.Decimal || c.Precision > 0 { // PostgreSQL's plain numeric keeps them: 6 + 10.00 is 16.00
 		frac = strings.TrimRight(frac, "0")
 	}
 	whole = strings.TrimLeft(whole, "0")
@@ -201,7 +203,7 @@ func (d delta) fits(c *Column) (ok, zero, negative bool) {
 }
 
 // text writes the literal so that it is read back without rounding.
-func (d delta) text(c *Column) string {
+func (d delta) text(c *schema.Column) string {
 	if _, scale := limit(c); scale == 0 {
 		whole, _, _ := strings.Cut(d.literal, ".")
 		if whole == "" || whole == "-" {

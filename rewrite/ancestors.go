@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // A statement on an ancestor of a counter table, a table that it is a partition of or inherits from,
@@ -25,12 +26,13 @@ func (f *definitions) planAncestor() *Plan {
 	if err != nil || st.Kind != ast.KindDrop && st.Kind != ast.KindTruncate {
 		return nil
 	}
-	var below []*Table // in the order of the names
-	by := map[*Table]string{}
+	var below []*schema.Table // in the order of the names
+	by := map[*schema.Table]string{}
 	for _, n := range st.Tables {
 		t, _ := f.names.lookup(n)
 		for _, c := range f.mentions.catalog.Counters() {
-			named := t != nil && (t.Schema == c.Schema && t.Name == c.Name || slices.Contains(c.Storage.Ancestors, TableName{t.Schema, t.Name}))
+			named := t != nil && (t.Schema == c.Schema && t.Name == c.Name ||
+				slices.Contains(c.Storage.Ancestors, schema.TableName{Schema: t.Schema, Name: t.Name}))
 			if named && by[c] == "" {
 				below, by[c] = append(below, c), t.Name
 			}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/slotsql/slotsql/rewrite/ast"
 	"github.com/slotsql/slotsql/rewrite/lex"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // This file plans a statement that would drain all rows of a table for the case that the table has no slots,
@@ -33,10 +34,10 @@ type Asleep struct {
 type SleepingDialect interface {
 	// Asleep writes the parts of an Asleep. Keep is Before. Failing is a value of type boolean that is TRUE, and fails
 	// if there are slots; "" where the engine's statements have no snapshot of their own. Deletes: the statement may delete rows.
-	Asleep(tables []*Table, deletes bool) (keep []string, failing string)
+	Asleep(tables []*schema.Table, deletes bool) (keep []string, failing string)
 	// Awake writes a query that returns a row if there are slots, or if there may be some that it does not show. Locks: it keeps
 	// slots from being created where the statement's own locks do not.
-	Awake(t *Table, locks bool) string
+	Awake(t *schema.Table, locks bool) string
 }
 
 // asleep returns how a statement runs if its tables have no slots; st is nil if it is not parsed. It returns nil if the statement
@@ -54,7 +55,7 @@ func (dr *drainer) asleep(plan *Plan, st *ast.Statement) *Asleep {
 	default:
 		return nil
 	}
-	var tables []*Table
+	var tables []*schema.Table
 	for i := range plan.Drain.Tables {
 		t := plan.Drain.Tables[i].Table
 		// The slots of a table of the empty key are those of its one row. A row that is inserted must not come beside an increment that
@@ -99,13 +100,13 @@ func onlySource(st *ast.Statement) bool {
 
 // checkable returns the condition of a statement that may be run and undone, and in which whatever reads a counter reads it
 // in the statement's snapshot, or locks its row against new slots; nil for any other.
-func (d *drainer) checkable(st *ast.Statement, tables []*Table) *ast.Expr {
+func (d *drainer) checkable(st *ast.Statement, tables []*schema.Table) *ast.Expr {
 	if st == nil || st.Opaque != "" || st.Replace || d.src.exec || d.src.large || d.src.hasWord("SHARE") || !d.volatility.calm(st) {
 		return nil
 	}
 	for _, t := range tables {
 		tr := t.Triggers
-		if t.Counter.Layout == LayoutJournal || tr.Ruled || tr.UpdateRule || tr.Update || tr.Delete || tr.Insert {
+		if t.Counter.Layout == schema.LayoutJournal || tr.Ruled || tr.UpdateRule || tr.Update || tr.Delete || tr.Insert {
 			return nil
 		}
 	}

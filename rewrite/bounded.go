@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // This file finds statements whose guards a part of the total may prove.
@@ -61,7 +62,7 @@ func (b boundedForm) proves() bool {
 	}
 	for _, guard := range b.g.group.Guards {
 		side := b.g.real.Counter.Side(b.g.counts[guard.Share].column.Name)
-		if guard.AtLeast && side != NeverNegative || !guard.AtLeast && side != NeverPositive {
+		if guard.AtLeast && side != schema.NeverNegative || !guard.AtLeast && side != schema.NeverPositive {
 			return false
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // Candidates.
@@ -120,12 +121,12 @@ func (c *candidates) edited(sp ast.Span) bool {
 }
 
 // base writes the base value of a counter.
-func (c *candidates) base(col *Column) string {
+func (c *candidates) base(col *schema.Column) string {
 	return c.p.names.qualifier(c.b) + "." + c.p.d.Quote(col.Name)
 }
 
 // counter returns the counter of the source that an expression is, or nil.
-func (c *candidates) counter(e *ast.Expr) *Column {
+func (c *candidates) counter(e *ast.Expr) *schema.Column {
 	if e = ast.Unparen(e); e.Kind != ast.ColumnRef {
 		return nil
 	}
@@ -186,7 +187,7 @@ func (c *candidates) condition() string {
 		if near != "" {
 			arms = append(arms, queryOf(strings.Join(asKeys(c.keys), ", "), c.p.names.baseRef(c.b.table, c.b), append(c.near, c.rest...)))
 		}
-		return Tuple(c.keys) + " IN (SELECT " + c.keyNames() + " FROM (" + strings.Join(arms, " UNION ALL ") + ") AS slotsql_c)"
+		return schema.Tuple(c.keys) + " IN (SELECT " + c.keyNames() + " FROM (" + strings.Join(arms, " UNION ALL ") + ") AS slotsql_c)"
 	}
 	in := c.p.d.Traits().KeyIn
 	cond := c.keys[0] + in[0] + strings.Join(arms, " UNION ALL ") + in[1]
@@ -220,7 +221,7 @@ func (c *candidates) slotless() string {
 	// meet IS NOT TRUE, and one of 200 to meet IS NULL, for which it would rather sort them. The order is that of the primary key,
 	// so that it does not scan the slot table for each row.
 	order := ""
-	if c.b.table.Counter.Layout != LayoutShared {
+	if c.b.table.Counter.Layout != schema.LayoutShared {
 		order = " ORDER BY slotsql_g." + c.p.d.Quote(c.b.table.Counter.SlotTable.Column)
 	}
 	return "(SELECT TRUE FROM " + c.slots() + " WHERE " + c.sameKey() + order + " LIMIT 1) IS NOT TRUE"
@@ -249,7 +250,7 @@ func (c *candidates) sameKey() string {
 }
 
 // slotKeys are the columns of a table's slots that hold the key.
-func (c *candidates) slotKeys(t *Table) []string {
+func (c *candidates) slotKeys(t *schema.Table) []string {
 	var out []string
 	for _, k := range t.Counter.Key {
 		out = append(out, "slotsql_g."+c.p.d.Quote(k))

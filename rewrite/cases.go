@@ -1,6 +1,9 @@
 package rewrite
 
-import "github.com/slotsql/slotsql/rewrite/ast"
+import (
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/schema"
+)
 
 // This file reads CASE as an increment that differs by row:
 //
@@ -16,7 +19,7 @@ import "github.com/slotsql/slotsql/rewrite/ast"
 
 // additiveCase recognises a CASE each of whose branches is the counter plus
 // something.
-func (p *planning) additiveCase(sc *scope, e *ast.Expr, t *Table, column string) ([]operand, bool) {
+func (p *planning) additiveCase(sc *scope, e *ast.Expr, t *schema.Table, column string) ([]operand, bool) {
 	c := e.Case
 	if c == nil || c.Operand != nil && !p.counterFree(sc, c.Operand) {
 		return nil, false

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // A transaction reads its own changes. When it has changed a row of a counter
@@ -13,7 +14,7 @@ import (
 
 // changed notes the rows of t that an UPDATE changes: those that WHERE fixes,
 // found by it after the change as well as before.
-func (m *dml) changed(plan *Plan, t *Table) *Plan {
+func (m *dml) changed(plan *Plan, t *schema.Table) *Plan {
 	if plan.Class != PassThrough && plan.Class != AdditiveBase || m.p.d.Traits().OneWriter {
 		return plan
 	}
@@ -56,7 +57,7 @@ func (p *planning) readsBesides(plan *Plan, st *ast.Statement) *Plan {
 }
 
 // keeps reports whether the statement leaves a row's key as it is.
-func (m *dml) keeps(t *Table, key *Unique) bool {
+func (m *dml) keeps(t *schema.Table, key *schema.Unique) bool {
 	for _, name := range key.Columns {
 		c := t.Column(name)
 		if c == nil || c.Generated || t.Triggers.Update && !t.IsKey(name) {
@@ -72,7 +73,7 @@ func (m *dml) keeps(t *Table, key *Unique) bool {
 }
 
 // changedJoined notes the rows of tables that an UPDATE of several changes.
-func (m *dml) changedJoined(plan *Plan, tables []*Table) *Plan {
+func (m *dml) changedJoined(plan *Plan, tables []*schema.Table) *Plan {
 	if m.joined() != nil && len(tables) == 1 {
 		return m.changed(plan, tables[0])
 	}
@@ -80,7 +81,7 @@ func (m *dml) changedJoined(plan *Plan, tables []*Table) *Plan {
 }
 
 // changedAll notes all rows of tables.
-func (d *drainer) changedAll(plan *Plan, tables []*Table) *Plan {
+func (d *drainer) changedAll(plan *Plan, tables []*schema.Table) *Plan {
 	if d.d.Traits().OneWriter {
 		return plan
 	}
@@ -117,7 +118,7 @@ func (in insertion) inserted(plan *Plan) *Plan {
 	}
 	plan.Base.Fresh = true
 	plan.Base.Changes = []DrainTable{all}
-	var key *Unique
+	var key *schema.Unique
 	for i := range t.Uniques {
 		if in.sameKey(t.Uniques[i].Columns, t.Counter.Key) {
 			key = &t.Uniques[i]
@@ -167,7 +168,7 @@ func (i insertion) sameKey(a, b []string) bool {
 }
 
 // within notes that a data-modifying CTE changes a table.
-func (p *planning) within(t *Table) {
+func (p *planning) within(t *schema.Table) {
 	if !has(p.changedWithin, t) {
 		p.changedWithin = append(p.changedWithin, t)
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // Coalesced is an increment that many executions share. Its statements are those of the
@@ -73,7 +74,7 @@ func (sl slotWriter) coalesced(a assigned, in IncrementSQL, tp *template, rows *
 	for i, inc := range a.increments {
 		d, ok := sl.p.consts.deltaOf(inc.column, inc.ops)
 		largest, scale := limit(inc.column)
-		if !ok || scale > maxShareScale || inc.column.Numeric == Decimal && inc.column.Precision == 0 {
+		if !ok || scale > maxShareScale || inc.column.Numeric == schema.Decimal && inc.column.Precision == 0 {
 			return nil // PostgreSQL's plain numeric keeps the digits of what was added
 		}
 		s := Share{Scale: scale, Max: d.most(largest)}
@@ -91,7 +92,7 @@ func (sl slotWriter) coalesced(a assigned, in IncrementSQL, tp *template, rows *
 	in.Companions = nil
 	for _, s := range a.companions {
 		value := s.value
-		if s.companion.Merge == Latest {
+		if s.companion.Merge == schema.Latest {
 			// Of several that overlap any may be the latest.
 			value.args = nil
 			for _, arg := range s.value.args {
@@ -117,7 +118,7 @@ func (s slotWriter) addMany(out *Coalesced, in IncrementSQL, tp *template, rows 
 	var key []KeyNumber
 	for _, name := range s.m.table.Counter.Key {
 		c := s.m.table.Column(name)
-		if c == nil || c.Numeric != Integer {
+		if c == nil || c.Numeric != schema.Integer {
 			return
 		}
 		n, ok := keyNumber(rows.values[name])

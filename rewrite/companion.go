@@ -6,113 +6,10 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
-// A companion is an ordinary column that increments of a counter set as well:
-// updated_at, last_viewed_at, high_score. Its new value rides in the slot row,
-// beside the counts, and the column's value is merged from the base row and
-// the slots.
-//
-// What keeps that exact: a slot row's companion is newer than the base row's.
-// Whatever else writes the column (any statement that is not such an
-// increment) drains first, and a drain merges the slots into the base row and
-// deletes them. Among the slots themselves the greatest stamp is the latest
-// value, or the greatest value the maximum, in whatever order they were
-// committed.
-
-// Merge says how the values of a companion become one.
-type Merge string
-
-// Latest: the value that was set last. Max and Min: the greatest and the least,
-// for columns that are only ever raised or lowered.
-const (
-	Latest Merge = "latest"
-	Max    Merge = "max"
-	Min    Merge = "min"
-)
-
-// Companion is one companion column.
-type Companion struct {
-	Column string // as stored in the database
-	Merge  Merge
-}
-
-// Stamp is the name of the slot table's column that says when a Latest
-// companion was set; empty for the others.
-func (c *Companion) Stamp() string {
-	if c.Merge != Latest {
-		return ""
-	}
-	return stampPrefix + c.Column
-}
-
-// HasLatest reports whether there is a companion whose values must move together: a
-// value that is left behind must not be older than one that has moved.
-func (c *Counter) HasLatest() bool {
-	return slices.ContainsFunc(c.Companions, func(co Companion) bool { return co.Merge == Latest })
-}
-
-const stampPrefix = "slotsql_at_"
-
-// Companion returns the configured companion of that column, or nil.
-func (t *Table) Companion(column string) *Companion {
-	if t.Counter == nil {
-		return nil
-	}
-	for i := range t.Counter.Companions {
-		if t.Counter.Companions[i].Column == column {
-			return &t.Counter.Companions[i]
-		}
-	}
-	return nil
-}
-
-// IsSlotted reports whether slots hold a part of the column's value: it is a
-// counter or a companion.
-func (t *Table) IsSlotted(column string) bool {
-	return t.IsCounter(column) || t.Companion(column) != nil
-}
-
-// CompanionFault says why a column cannot be a companion, or "".
-func (t *Table) CompanionFault(column string, merge Merge) string {
-	c := t.Column(column)
-	switch {
-	case c == nil:
-		return "is not a column of the table"
-	case c.Generated:
-		return "is a generated column"
-	case c.Identity:
-		return "is an auto-increment or identity column"
-	case c.Collation != "":
-		return "is compared by the collation " + c.Collation + ", which a value read from a slot would not be"
-	case merge != Latest && c.Numeric != Integer && !temporal(c):
-		return "has type " + c.Type + ", whose greatest or least value may depend on more than the value: only integers and times can be max or min"
-	case strings.HasSuffix(c.Type, "[]"):
-		return "is an array"
-	}
-	for _, name := range t.Checked {
-		if name == column {
-			return "is used by a CHECK or exclusion constraint, which would not see the values in slots"
-		}
-	}
-	if why := t.tied(func(c string) bool { return c == column }); why != "" {
-		return why + ", which the values in slots would not"
-	}
-	if u := t.uniqueOver(func(c string) bool { return c == column }); u != nil {
-		return "is part of the unique key " + u.Name + ", which would not see the values in slots"
-	}
-	for i := range t.Columns {
-		if g := &t.Columns[i]; g.Generated && slices.Contains(g.DependsOn, column) {
-			return "is used by generated column " + g.Name + ", which would not see the values in slots"
-		}
-	}
-	return ""
-}
-
-func temporal(c *Column) bool {
-	typ := strings.ToLower(c.Type)
-	return strings.HasPrefix(typ, "timestamp") || strings.HasPrefix(typ, "datetime")
-}
+// This file plans statements that read or set companions (package schema).
 
 // companion says where a companion of x is not read in its place. item says
 // that it is a whole select item.
@@ -136,8 +33,8 @@ func (b *blockReader) companion(x *binding, item bool) error {
 
 // A companionSet is the value that an increment gives a companion.
 type companionSet struct {
-	companion *Companion
-	column    *Column
+	companion *schema.Companion
+	column    *schema.Column
 	value     fragment
 	sure      bool // never NULL
 	arg       *InsertedArg
@@ -145,13 +42,13 @@ type companionSet struct {
 
 // setsLatest reports whether the statement sets a companion whose latest value counts.
 func (a *assigned) setsLatest() bool {
-	return slices.ContainsFunc(a.companions, func(s companionSet) bool { return s.companion.Merge == Latest })
+	return slices.ContainsFunc(a.companions, func(s companionSet) bool { return s.companion.Merge == schema.Latest })
 }
 
 // companionSet reads the assignment of a companion; why says what a slot could
 // not hold exactly. The returned expression is part of the assignment and may
 // read the column: its own value is what the merge takes care of.
-func (m *dml) companionSet(co *Companion, e *ast.Expr) (set companionSet, why string) {
+func (m *dml) companionSet(co *schema.Companion, e *ast.Expr) (set companionSet, why string) {
 	c := m.table.Column(co.Column)
 	set = companionSet{companion: co, column: c}
 	for e != nil && e.Kind == ast.Paren {
@@ -160,7 +57,7 @@ func (m *dml) companionSet(co *Companion, e *ast.Expr) (set companionSet, why st
 	if e == nil { // DEFAULT
 		return set, "companion " + c.Name + " is set to its default"
 	}
-	if co.Merge != Latest {
+	if co.Merge != schema.Latest {
 		if e = m.merged(co, e); e == nil {
 			return set, "companion " + c.Name + " is set, not merged by " + string(co.Merge)
 		}
@@ -170,7 +67,7 @@ func (m *dml) companionSet(co *Companion, e *ast.Expr) (set companionSet, why st
 			return set, "companion " + c.Name + " takes a value that is not in the INSERT"
 		}
 	}
-	if co.Merge != Latest {
+	if co.Merge != schema.Latest {
 		// Only what compares before it is stored as it compares afterwards.
 		arg, no := m.p.consts.checkInserted(c, e)
 		if no != "" || e.Kind == ast.Null || e.Kind == ast.String {
@@ -185,15 +82,16 @@ func (m *dml) companionSet(co *Companion, e *ast.Expr) (set companionSet, why st
 		return set, "companion " + c.Name + " is computed from other columns or by functions that may have side effects"
 	}
 	set.value = m.p.src.cut(e.Span)
-	set.sure = c.Nullable && co.Merge == Latest || e.Kind == ast.Number || e.Kind == ast.String || e.Kind == ast.Call && len(e.Args) == 0
+	set.sure = c.Nullable && co.Merge == schema.Latest ||
+		e.Kind == ast.Number || e.Kind == ast.String || e.Kind == ast.Call && len(e.Args) == 0
 	return set, ""
 }
 
 // merged returns x of GREATEST(c, x) for Max and LEAST(c, x) for Min, MAX and
 // MIN of two in SQLite; nil for anything else.
-func (m *dml) merged(co *Companion, e *ast.Expr) *ast.Expr {
+func (m *dml) merged(co *schema.Companion, e *ast.Expr) *ast.Expr {
 	want, short := "greatest", "max"
-	if co.Merge == Min {
+	if co.Merge == schema.Min {
 		want, short = "least", "min"
 	}
 	if e.Kind != ast.Call || len(e.Args) != 2 || e.Aggregate || e.Op != want && (e.Op != short || !m.p.d.Traits().ScalarMax) {
@@ -212,7 +110,7 @@ func (m *dml) merged(co *Companion, e *ast.Expr) *ast.Expr {
 
 // hasDefault reports whether e is COALESCE(c, x) with an x that the column certainly
 // takes: where the column is not NULL, x is left out.
-func (m *dml) hasDefault(c *Column, e *ast.Expr) bool {
+func (m *dml) hasDefault(c *schema.Column, e *ast.Expr) bool {
 	switch {
 	case !m.p.consts.coalesces(e) || !ast.Constant(e.Args[1]):
 		return false
@@ -224,7 +122,7 @@ func (m *dml) hasDefault(c *Column, e *ast.Expr) bool {
 }
 
 // excluded returns what the one row of an INSERT gives for the column.
-func (m *dml) excluded(c *Column, e *ast.Expr) *ast.Expr {
+func (m *dml) excluded(c *schema.Column, e *ast.Expr) *ast.Expr {
 	name, ok := columnNamed(m.p.d, m.table, e.Name[len(e.Name)-1])
 	if !ok || name != c.Name || len(m.st.Rows) != 1 {
 		return nil
@@ -249,17 +147,6 @@ func (m *dml) independent(e *ast.Expr) bool {
 		return ok
 	})
 	return ok && m.p.volatility.reasonBesides(nil, e, clocks) == ""
-}
-
-// touchesCompanion reports whether the engine itself sets a companion when it updates
-// a row.
-func (t *Table) touchesCompanion() bool {
-	for i := range t.Columns {
-		if t.Columns[i].OnUpdate && t.Companion(t.Columns[i].Name) != nil {
-			return true
-		}
-	}
-	return false
 }
 
 // implied adds the companions that the engine sets when a row is updated.
@@ -317,7 +204,7 @@ func (sl slotWriter) latestOnBase(plan *Plan, a assigned, in IncrementSQL, rows 
 	}
 	var set []string
 	for _, s := range a.companions {
-		if s.companion.Merge == Latest {
+		if s.companion.Merge == schema.Latest {
 			set = append(set, sl.p.d.Quote(s.column.Name)+" = "+tp.mark(s.value))
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // This file is about deltas that a statement computes from constants: c + (2 - 1), c - 3 * 10,
@@ -72,7 +73,7 @@ func arithmetic(op string, l, r int64) (int64, bool) {
 // The engine evaluates e itself. What it raises for e, as by an overflow, does not depend on the
 // row, so it raises the same as plain. What it gives for integers is an integer, is not NULL, and is
 // as small as onBase has it, if all placeholders are.
-func (k *constants) computedArgs(c *Column, e *ast.Expr) (require []DeltaArg, ok bool) {
+func (k *constants) computedArgs(c *schema.Column, e *ast.Expr) (require []DeltaArg, ok bool) {
 	if c.Unsigned || e.Kind != ast.Binary {
 		return nil, false // its sign would depend on several arguments
 	}
@@ -97,7 +98,7 @@ func (k *constants) computedArgs(c *Column, e *ast.Expr) (require []DeltaArg, ok
 //
 // Where an engine adds strings as floating-point numbers, what it computes from placeholders alone may
 // be one, too: that is exact in columns of 32 bits.
-func (k *constants) computedFrom(c *Column, e *ast.Expr, args []Arg) (all []Arg, ok bool) {
+func (k *constants) computedFrom(c *schema.Column, e *ast.Expr, args []Arg) (all []Arg, ok bool) {
 	switch e.Kind {
 	case ast.Paren:
 		return k.computedFrom(c, e.Args[0], args)
@@ -111,7 +112,7 @@ func (k *constants) computedFrom(c *Column, e *ast.Expr, args []Arg) (all []Arg,
 		return args, k.integer(e) && e.End-e.Start < 18
 	case ast.Param:
 		a, ok := k.src.paramAt(e.Span)
-		narrow := c.Numeric == Integer && c.Bits <= 32
+		narrow := c.Numeric == schema.Integer && c.Bits <= 32
 		return append(args, a), ok && (narrow || !k.d.Traits().StringsAreFloats)
 	case ast.Opaque:
 		x, _ := k.castNumber(e)

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // planCreateSelect plans CREATE TABLE ... AS SELECT and SELECT ... INTO. The
@@ -58,7 +59,7 @@ func (p *planning) define(st *ast.Statement, r *reader) string {
 		return "the new table would have other column definitions than with the plain driver"
 	}
 	var defs []string
-	add := func(t *Table, column string, name ast.Ident) string {
+	add := func(t *schema.Table, column string, name ast.Ident) string {
 		for _, c := range st.Create.Columns {
 			if p.d.SameColumn(name, c.Name) {
 				return ""
@@ -91,7 +92,7 @@ func (p *planning) define(st *ast.Statement, r *reader) string {
 
 // defineItem finds the totals that an item of the select list is or, for *,
 // stands for.
-func (p *planning) defineItem(sc *scope, it ast.Item, r *reader, add func(t *Table, column string, name ast.Ident) string) string {
+func (p *planning) defineItem(sc *scope, it ast.Item, r *reader, add func(t *schema.Table, column string, name ast.Ident) string) string {
 	e := it.Expr
 	for e.Kind == ast.Paren && len(e.Args) == 1 {
 		e = e.Args[0]

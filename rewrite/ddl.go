@@ -5,6 +5,7 @@ import (
 
 	"github.com/slotsql/slotsql/rewrite/ast"
 	"github.com/slotsql/slotsql/rewrite/lex"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // definitions plans statements that define, change or remove tables and views, or that lie outside the language that is planned.
@@ -21,7 +22,7 @@ func (f *definitions) planDDL(st *ast.Statement) *Plan {
 	if referred := f.referred(); len(referred) > 0 {
 		return f.drains.drainAll(referred, "a foreign key that the statement creates refers to a counter")
 	}
-	var tables, held []*Table
+	var tables, held []*schema.Table
 	for _, n := range st.Tables {
 		if t := f.names.lookupCounter(n); t != nil {
 			if !has(tables, t) {
@@ -59,7 +60,7 @@ func (f *definitions) planDDL(st *ast.Statement) *Plan {
 }
 
 // planDrop plans DROP TABLE, by whichever table's name: the slot tables go as well.
-func (f *definitions) planDrop(tables, held []*Table) *Plan {
+func (f *definitions) planDrop(tables, held []*schema.Table) *Plan {
 	plan := f.drains.drainAll(tables, "the statement drops a counter table")
 	for _, t := range append(tables, held...) {
 		drop := t.Counter.SlotTable.Release
@@ -75,7 +76,7 @@ func (f *definitions) planDrop(tables, held []*Table) *Plan {
 }
 
 // planWatcher plans what creates such a definition, or a statement that begins with one.
-func (f *definitions) planWatcher(tables []*Table) *Plan {
+func (f *definitions) planWatcher(tables []*schema.Table) *Plan {
 	plan := f.drains.drainAll(tables, "what the statement creates applies to every UPDATE of the table, including later folds")
 	plan.Drain.OutsideTx = f.src.hasWord("CONCURRENTLY")
 	return plan
@@ -189,7 +190,7 @@ func (f *definitions) planReplaced(name []ast.Ident) *Plan {
 // planTruncate empties the slots as well: the slot table's foreign key would
 // otherwise forbid what the plain driver allows. By is the name by which the statement has a
 // table, where that is another one's.
-func (f *definitions) planTruncate(tables, held []*Table, by map[*Table]string) *Plan {
+func (f *definitions) planTruncate(tables, held []*schema.Table, by map[*schema.Table]string) *Plan {
 	plan := f.drains.drainAll(tables, "TRUNCATE empties the slots as well")
 	plan.Drain.FoldOptional = true
 	var edits []edit

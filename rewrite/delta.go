@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // constants reads what a statement has in it as values: numbers, strings and placeholders, as an increment adds them,
@@ -30,9 +31,9 @@ func (k *constants) noted(s string) string { return k.sentinels.noted(s) }
 // digits is the integer that it spells, to every engine. MySQL adds it as a
 // floating-point number, which is exact, and stored as it is, while the sum
 // stays far below 2^53: in columns of 32 bits.
-func (k *constants) deltaOf(c *Column, ops []operand) (delta, bool) {
+func (k *constants) deltaOf(c *schema.Column, ops []operand) (delta, bool) {
 	if d, ok := k.simpleDelta(ops); ok {
-		d.float = d.literal == "" && !ops[0].stored && k.d.Traits().StringsAreFloats && c.Numeric == Decimal && c.Precision > 15
+		d.float = d.literal == "" && !ops[0].stored && k.d.Traits().StringsAreFloats && c.Numeric == schema.Decimal && c.Precision > 15
 		k.noteDelta(c, d.literal)
 		return d, true
 	}
@@ -46,7 +47,7 @@ func (k *constants) deltaOf(c *Column, ops []operand) (delta, bool) {
 		return delta{literal: strconv.FormatInt(n, 10)}, true
 	}
 	e, negative := ast.Signed(ops[0].expr, ops[0].negative)
-	if x, bits := k.castNumber(e); x != nil && (bits == 0 || c.Numeric == Integer) {
+	if x, bits := k.castNumber(e); x != nil && (bits == 0 || c.Numeric == schema.Integer) {
 		e, negative = ast.Signed(x, negative)
 		if e.Kind == ast.String {
 			return k.digits(e, negative)
@@ -60,7 +61,7 @@ func (k *constants) deltaOf(c *Column, ops []operand) (delta, bool) {
 		// that is too large.
 		return d, ok && !strings.Contains(d.literal, ".") && len(d.literal) < 10
 	}
-	if e.Kind == ast.String && (!k.d.Traits().StringsAreFloats || c.Numeric == Integer && c.Bits <= 32) {
+	if e.Kind == ast.String && (!k.d.Traits().StringsAreFloats || c.Numeric == schema.Integer && c.Bits <= 32) {
 		return k.digits(e, negative)
 	}
 	return delta{}, false
@@ -68,7 +69,7 @@ func (k *constants) deltaOf(c *Column, ops []operand) (delta, bool) {
 
 // noteDelta notes that the planner decides by what is added to a counter, where that may
 // be beyond a limit or have too many digits.
-func (k *constants) noteDelta(c *Column, literal string) {
+func (k *constants) noteDelta(c *schema.Column, literal string) {
 	if k.sentinels == nil || literal == "" {
 		return
 	}
@@ -106,8 +107,8 @@ func (k *constants) digits(e *ast.Expr, negative bool) (delta, bool) {
 
 // insertedDelta is deltaOf for what the INSERT gives for the column of a number: a string is stored as
 // the number that it spells, and what is computed of it is no floating-point number.
-func (k *constants) insertedDelta(c, of *Column, op operand) (delta, bool) {
-	if e := ast.Unparen(op.expr); e.Kind == ast.String && (of.Numeric == Integer || of == c && c.Numeric == Decimal) {
+func (k *constants) insertedDelta(c, of *schema.Column, op operand) (delta, bool) {
+	if e := ast.Unparen(op.expr); e.Kind == ast.String && (of.Numeric == schema.Integer || of == c && c.Numeric == schema.Decimal) {
 		return k.spelled(e, op.negative)
 	}
 	op.stored = true

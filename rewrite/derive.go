@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // The derived form of a counter table.
@@ -175,7 +176,7 @@ func (r *reader) keptSeparate(sc *scope, x *binding) bool {
 		return true
 	case !sc.grouped || !r.p.d.Traits().StrictGroups:
 		return false
-	case x.table.nullableDecimal():
+	case x.table.NullableDecimal():
 		// Sorting groups by an expression of type DECIMAL that is NULL in some
 		// rows, it may take those for rows of the group before.
 		return true
@@ -193,18 +194,9 @@ func comparesQuery(src *source) bool {
 	return src.hasWord("IN") || src.hasWord("ANY") || src.hasWord("SOME") || src.hasWord("ALL")
 }
 
-func (t *Table) nullableDecimal() bool {
-	for i := range t.Columns {
-		if c := &t.Columns[i]; t.IsCounter(c.Name) && c.Numeric == Decimal && c.Nullable {
-			return true
-		}
-	}
-	return false
-}
-
 // totals writes the columns of a table, counters as totals, as result columns
 // of block; nil is the block of a derived form.
-func (r *reader) totals(t *Table, q string, block *ast.Select) []string {
+func (r *reader) totals(t *schema.Table, q string, block *ast.Select) []string {
 	var out []string
 	for i := range t.Columns {
 		c := &t.Columns[i]
@@ -219,7 +211,7 @@ func (r *reader) totals(t *Table, q string, block *ast.Select) []string {
 	return out
 }
 
-func (r *reader) addStar(t *Table) {
+func (r *reader) addStar(t *schema.Table) {
 	if !has(r.stars, t) {
 		r.stars = append(r.stars, t)
 	}

@@ -1,6 +1,9 @@
 package rewrite
 
-import "github.com/slotsql/slotsql/rewrite/ast"
+import (
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/schema"
+)
 
 // This file holds what INSERT, UPDATE and DELETE have in common.
 
@@ -22,11 +25,11 @@ type dml struct {
 	p      *planning
 	st     *ast.Statement
 	sc     *scope
-	target *binding // nil when the target is no single table
-	table  *Table   // the target's counter table, or nil
-	once   bool     // no other source of the statement is a counter table
-	covers []Cover  // what increments demand that run on the base table
-	locks  bool     // a query in it locks rows of counter tables, and reads no counter
+	target *binding      // nil when the target is no single table
+	table  *schema.Table // the target's counter table, or nil
+	once   bool          // no other source of the statement is a counter table
+	covers []Cover       // what increments demand that run on the base table
+	locks  bool          // a query in it locks rows of counter tables, and reads no counter
 }
 
 func (p *planning) newDML(st *ast.Statement) *dml {
@@ -183,7 +186,7 @@ func (p *planning) planReads(r *reader, err error, locked string) *Plan {
 	}
 }
 
-func columnNamed(d Dialect, t *Table, written ast.Ident) (string, bool) {
+func columnNamed(d Dialect, t *schema.Table, written ast.Ident) (string, bool) {
 	for i := range t.Columns {
 		if d.SameColumn(written, t.Columns[i].Name) {
 			return t.Columns[i].Name, true
@@ -194,7 +197,7 @@ func columnNamed(d Dialect, t *Table, written ast.Ident) (string, bool) {
 
 // deleted returns the counter tables that a DELETE removes rows of. One of
 // several tables names those that lose rows; the others it only reads.
-func (m *dml) deleted() (tables []*Table) {
+func (m *dml) deleted() (tables []*schema.Table) {
 	if m.target != nil {
 		if m.table != nil {
 			tables = append(tables, m.table)
@@ -216,7 +219,7 @@ func (m *dml) deleted() (tables []*Table) {
 // deletes them, after it has folded them, and no session makes new ones before its
 // transaction ends: a session that makes a slot row locks the base row, and finds it gone
 // afterwards.
-func notCascaded(d Dialect, deleted []*Table) string {
+func notCascaded(d Dialect, deleted []*schema.Table) string {
 	for _, t := range deleted {
 		if !cascadesDelete(d, t) {
 			return "the slots of " + t.Name + " are not deleted with the row"
@@ -226,7 +229,7 @@ func notCascaded(d Dialect, deleted []*Table) string {
 }
 
 // cascadesDelete reports whether the engine deletes the slot rows of a base row that is deleted.
-func cascadesDelete(d Dialect, t *Table) bool {
+func cascadesDelete(d Dialect, t *schema.Table) bool {
 	if d.Traits().SlotTriggers {
 		return t.Counter.CascadesDelete() && !t.Counter.SlotTable.Untended
 	}

@@ -43,8 +43,8 @@
 //   - the lexical layer, with no knowledge of tables: package rewrite/lex; source.go adds the
 //     arguments of placeholders, edit.go and fragment.go how SQL is spliced
 //   - the neutral statement, with no knowledge of tables either: package rewrite/ast
-//   - tables, counters and slot tables: catalog.go, counter.go, slottable.go, address.go,
-//     option.go, bounds.go, companion.go
+//   - tables, counters, companions and slot tables: package rewrite/schema; SQL that names
+//     slots: slotsource.go
 //   - what a dialect provides, and what it differs in: dialect.go, traits.go
 //   - the plan: plan.go, increment.go, effect.go
 //

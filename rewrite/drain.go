@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // A drainer plans statements that fold slots before they run: which rows they drain, and what runs in place of that where the
@@ -20,7 +21,7 @@ type drainer struct {
 }
 
 // drainAll drains every row of the given tables.
-func (d *drainer) drainAll(tables []*Table, reason string) *Plan {
+func (d *drainer) drainAll(tables []*schema.Table, reason string) *Plan {
 	plan := &Plan{Class: Drain, Reason: reason, Tables: names(tables)}
 	for _, t := range tables {
 		plan.Drain.Tables = append(plan.Drain.Tables, d.drainTable(t, nil))
@@ -35,7 +36,7 @@ type rowset struct {
 	single  bool // at most one row
 	primary bool // the key is the primary key
 	args    []keyArg
-	key     *Unique
+	key     *schema.Unique
 	values  map[string]fragment // of a single row: what each key column equals
 	only    bool                // the statement's predicate is this and nothing else
 	most    int                 // so many rows at most
@@ -44,7 +45,7 @@ type rowset struct {
 
 // slotKey is what the key of the table's slots equals, nil where the rows are
 // fixed otherwise.
-func (rows *rowset) slotKey(t *Table) []KeyValue {
+func (rows *rowset) slotKey(t *schema.Table) []KeyValue {
 	var out []KeyValue
 	for _, k := range t.Counter.Key {
 		v, ok := rows.values[k]
@@ -58,7 +59,7 @@ func (rows *rowset) slotKey(t *Table) []KeyValue {
 
 // which is what the slots' key equals, or else another unique key, whose name it returns; nil
 // where the rows may be several.
-func (rows *rowset) which(t *Table) (values []KeyValue, other string) {
+func (rows *rowset) which(t *schema.Table) (values []KeyValue, other string) {
 	if values = rows.slotKey(t); values != nil || !rows.single || rows.key == nil {
 		return values, ""
 	}
@@ -72,18 +73,18 @@ func (rows *rowset) which(t *Table) (values []KeyValue, other string) {
 // keyArg is an argument compared with a key column.
 type keyArg struct {
 	arg    Arg
-	column *Column
+	column *schema.Column
 }
 
 // DrainAll drains every row of a table.
-func DrainAll(d Dialect, t *Table) DrainTable {
+func DrainAll(d Dialect, t *schema.Table) DrainTable {
 	return newPlanning(&Planner{Dialect: d}, nil).drains.drainTable(t, nil)
 }
 
 // DrainKey drains the row of one key, whose values are the arguments, in the
 // order of the key; forms are what the columns are compared with, with %s for
 // each argument.
-func DrainKey(d Dialect, t *Table, forms []string) DrainTable {
+func DrainKey(d Dialect, t *schema.Table, forms []string) DrainTable {
 	p := newPlanning(&Planner{Dialect: d}, nil)
 	b := &binding{
 		source: &ast.Source{Name: []ast.Ident{{Name: t.Name, Quoted: true}}},
@@ -102,7 +103,7 @@ func DrainKey(d Dialect, t *Table, forms []string) DrainTable {
 	return p.drains.drainTable(t, &rowset{binding: b, where: join(equal, " AND "), single: true, only: true})
 }
 
-func (d *drainer) drainTable(t *Table, rows *rowset) DrainTable {
+func (d *drainer) drainTable(t *schema.Table, rows *rowset) DrainTable {
 	out := DrainTable{Table: t}
 	var tp template
 	scope := Scope{Ref: d.names.baseRef(t, nil), Qualifier: d.d.Quote(t.Name)}
@@ -151,7 +152,7 @@ func (d *drainer) drainTable(t *Table, rows *rowset) DrainTable {
 
 // baseRef writes a reference to a base table under the name that the
 // statement's own predicates use.
-func (n *resolver) baseRef(t *Table, b *binding) string {
+func (n *resolver) baseRef(t *schema.Table, b *binding) string {
 	ref := n.d.Quote(t.Name)
 	if t.Schema != "" { // unknown where the facts come from a schema file
 		ref = n.d.Quote(t.Schema) + "." + ref
@@ -193,7 +194,7 @@ func (d *drainer) drainRows(st *ast.Statement, sc *scope, b *binding, where *ast
 
 // drainSelect drains for a query: the rows it fixes when it reads one counter
 // table once, at its top.
-func (d *drainer) drainSelect(st *ast.Statement, tables []*Table, reason string) *Plan {
+func (d *drainer) drainSelect(st *ast.Statement, tables []*schema.Table, reason string) *Plan {
 	q := st.Select
 	if q == nil || len(q.Operands) > 0 || len(q.From) != 1 || len(q.From[0].Name) == 0 || d.names.sources(st) != 1 {
 		return d.drainAll(tables, reason)
@@ -202,7 +203,7 @@ func (d *drainer) drainSelect(st *ast.Statement, tables []*Table, reason string)
 	return d.drainRows(st, sc, sc.bindings[0], q.Where, true, reason)
 }
 
-func numericColumn(c *Column) bool { return c != nil && c.Numeric != NotNumeric }
+func numericColumn(c *schema.Column) bool { return c != nil && c.Numeric != schema.NotNumeric }
 
 func containsNumber(e *ast.Expr) bool {
 	found := false
@@ -235,7 +236,7 @@ func (n *resolver) targetColumn(sc *scope, b *binding, name []ast.Ident) string 
 
 // rowNumber returns the column that a table's rows are numbered by, if that is what the name of
 // a system column means.
-func (n *resolver) rowNumber(t *Table, name ast.Ident) string {
+func (n *resolver) rowNumber(t *schema.Table, name ast.Ident) string {
 	tr := n.d.Traits()
 	if !tr.RowNumbers || !slices.ContainsFunc(tr.SystemColumns, func(s string) bool { return n.d.SameColumn(name, s) }) {
 		return ""
@@ -262,7 +263,7 @@ func (ns *resolver) sources(st *ast.Statement) int {
 }
 
 // rowsOrAll: a single-row table is drained whole.
-func rowsOrAll(t *Table, rows *rowset) *rowset {
+func rowsOrAll(t *schema.Table, rows *rowset) *rowset {
 	if len(t.Counter.Key) == 0 {
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // What a drain covers: see Plan.DrainScope.
@@ -36,7 +37,7 @@ func (d *DrainTable) Scope() string {
 
 // removes reports whether a statement that drains rows of a table deletes them or changes their keys, or locks
 // them as if it did.
-func (d *drainer) removes(st *ast.Statement, t *Table) bool {
+func (d *drainer) removes(st *ast.Statement, t *schema.Table) bool {
 	switch st.Kind {
 	case ast.KindSelect:
 		return st.Select != nil && st.Select.Lock && !d.src.hasWord("SHARE") && !d.src.hasWord("NO") // FOR NO KEY UPDATE

@@ -1,6 +1,9 @@
 package rewrite
 
-import "github.com/slotsql/slotsql/rewrite/ast"
+import (
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/schema"
+)
 
 // A statement drains for the WITH queries in it that change data. Where it names a table
 // once, as what such a query changes, it looks at no other rows of the table than those
@@ -30,7 +33,7 @@ func (dr *drainer) narrowDrain(plan *Plan, st *ast.Statement) *Plan {
 
 // rowsOfWith returns the rows of a table that a WITH query updates or deletes, and whether it deletes them; nil
 // where anything else in the statement names the table, or they may be any rows.
-func (d *drainer) rowsOfWith(st *ast.Statement, t *Table) (rows *rowset, deletes bool) {
+func (d *drainer) rowsOfWith(st *ast.Statement, t *schema.Table) (rows *rowset, deletes bool) {
 	var writer *ast.Statement
 	known, named := true, 0
 	v := ast.Visitor{

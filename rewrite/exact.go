@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // An increment that runs on the base row is exact only when base value + x
@@ -16,7 +17,7 @@ import (
 
 // onBase reports whether an increment by these operands is exact on the base row,
 // and what that demands of its arguments; why names what is in the way.
-func (m *dml) onBase(sc *scope, own *binding, outer bool, c *Column, ops []operand) (require []DeltaArg, why string) {
+func (m *dml) onBase(sc *scope, own *binding, outer bool, c *schema.Column, ops []operand) (require []DeltaArg, why string) {
 	for _, op := range ops {
 		op.sometimes = false
 		switch {
@@ -71,7 +72,7 @@ func (m *dml) onBase(sc *scope, own *binding, outer bool, c *Column, ops []opera
 	return require, ""
 }
 
-func (d delta) onBase(c *Column) (*DeltaArg, string) {
+func (d delta) onBase(c *schema.Column) (*DeltaArg, string) {
 	if d.literal == "" {
 		require := d.demand(c, baseLimit(c))
 		return &require, ""
@@ -79,7 +80,7 @@ func (d delta) onBase(c *Column) (*DeltaArg, string) {
 	_, scale := limit(c)
 	whole, frac, _ := strings.Cut(strings.TrimPrefix(d.literal, "-"), ".")
 	switch frac = strings.TrimRight(frac, "0"); {
-	case len(frac) > scale && (c.Numeric != Decimal || c.Precision != 0):
+	case len(frac) > scale && (c.Numeric != schema.Decimal || c.Precision != 0):
 		return nil, "the delta of counter " + c.Name + " is rounded"
 	case len(strings.TrimLeft(whole, "0")) > len(decimal(baseLimit(c)))-1:
 		return nil, "the delta of counter " + c.Name + " is too large"
@@ -91,9 +92,9 @@ func (d delta) onBase(c *Column) (*DeltaArg, string) {
 
 // baseLimit is how large a delta may be that goes to the base row: far enough
 // from the end of the range for slots to stay inside.
-func baseLimit(c *Column) int64 {
+func baseLimit(c *schema.Column) int64 {
 	switch {
-	case c.Numeric == Decimal:
+	case c.Numeric == schema.Decimal:
 		largest, _ := limit(c)
 		return largest
 	case c.Bits >= 64:
@@ -113,7 +114,7 @@ func decimal(n int64) string {
 // wholeColumn reports whether an operand is a column, or what the INSERT gives
 // for one, that is never NULL and that c stores as it is. outer reports whether the
 // statement has outer joins, which make NULLs of other tables' columns.
-func (n *resolver) wholeColumn(sc *scope, own *binding, outer bool, c *Column, op operand) bool {
+func (n *resolver) wholeColumn(sc *scope, own *binding, outer bool, c *schema.Column, op operand) bool {
 	e := op.expr
 	for e.Kind == ast.Paren {
 		e = e.Args[0]
@@ -152,10 +153,10 @@ func (n *resolver) wholeColumn(sc *scope, own *binding, outer bool, c *Column, o
 	switch {
 	case o.Nullable || o.Unsigned != c.Unsigned:
 		return false
-	case c.Numeric == Decimal:
-		return o.Numeric == Integer || o.Numeric == Decimal && (c.Precision == 0 || o.Precision > 0 && o.Scale <= c.Scale)
+	case c.Numeric == schema.Decimal:
+		return o.Numeric == schema.Integer || o.Numeric == schema.Decimal && (c.Precision == 0 || o.Precision > 0 && o.Scale <= c.Scale)
 	}
-	return o.Numeric == Integer
+	return o.Numeric == schema.Integer
 }
 
 // numberOfRows reports whether a column of a query in FROM is COUNT: it is a whole number, which is

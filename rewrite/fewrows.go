@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // This file tells whether a block computes the totals of few rows. A total costs a look for the slots of its row. For the
@@ -90,7 +91,7 @@ func (r *reader) indexed(sc *scope, b *binding, e *ast.Expr) bool {
 	}
 	name, ok := columnNamed(r.p.d, b.table, e.Name[len(e.Name)-1])
 	return ok && !b.table.IsSlotted(name) && (slices.ContainsFunc(b.table.Storage.Orders, func(o []string) bool { return o[0] == name }) ||
-		slices.ContainsFunc(b.table.Uniques, func(u Unique) bool { return len(u.Columns) > 0 && u.Columns[0] == name }))
+		slices.ContainsFunc(b.table.Uniques, func(u schema.Unique) bool { return len(u.Columns) > 0 && u.Columns[0] == name }))
 }
 
 // sourceOf returns the source of a block that a name is a column of; nil for a column of a block around it.

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // A keyFinder finds the rows that a condition fixes by the values of a unique key.
@@ -33,7 +34,7 @@ func (k *keyFinder) fixedRows(sc *scope, b *binding, where *ast.Expr) *rowset {
 		return nil
 	}
 	var best *rowset
-	for _, u := range slices.Concat(b.table.Uniques, b.table.presentUniques()) {
+	for _, u := range slices.Concat(b.table.Uniques, b.table.PresentUniques()) {
 		rows := k.rowsFixedBy(b, &u, columns)
 		if rows == nil {
 			continue
@@ -119,7 +120,7 @@ func (k *keyFinder) equated(sc *scope, b *binding, conjunct *ast.Expr) (column *
 }
 
 // comparesExactly reports whether a value is a constant that the engine compares with the column as it would store it.
-func (k *constants) comparesExactly(c *Column, v *ast.Expr) bool {
+func (k *constants) comparesExactly(c *schema.Column, v *ast.Expr) bool {
 	if !ast.Constant(v) || v.Kind == ast.Null {
 		return false
 	}
@@ -131,7 +132,7 @@ func (k *constants) comparesExactly(c *Column, v *ast.Expr) bool {
 }
 
 // rowsFixedBy returns the rows of a unique key whose columns are all fixed; else nil.
-func (k *keyFinder) rowsFixedBy(b *binding, u *Unique, columns map[string]*fixedColumn) *rowset {
+func (k *keyFinder) rowsFixedBy(b *binding, u *schema.Unique, columns map[string]*fixedColumn) *rowset {
 	rows := &rowset{
 		binding: b,
 		single:  true,

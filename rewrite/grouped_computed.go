@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // This file looks into what the engine computes of a row that it stores: generated columns and
@@ -24,7 +25,7 @@ func (ch checkConstraints) computedFrom(counter string) string {
 }
 
 // neverFails reports whether what is computed fails for no value between two for which it does not fail.
-func (ch checkConstraints) neverFails(c *Computed) bool {
+func (ch checkConstraints) neverFails(c *schema.Computed) bool {
 	e, in := ch.condition(c.SQL)
 	switch {
 	case e == nil:
@@ -35,7 +36,7 @@ func (ch checkConstraints) neverFails(c *Computed) bool {
 		return cannotFail(e) || checkConstraints{in, in.p}.oneWay(e)
 	}
 	t := ch.g.m.table.Column(c.Column)
-	return t != nil && t.Domain == "" && (t.Numeric != NotNumeric || t.Type == "boolean") && checkConstraints{in, in.p}.oneWay(e)
+	return t != nil && t.Domain == "" && (t.Numeric != schema.NotNumeric || t.Type == "boolean") && checkConstraints{in, in.p}.oneWay(e)
 }
 
 // computes names what the engine computes from a column and may fail for some value of it.

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // This file plans WHERE of a group. What reads no column that the statement changes is
@@ -159,7 +160,7 @@ func (u groupGuards) guard(l *ast.Expr, op string, r *ast.Expr) string {
 }
 
 // subtract has the guard hold for the counter less its bound.
-func (u groupGuards) subtract(c *Column, guard Guard, arg Arg, counter *ast.Expr) {
+func (u groupGuards) subtract(c *schema.Column, guard Guard, arg Arg, counter *ast.Expr) {
 	sql := u.p.src.sql[counter.Start:counter.End]
 	less := "(" + sql + " - " + u.g.sumText(c, arg) + ")"
 	if d, ok := u.p.d.(GroupingDialect); ok {
@@ -172,7 +173,7 @@ func (u groupGuards) subtract(c *Column, guard Guard, arg Arg, counter *ast.Expr
 }
 
 // bind puts a bound in the place of the number or placeholder that a member has there.
-func (u groupGuards) bind(c *Column, guard Guard, arg Arg, op operand, d delta) string {
+func (u groupGuards) bind(c *schema.Column, guard Guard, arg Arg, op operand, d delta) string {
 	if d.literal != "" {
 		n, ok := u.g.literalUnits(c, d)
 		if !ok || n > guard.Max || n < -guard.Max {
@@ -206,8 +207,8 @@ func (g *grouper) counterIn(e *ast.Expr) (found *ast.Expr) {
 }
 
 // guardMax is the largest magnitude of a bound.
-func guardMax(c *Column) int64 {
-	if c.Numeric == Integer && (c.Bits <= 0 || c.Bits >= 64) {
+func guardMax(c *schema.Column) int64 {
+	if c.Numeric == schema.Integer && (c.Bits <= 0 || c.Bits >= 64) {
 		return 1 << 42
 	}
 	return shareMax(c)

@@ -1,5 +1,7 @@
 package rewrite
 
+import "github.com/slotsql/slotsql/rewrite/schema"
+
 // This file plans the statement by which groups of different rows of a table run as one.
 //
 // It adds to all of its rows or to none, and none when one of them is missing or locked:
@@ -13,7 +15,7 @@ type ManyRowsDialect interface {
 	// AddToRows writes it, "" for a table that has none: what is added to every row that
 	// is named is stored as it is, or the statement fails, or affects no row. Columns of
 	// in are as of AddMany, with a slot that means nothing.
-	AddToRows(t *Table, in AddManySQL) string
+	AddToRows(t *schema.Table, in AddManySQL) string
 }
 
 // many plans the statement, where all that the group's does is to add to not nullable
@@ -29,7 +31,7 @@ func (g *grouper) many() {
 	var numbers []KeyNumber
 	for _, name := range key {
 		c, v := g.m.table.Column(name), g.rows.values[name]
-		if c == nil || c.Numeric != Integer {
+		if c == nil || c.Numeric != schema.Integer {
 			return
 		}
 		n, ok := keyNumber(v)

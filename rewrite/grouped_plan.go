@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // This file decides whether executions of an UPDATE may share a statement on the base
@@ -19,7 +20,7 @@ import (
 type grouper struct {
 	m     *dml
 	p     *planning
-	real  *Table // with what is slotted
+	real  *schema.Table // with what is slotted
 	group *Group
 	rows  *rowset
 	tp    template
@@ -40,7 +41,7 @@ type grouper struct {
 
 // counting is one counter = counter + something.
 type counting struct {
-	column    *Column
+	column    *schema.Column
 	delta     delta
 	operand   operand
 	first     *delta // what a new row begins with, where that is not what is added
@@ -49,7 +50,7 @@ type counting struct {
 
 // assigning is an assignment of an ordinary column.
 type assigning struct {
-	column *Column
+	column *schema.Column
 	value  *ast.Expr
 }
 
@@ -94,7 +95,7 @@ func (g *grouper) planned(plan *Plan) *Plan {
 	if g.group.Block = g.block(); g.group.Block > 0 {
 		g.group.TryLock = g.tryLock()
 		if asIs {
-			plan.Class, plan.Reason, plan.Tables = AdditiveBase, drawsTickets, names([]*Table{g.real})
+			plan.Class, plan.Reason, plan.Tables = AdditiveBase, drawsTickets, names([]*schema.Table{g.real})
 		}
 	}
 	return plan
@@ -288,7 +289,7 @@ func (g *grouper) share(column string) int {
 }
 
 // sumText writes a sum or a bound of a column's numbers, as the engine takes it.
-func (g *grouper) sumText(c *Column, arg Arg) string {
+func (g *grouper) sumText(c *schema.Column, arg Arg) string {
 	sql := g.tp.mark(bound(arg))
 	if d, ok := g.p.d.(GroupingDialect); ok {
 		return d.Amount(c, sql)
@@ -297,7 +298,7 @@ func (g *grouper) sumText(c *Column, arg Arg) string {
 }
 
 // reference writes the name of a column of the target.
-func (g *grouper) reference(c *Column) string {
+func (g *grouper) reference(c *schema.Column) string {
 	return g.p.names.qualifier(g.m.target) + "." + g.p.d.Quote(c.Name)
 }
 

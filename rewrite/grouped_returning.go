@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // This file plans RETURNING of a group. A member's own row is the group's with what the
@@ -46,7 +47,7 @@ func (g *grouper) returnsAll(star *ast.Expr) string {
 		}
 		g.group.Returns = append(g.group.Returns, g.share(c.Name)+1)
 	}
-	g.group.Stars = []*Table{g.real}
+	g.group.Stars = []*schema.Table{g.real}
 	return ""
 }
 
@@ -98,7 +99,7 @@ func (g *grouper) returns(it ast.Item) (share int, why string) {
 		}
 	}
 	switch c := g.counterIn(it.Expr); {
-	case !ok || len(ops) > 0 && n.column.Numeric != Integer || castsCounter(g, it.Expr):
+	case !ok || len(ops) > 0 && n.column.Numeric != schema.Integer || castsCounter(g, it.Expr):
 		return 0, "computes with counter " + name
 	case c.Kind == ast.Call && n.column.Nullable && !n.coalesced:
 		return 0, "takes counter " + name + " for a number where it is NULL"

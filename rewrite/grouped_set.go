@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // This file plans SET of a group: what is added becomes a sum, and an ordinary column
@@ -78,7 +79,7 @@ func (g *grouper) implies() string {
 }
 
 // count takes in the increment of one counter.
-func (g *grouper) count(c *Column, value *ast.Expr) string {
+func (g *grouper) count(c *schema.Column, value *ast.Expr) string {
 	sets := "the statement sets counter " + c.Name
 	if value == nil {
 		return sets
@@ -123,14 +124,14 @@ func (g *grouper) count(c *Column, value *ast.Expr) string {
 }
 
 // addable names why a sum of many deltas is not what they come to one by one.
-func (g *grouper) addable(c *Column, d delta) string {
+func (g *grouper) addable(c *schema.Column, d delta) string {
 	t, traits := g.real, g.p.d.Traits()
 	switch {
-	case c.Numeric == Float:
+	case c.Numeric == schema.Float:
 		return "sums of floating-point numbers depend on their order"
-	case c.Numeric != Integer && (c.Numeric != Decimal || traits.AnyType):
+	case c.Numeric != schema.Integer && (c.Numeric != schema.Decimal || traits.AnyType):
 		return "counter " + c.Name + " has a type whose sums are not exact"
-	case c.Numeric == Decimal && c.Precision == 0:
+	case c.Numeric == schema.Decimal && c.Precision == 0:
 		return "counter " + c.Name + " keeps the digits of what is added"
 	case c.Scale > maxShareScale:
 		return "counter " + c.Name + " has too many digits behind the point"
@@ -154,7 +155,7 @@ func (g *grouper) shares() string {
 			return why
 		}
 		s := Share{Scale: n.column.Scale, Max: shareMax(n.column), Ticket: g.real.Counter.TicketsOf(n.column.Name) != nil}
-		if n.column.Numeric == Integer {
+		if n.column.Numeric == schema.Integer {
 			s.Scale = 0
 		}
 		if n.delta.literal != "" {
@@ -197,10 +198,10 @@ func (g *grouper) shares() string {
 // holds at both ends need not hold for what lies between.
 func (g *grouper) bounded(counter string) string {
 	with := func(c string) bool { return c == counter || g.counted[c] }
-	if u := g.real.uniqueOver(with); u != nil {
+	if u := g.real.UniqueOver(with); u != nil {
 		return "counter " + counter + " is part of the unique key " + u.Name
 	}
-	if why := g.real.tied(with); why != "" {
+	if why := g.real.Tied(with); why != "" {
 		return "counter " + counter + " " + why
 	}
 	if why := (checkConstraints{g, g.p}).computedFrom(counter); why != "" {
@@ -211,8 +212,8 @@ func (g *grouper) bounded(counter string) string {
 
 // shareMax is the largest magnitude that one statement may add: what the column's type
 // holds, and a session adds up.
-func shareMax(c *Column) int64 {
-	if c.Numeric == Decimal {
+func shareMax(c *schema.Column) int64 {
+	if c.Numeric == schema.Decimal {
 		largest, scale := limit(c)
 		for range scale {
 			largest *= 10
@@ -226,9 +227,9 @@ func shareMax(c *Column) int64 {
 }
 
 // literalUnits returns a literal in units of the column's last digit.
-func (g *grouper) literalUnits(c *Column, d delta) (int64, bool) {
+func (g *grouper) literalUnits(c *schema.Column, d delta) (int64, bool) {
 	scale := 0
-	if c.Numeric == Decimal {
+	if c.Numeric == schema.Decimal {
 		scale = c.Scale
 	}
 	whole, frac, _ := strings.Cut(strings.TrimPrefix(d.literal, "-"), ".")
@@ -283,7 +284,7 @@ func (g *grouper) tokensAt(sp ast.Span) bool {
 }
 
 // used notes the type that a column gives a placeholder.
-func (g *grouper) used(c *Column, e *ast.Expr, d delta) {
+func (g *grouper) used(c *schema.Column, e *ast.Expr, d delta) {
 	if d.literal != "" {
 		return
 	}
@@ -329,7 +330,7 @@ func (g *grouper) free(a assigning) *InsertedArg {
 	if g.returned[name] || a.column.Domain != "" || a.column.Generated || slices.Contains(g.real.Checked, name) {
 		return nil
 	}
-	if itself := func(c string) bool { return c == name }; g.real.uniqueOver(itself) != nil || g.real.tied(itself) != "" {
+	if itself := func(c string) bool { return c == name }; g.real.UniqueOver(itself) != nil || g.real.Tied(itself) != "" {
 		return nil
 	}
 	if (checkConstraints{g, g.p}).computes(name) != "" {

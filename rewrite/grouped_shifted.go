@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // This file plans guards on what is left of a counter, or is left over by it: a counter
@@ -86,7 +87,7 @@ func (u groupGuards) sameNumber(e *ast.Expr) bool {
 
 // sameType reports whether an expression is made of columns of a counter's type alone, so that it
 // gives a placeholder beside it that type.
-func (u groupGuards) sameType(e *ast.Expr, c *Column) bool {
+func (u groupGuards) sameType(e *ast.Expr, c *schema.Column) bool {
 	same := true
 	e.Walk(func(x *ast.Expr) bool {
 		switch x.Kind {

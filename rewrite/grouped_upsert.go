@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // This file plans the group of an upsert: INSERT ... VALUES (k, 1) ON CONFLICT (k) DO UPDATE
@@ -126,7 +127,7 @@ func (u upsertGrouper) inserted() string {
 		case given:
 		case c.Identity:
 			u.g.group.Upsert.Numbers = true
-		case c.Default == DefaultComputed:
+		case c.Default == schema.DefaultComputed:
 			return "the default of column " + c.Name + " is computed, perhaps from a counter"
 		}
 	}
@@ -182,7 +183,7 @@ func (u upsertGrouper) setByDatabase() string {
 			continue
 		}
 		given := u.valueOf(c)
-		if now, shifted := u.p.consts.clockTime(given); given != nil && now && !shifted || given == nil && c.Default == DefaultNow {
+		if now, shifted := u.p.consts.clockTime(given); given != nil && now && !shifted || given == nil && c.Default == schema.DefaultNow {
 			continue
 		}
 		return "the database sets column " + c.Name + " of a row that is there"
@@ -191,7 +192,7 @@ func (u upsertGrouper) setByDatabase() string {
 }
 
 // valueOf returns what the INSERT gives for a column, or nil.
-func (u upsertGrouper) valueOf(c *Column) *ast.Expr {
+func (u upsertGrouper) valueOf(c *schema.Column) *ast.Expr {
 	i := u.g.m.insertIndex(ast.Ident{Name: c.Name, Quoted: true})
 	if i < 0 || i >= len(u.g.m.st.Rows[0]) {
 		return nil
@@ -226,7 +227,7 @@ func (u upsertGrouper) conflictSet() string {
 }
 
 // setsInserted reports whether the conflict clause sets a column to what the INSERT gives for it.
-func (u upsertGrouper) setsInserted(c *Column, value *ast.Expr) bool {
+func (u upsertGrouper) setsInserted(c *schema.Column, value *ast.Expr) bool {
 	if own, ok := u.excludedColumn(ast.Unparen(value)); ok {
 		return own == c.Name && (u.valueOf(c) != nil || !c.Identity)
 	}
@@ -256,7 +257,7 @@ func (u upsertGrouper) excludedColumn(e *ast.Expr) (name string, ok bool) {
 }
 
 // countUpsert takes in the increment of one counter, whose row begins with what is added.
-func (u upsertGrouper) countUpsert(c *Column, value *ast.Expr) string {
+func (u upsertGrouper) countUpsert(c *schema.Column, value *ast.Expr) string {
 	ops, ok := u.p.additive(u.g.m.sc, value, u.g.m.table, c.Name)
 	given := u.valueOf(c)
 	if !ok || len(ops) != 1 || given == nil {
@@ -309,7 +310,7 @@ func (u upsertGrouper) countUpsert(c *Column, value *ast.Expr) string {
 }
 
 // firstNumber returns what a new row begins with.
-func (u upsertGrouper) firstNumber(c *Column, d delta, most int64) (*FirstNumber, bool) {
+func (u upsertGrouper) firstNumber(c *schema.Column, d delta, most int64) (*FirstNumber, bool) {
 	if d.literal == "" {
 		arg := d.arg
 		return &FirstNumber{Arg: &arg}, true
@@ -345,7 +346,7 @@ func (u upsertGrouper) upsertShares() string {
 }
 
 // assignedValue returns what the conflict clause sets a counter to.
-func (u upsertGrouper) assignedValue(c *Column) *ast.Expr {
+func (u upsertGrouper) assignedValue(c *schema.Column) *ast.Expr {
 	for _, a := range u.g.m.st.Set {
 		if name, ok := columnNamed(u.p.d, u.g.m.table, a.Column[len(a.Column)-1]); ok && name == c.Name {
 			return a.Value

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // This file holds what the INSERT of each member gives for a counter against what the column
@@ -12,7 +13,7 @@ import (
 // proposed one row for each member, whether a row is there or not.
 
 // newRowTakes names why a new row of one of the members might be refused, or stored otherwise.
-func (u upsertGrouper) newRowTakes(c *Column, given *ast.Expr, first delta) string {
+func (u upsertGrouper) newRowTakes(c *schema.Column, given *ast.Expr, first delta) string {
 	checked := slices.Contains(u.g.real.Checked, c.Name) || checkConstraints{u.g, u.p}.checkedThrough(c.Name)
 	if !c.Unsigned && !checked {
 		return ""
@@ -42,9 +43,9 @@ func (u upsertGrouper) newRowTakes(c *Column, given *ast.Expr, first delta) stri
 
 // checkedRange returns the numbers that the CHECK constraints of an integer counter allow, where
 // they compare it with whole numbers and nothing else.
-func (u upsertGrouper) checkedRange(c *Column) (low, high int64, ok bool) {
+func (u upsertGrouper) checkedRange(c *schema.Column) (low, high int64, ok bool) {
 	low, high = math.MinInt64, math.MaxInt64
-	if c.Numeric != Integer || (checkConstraints{u.g, u.p}).checkedThrough(c.Name) {
+	if c.Numeric != schema.Integer || (checkConstraints{u.g, u.p}).checkedThrough(c.Name) {
 		return low, high, false
 	}
 	for _, k := range u.g.real.Checks {
@@ -66,7 +67,7 @@ func (u upsertGrouper) checkedRange(c *Column) (low, high int64, ok bool) {
 }
 
 // narrows takes a comparison of a counter with a whole number into the range of its numbers.
-func (u upsertGrouper) narrows(c *Column, e *ast.Expr, low, high *int64) bool {
+func (u upsertGrouper) narrows(c *schema.Column, e *ast.Expr, low, high *int64) bool {
 	if e.Kind != ast.Binary || len(e.Args) != 2 || turned[e.Op] == "" {
 		return false
 	}

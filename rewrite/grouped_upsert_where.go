@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // This file plans the conditions of a conflict clause. The second member of a group has to meet
@@ -13,7 +14,7 @@ import (
 // is as true for the group as it is for every member.
 
 // arbiter returns the key that the statement conflicts on.
-func (u upsertGrouper) arbiter() *Unique {
+func (u upsertGrouper) arbiter() *schema.Unique {
 	c := u.g.m.st.Conflict
 	if c.Predicate == nil {
 		return insertion{u.g.m, u.p}.conflictKey()
@@ -21,7 +22,7 @@ func (u upsertGrouper) arbiter() *Unique {
 	if len(c.Others) > 0 || len(c.Columns) == 0 {
 		return nil
 	}
-	key := &Unique{}
+	key := &schema.Unique{}
 	for _, id := range c.Columns {
 		name, ok := columnNamed(u.p.d, u.g.m.table, id)
 		if !ok {

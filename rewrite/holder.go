@@ -1,6 +1,9 @@
 package rewrite
 
-import "github.com/slotsql/slotsql/rewrite/ast"
+import (
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/schema"
+)
 
 // A HolderCatalog is a Catalog that also knows the tables that have a slot table
 // though none of their counters is slotted. Every statement on such a table is
@@ -15,10 +18,10 @@ import "github.com/slotsql/slotsql/rewrite/ast"
 // So is a table that has had the name of a counter table, whose slot table still
 // refers to it (SlotTable.Release).
 type HolderCatalog interface {
-	Holders() []*Table
+	Holders() []*schema.Table
 }
 
-func holders(catalog Catalog) []*Table {
+func holders(catalog Catalog) []*schema.Table {
 	if h, ok := catalog.(HolderCatalog); ok {
 		return h.Holders()
 	}
@@ -27,9 +30,9 @@ func holders(catalog Catalog) []*Table {
 
 // planHeld plans a statement that names no counter table but, perhaps, tables that only
 // have slot tables.
-func (f *definitions) planHeld(held []*Table) *Plan {
+func (f *definitions) planHeld(held []*schema.Table) *Plan {
 	changes := definesTable(f.src)
-	var unfit []*Table
+	var unfit []*schema.Table
 	for _, t := range held {
 		if t.Counter.SlotTable.Holding {
 			unfit = append(unfit, t)
@@ -53,7 +56,7 @@ func (f *definitions) planHeld(held []*Table) *Plan {
 	named := false
 	look := func(name []ast.Ident) {
 		if t := f.names.lookupAmong(unfit, name); t != nil {
-			unfit, named = []*Table{t}, true
+			unfit, named = []*schema.Table{t}, true
 		}
 	}
 	v := ast.Visitor{Source: func(s *ast.Source) {
@@ -72,7 +75,7 @@ func (f *definitions) planHeld(held []*Table) *Plan {
 }
 
 // lookupAmong returns the one of the tables that a name means, or nil.
-func (n *resolver) lookupAmong(tables []*Table, name []ast.Ident) *Table {
+func (n *resolver) lookupAmong(tables []*schema.Table, name []ast.Ident) *schema.Table {
 	for _, c := range tables {
 		if !equalFold(name[len(name)-1].Name, c.Name) {
 			continue

@@ -8,6 +8,7 @@ import (
 
 	"github.com/slotsql/slotsql/rewrite/ast"
 	"github.com/slotsql/slotsql/rewrite/lex"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // A slotted upsert does not use the row that the application's INSERT proposes.
@@ -79,14 +80,14 @@ func monthDays(year, month int) int {
 	return 31
 }
 
-func (k *constants) takes(c *Column) InsertedArg {
+func (k *constants) takes(c *schema.Column) InsertedArg {
 	g := InsertedArg{Nullable: c.Nullable}
 	typ := strings.ToLower(c.Type)
 	switch {
-	case c.Numeric == Integer && c.Bits <= 0:
-	case c.Numeric == Integer && c.Unsigned:
+	case c.Numeric == schema.Integer && c.Bits <= 0:
+	case c.Numeric == schema.Integer && c.Unsigned:
 		g.Integer, g.High = true, math.MaxUint64>>(64-uint(c.Bits))
-	case c.Numeric == Integer:
+	case c.Numeric == schema.Integer:
 		g.Integer, g.Low, g.High = true, -1<<(c.Bits-1), 1<<(c.Bits-1)-1
 	case strings.HasPrefix(typ, "timestamp"), strings.HasPrefix(typ, "datetime"):
 		// MySQL's TIMESTAMP refuses the hour that summer time leaves out.
@@ -111,7 +112,7 @@ func (k *constants) takes(c *Column) InsertedArg {
 
 // checkInserted checks the value that an INSERT has for a column. It returns the argument that has to
 // be checked when it is bound, if it is one; why names a value that may not fit.
-func (k *constants) checkInserted(c *Column, e *ast.Expr) (arg *InsertedArg, why string) {
+func (k *constants) checkInserted(c *schema.Column, e *ast.Expr) (arg *InsertedArg, why string) {
 	g := k.takes(c)
 	no := "the value given for column " + c.Name + " may not fit it"
 	for e != nil && e.Kind == ast.Paren {
@@ -143,7 +144,7 @@ func (k *constants) checkInserted(c *Column, e *ast.Expr) (arg *InsertedArg, why
 			return nil, ""
 		}
 		d, ok := k.simpleDelta([]operand{{expr: e}})
-		if e.Kind == ast.String && (g.Integer || c.Numeric == Decimal) {
+		if e.Kind == ast.String && (g.Integer || c.Numeric == schema.Decimal) {
 			d, ok = k.spelled(e, false)
 		}
 		if !ok || d.literal == "" {
@@ -157,7 +158,7 @@ func (k *constants) checkInserted(c *Column, e *ast.Expr) (arg *InsertedArg, why
 		case err != nil:
 		case g.Integer && frac == "" && (negative && -int64(n) >= g.Low || !negative && n <= g.High):
 			return nil, ""
-		case c.Numeric == Decimal && len(frac) <= c.Scale && len(strings.TrimLeft(whole, "0")) <= c.Precision-c.Scale && !(negative && c.Unsigned):
+		case c.Numeric == schema.Decimal && len(frac) <= c.Scale && len(strings.TrimLeft(whole, "0")) <= c.Precision-c.Scale && !(negative && c.Unsigned):
 			return nil, ""
 		}
 	}
@@ -166,7 +167,7 @@ func (k *constants) checkInserted(c *Column, e *ast.Expr) (arg *InsertedArg, why
 
 // noteInserted records that a decision depends on an inserted number, if it may be beyond what the
 // column accepts.
-func (k *constants) noteInserted(g InsertedArg, c *Column, literal string) {
+func (k *constants) noteInserted(g InsertedArg, c *schema.Column, literal string) {
 	switch {
 	case k.sentinels == nil:
 	case g.Integer:

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // MySQL compares a string with a time, a UUID or an address by converting one of
@@ -63,7 +64,7 @@ func (k *constants) fitsForm(f KeyForm, s string) bool {
 }
 
 // keyForm is the form that strings compared with a column need.
-func (k *constants) keyForm(c *Column) KeyForm {
+func (k *constants) keyForm(c *schema.Column) KeyForm {
 	if !k.d.Traits().LooseEquality || c == nil {
 		return AnyString
 	}

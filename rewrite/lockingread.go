@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // This file writes the form of a locking read that is its own drain's lock.
@@ -13,7 +14,7 @@ import (
 // returned, and whose SELECT ... FOR UPDATE of a row takes the same lock as that statement.
 type LockingDialect interface {
 	// LockColumns are what Lock returns of a row of the scope, which selects one.
-	LockColumns(t *Table, scope Scope) []string
+	LockColumns(t *schema.Table, scope Scope) []string
 }
 
 // A LockingRead is a query that locks the one row that its WHERE fixes, with the columns that the
@@ -73,11 +74,13 @@ func (r *reader) locksOnly() bool {
 	if tr := r.p.d.Traits(); tr.OneWriter || tr.ChangeExcludes && r.p.src.hasWord("SHARE") || r.found.counter || len(r.edits) > 0 {
 		return false
 	}
-	return !slices.ContainsFunc(r.p.mentions.tables(), func(t *Table) bool { return r.readsBase(t) || len(t.Counter.Bounds) > 0 || t.IsView })
+	return !slices.ContainsFunc(r.p.mentions.tables(), func(t *schema.Table) bool {
+		return r.readsBase(t) || len(t.Counter.Bounds) > 0 || t.IsView
+	})
 }
 
 // lockedRows is the plan of such a query.
-func (d *drainer) lockedRows(st *ast.Statement, tables []*Table) *Plan {
+func (d *drainer) lockedRows(st *ast.Statement, tables []*schema.Table) *Plan {
 	plan := &Plan{Class: PassThrough}
 	plan.Base.Changes = d.drainSelect(st, tables, "").Drain.Tables
 	return plan

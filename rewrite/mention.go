@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite/lex"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // mentions finds the tables whose names occur in a statement.
@@ -19,7 +20,7 @@ type mentions struct {
 // not there cannot be meant. Identifiers written with escapes are taken as a
 // mention.
 func (pl *Planner) Mentions(sql string) bool {
-	for _, tables := range [][]*Table{pl.Catalog.Counters(), holders(pl.Catalog)} {
+	for _, tables := range [][]*schema.Table{pl.Catalog.Counters(), holders(pl.Catalog)} {
 		for _, t := range tables {
 			if lex.ContainsFold(sql, lex.Spelled(t.Name)) {
 				return true
@@ -36,7 +37,7 @@ func (pl *Planner) Mentions(sql string) bool {
 
 // mentioned returns the counter tables whose name occurs as an identifier, or
 // inside a string (dynamic SQL).
-func (m *mentions) tables() []*Table {
+func (m *mentions) tables() []*schema.Table {
 	out := m.among(m.catalog.Counters())
 	viewed, _ := m.viewed()
 	for _, t := range viewed {
@@ -48,8 +49,8 @@ func (m *mentions) tables() []*Table {
 }
 
 // named returns those of the tables whose names occur.
-func (m *mentions) among(tables []*Table) []*Table {
-	var out []*Table
+func (m *mentions) among(tables []*schema.Table) []*schema.Table {
+	var out []*schema.Table
 	for _, t := range tables {
 		if m.src.large {
 			if lex.ContainsFold(m.src.sql, lex.Spelled(t.Name)) || lex.EscapedNames(m.d.LexRules(), m.src.sql) {
@@ -74,7 +75,7 @@ func (m *mentions) among(tables []*Table) []*Table {
 	return out
 }
 
-func has(tables []*Table, t *Table) bool {
+func has(tables []*schema.Table, t *schema.Table) bool {
 	for _, x := range tables {
 		if x == t {
 			return true
@@ -118,7 +119,7 @@ func closing(open byte) byte {
 	return 0
 }
 
-func names(tables []*Table) []string {
+func names(tables []*schema.Table) []string {
 	out := make([]string, len(tables))
 	for i, t := range tables {
 		out[i] = t.Name

@@ -1,6 +1,9 @@
 package rewrite
 
-import "github.com/slotsql/slotsql/rewrite/ast"
+import (
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/schema"
+)
 
 // This file is about two ways in which MariaDB loses a NULL. Both begin with
 // an expression that it takes for one which is never NULL, though it is, and
@@ -16,7 +19,7 @@ import "github.com/slotsql/slotsql/rewrite/ast"
 // not, where the outer join holds another join in turn, and gives 0, or the
 // value of the row before. So the total of a column that is never NULL is
 // written as one that may be.
-func (r *reader) resultColumn(t *Table, q, column string, block *ast.Select) string {
+func (r *reader) resultColumn(t *schema.Table, q, column string, block *ast.Select) string {
 	many := block == nil || len(block.GroupBy) > 0 || block.Distinct || len(block.DistinctOn) > 0 ||
 		block.Where == nil && len(block.Limit) == 0
 	total := r.total(t, q, column, many)

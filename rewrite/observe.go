@@ -6,6 +6,7 @@ import (
 
 	"github.com/slotsql/slotsql/rewrite/ast"
 	"github.com/slotsql/slotsql/rewrite/lex"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // This file writes the form in which a query of counters runs first: the application's own SQL with
@@ -17,7 +18,7 @@ type Observed struct {
 	SQL SQL
 
 	// Tables are those whose slots the column asks for. It has one value for the whole statement, unless Row is set.
-	Tables []*Table
+	Tables []*schema.Table
 	// DecidesRows reports whether counters may decide if there are any rows. No row is then no answer.
 	DecidesRows bool
 	// MayFail reports whether the statement may raise an error for base values that it would not raise for totals.
@@ -56,21 +57,21 @@ func (o *Observed) end(rest string) {
 // An ObservingDialect is a Dialect that can ask within a query for the slots of one row.
 type ObservingDialect interface {
 	// HasSlots writes whether a row has slots, as an expression that is true or false.
-	HasSlots(t *Table, qualifier string) string
+	HasSlots(t *schema.Table, qualifier string) string
 	// HeldSlots writes an expression for a row that the transaction has changed. It is NULL if other sessions may have slots of
 	// the row: the statement's snapshot shows some, or may be older than the change. Where the dialect cannot tell how old the
 	// snapshot is, the expression is otherwise the name of the server, for another session there to be asked.
-	HeldSlots(t *Table, qualifier string) string
+	HeldSlots(t *schema.Table, qualifier string) string
 }
 
 // observed returns the form of a query that is observed, or nil. Of reads totals in it; without one, any
 // part of the query may depend on counters.
-func (p *planning) observed(st *ast.Statement, tables []*Table, of *reader) *Observed {
+func (p *planning) observed(st *ast.Statement, tables []*schema.Table, of *reader) *Observed {
 	q := st.Select
 	blocks := arms(q)
 	if st.Kind != ast.KindSelect || st.Opaque != "" || len(tables) == 0 || len(blocks) == 0 || p.src.large || p.names.work > maxWork ||
 		!onlyReads(st) || !p.consts.positionsStay(q, blocks) ||
-		slices.ContainsFunc(tables, func(t *Table) bool { return t.IsView || t.Counter.Rights.Blind }) {
+		slices.ContainsFunc(tables, func(t *schema.Table) bool { return t.IsView || t.Counter.Rights.Blind }) {
 		return nil
 	}
 	if (volatility{names: &p.names, consts: &p.consts, also: noEffect, sources: true}).query(p.outer, q) != "" {
@@ -190,7 +191,7 @@ var noEffect = Names(`
 	clock_timestamp gen_random_uuid sysdate uuid`)
 
 // anySlots writes whether one of the tables has slots.
-func anySlots(d Dialect, tables []*Table) string {
+func anySlots(d Dialect, tables []*schema.Table) string {
 	list := make([]string, len(tables))
 	for i, t := range tables {
 		list[i] = "EXISTS (SELECT 1 FROM " + SlotSource(d, t) + ")"
@@ -358,7 +359,7 @@ func (r *reader) numbersEqual(sc *scope, b *binding, where *ast.Expr) (numbers [
 			continue
 		}
 		n, whole := keyNumber(r.p.src.cut(values[0].Span))
-		if c := b.table.Column(r.p.names.targetColumn(sc, b, column.Name)); !whole || c == nil || c.Numeric != Integer || c.Bits == 0 {
+		if c := b.table.Column(r.p.names.targetColumn(sc, b, column.Name)); !whole || c == nil || c.Numeric != schema.Integer || c.Bits == 0 {
 			return nil, nil
 		}
 		numbers, marks = append(numbers, n.Literal), append(marks, edit{values[0].Span, "?"})
@@ -379,7 +380,7 @@ func (r *reader) numbersEqual(sc *scope, b *binding, where *ast.Expr) (numbers [
 // sameAsText reports whether the values of a list are the same from a prepared statement as from
 // one sent as text. Floating-point numbers have fewer digits as text.
 func (r *reader) sameAsText(sc *scope, b *binding, list []ast.Item) bool {
-	same := func(c *Column) bool { return c != nil && !c.Padded && c.Numeric != Float }
+	same := func(c *schema.Column) bool { return c != nil && !c.Padded && c.Numeric != schema.Float }
 	for _, it := range list {
 		switch {
 		case it.Expr.Kind == ast.Star:

@@ -1,6 +1,9 @@
 package rewrite
 
-import "github.com/slotsql/slotsql/rewrite/ast"
+import (
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/schema"
+)
 
 // This file lists the result columns of queries.
 
@@ -8,7 +11,7 @@ import "github.com/slotsql/slotsql/rewrite/ast"
 // counter, which.
 type outColumn struct {
 	name   ast.Ident
-	table  *Table
+	table  *schema.Table
 	column string
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/slotsql/slotsql/rewrite/ast"
 	"github.com/slotsql/slotsql/rewrite/lex"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // Catalog is how the planner looks up tables.
@@ -12,9 +13,9 @@ type Catalog interface {
 	// Lookup returns the table that a name in a statement refers to. A nil table with
 	// known true means that there is none. If known is false, the table has not been
 	// looked up yet, and the plan is returned as a *MissingError.
-	Lookup(name []ast.Ident) (t *Table, known bool)
+	Lookup(name []ast.Ident) (t *schema.Table, known bool)
 	// Counters returns the counter tables.
-	Counters() []*Table
+	Counters() []*schema.Table
 }
 
 // MissingError says which tables have to be looked up before a statement can be
@@ -128,8 +129,8 @@ type planning struct {
 	definitions definitions
 	queries     queryState
 
-	outer         *scope   // what a data-modifying CTE stands in
-	changedWithin []*Table // by data-modifying CTEs
+	outer         *scope          // what a data-modifying CTE stands in
+	changedWithin []*schema.Table // by data-modifying CTEs
 
 	tp template // what edits repeat of the statement, with its arguments
 }
@@ -317,7 +318,7 @@ func readsRows(k ast.Kind) bool {
 
 // hidden refuses what a drain cannot make right: SQL-level PREPARE, whose
 // EXECUTE names no table, and LOCK TABLES.
-func (p *planning) hidden(mentioned []*Table) *Plan {
+func (p *planning) hidden(mentioned []*schema.Table) *Plan {
 	if p.src.is(0, "PREPARE") && !p.src.is(1, "TRANSACTION") {
 		return &Plan{Class: Refused, Tables: names(mentioned),
 			Reason: "SQL-level PREPARE hides its statement from slotsql; prepare it through database/sql (db.Prepare)"}
@@ -354,7 +355,7 @@ func sessionOnly(src *source) bool {
 	return src.is(0, "SET") && !src.hasOperator("(")
 }
 
-func (n *resolver) lookup(name []ast.Ident) (*Table, bool) {
+func (n *resolver) lookup(name []ast.Ident) (*schema.Table, bool) {
 	t, known := n.catalog.Lookup(name)
 	if !known {
 		n.missing = append(n.missing, name)
@@ -364,7 +365,7 @@ func (n *resolver) lookup(name []ast.Ident) (*Table, bool) {
 
 // lookupCounter returns the counter table that a name means, or nil; it only
 // asks the catalog about names that could be one.
-func (n *resolver) lookupCounter(name []ast.Ident) *Table {
+func (n *resolver) lookupCounter(name []ast.Ident) *schema.Table {
 	last := name[len(name)-1]
 	for _, c := range n.catalog.Counters() {
 		if equalFold(last.Name, c.Name) {

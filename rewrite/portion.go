@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // This file finds guarded statements that may take from a portion.
@@ -24,17 +25,17 @@ type PortionDialect interface {
 	// at which the slot row held what the update finds in it. Where it does not, the base
 	// row is to be asked for when the slot row is changed, and so locked. An empty
 	// condition means that there is no such statement.
-	Taken(t *Table, in PortionSQL) (condition string, proves bool)
+	Taken(t *schema.Table, in PortionSQL) (condition string, proves bool)
 	// BaseHolds writes a query that names the server that the session is on where the base
 	// row satisfies in.Base, and returns no row otherwise.
-	BaseHolds(t *Table, in PortionSQL) string
+	BaseHolds(t *schema.Table, in PortionSQL) string
 	// LockBase writes a query for the server that the session is on, the counter's
 	// base value and its bound. It locks the base row as an UPDATE of it does.
-	LockBase(t *Table, in PortionSQL) string
+	LockBase(t *schema.Table, in PortionSQL) string
 	// Raised writes counter + amount in the column's own type, or less than that where the type
 	// does not hold it; Lowered is counter - amount, or more.
-	Raised(c *Column, counter, amount string) string
-	Lowered(c *Column, counter, amount string) string
+	Raised(c *schema.Column, counter, amount string) string
+	Lowered(c *schema.Column, counter, amount string) string
 }
 
 // PortionSQL is the variable part of a PortionDialect's statements, of markers as in
@@ -63,7 +64,7 @@ const (
 
 // Portion is the form of a guarded statement that takes from a slot.
 type Portion struct {
-	Table  *Table
+	Table  *schema.Table
 	Shares []PortionShare
 	Take   Bound
 	// Base is what BaseHolds of PortionDialect has written, where Take does not prove it; no
@@ -75,7 +76,7 @@ type Portion struct {
 type PortionShare struct {
 	Column string
 	Delta  Term
-	Side   Side
+	Side   schema.Side
 	Max    int64 // the largest magnitude of what is added
 	// Move is how a portion gets to the slot; nil for a counter without bounds.
 	Move *PortionMove
@@ -89,9 +90,6 @@ type PortionMove struct {
 	// value, and Give adds to the slot.
 	Lock, Less, Give Bound
 }
-
-// Takes reports whether adding a number takes from what slots hold.
-func (s Side) Takes(n int64) bool { return s == NeverNegative && n < 0 || s == NeverPositive && n > 0 }
 
 // Term is a number of a statement, a literal or an argument.
 type Term struct {
@@ -119,7 +117,7 @@ func (bd boundedForm) planPortion(b *Bounded) {
 			return
 		}
 		out.Shares = append(out.Shares, s)
-		guarded = guarded || s.Side != AnySide
+		guarded = guarded || s.Side != schema.AnySide
 	}
 	if guarded && bd.portionSQL(d, out, rows) {
 		b.Portion = out
@@ -128,13 +126,13 @@ func (bd boundedForm) planPortion(b *Bounded) {
 
 // portionShare is the share of one counter; false where a slot does not take it.
 func (b boundedForm) portionShare(n *counting) (s PortionShare, ok bool) {
-	if n.coalesced || n.column.Numeric != Integer {
+	if n.coalesced || n.column.Numeric != schema.Integer {
 		return s, false
 	}
 	s = PortionShare{Column: n.column.Name, Side: b.g.real.Counter.Side(n.column.Name)}
 	s.Max, _ = limit(n.column)
 	s.Max = min(s.Max, n.delta.most(s.Max))
-	if s.Delta, ok = b.term(n.delta); !ok || s.Side != NeverNegative && n.column.Unsigned {
+	if s.Delta, ok = b.term(n.delta); !ok || s.Side != schema.NeverNegative && n.column.Unsigned {
 		return s, false // an UNSIGNED slot is never negative
 	}
 	return s, true
@@ -145,7 +143,7 @@ func (b boundedForm) portionShare(n *counting) (s PortionShare, ok bool) {
 func (b boundedForm) takesPortions() bool {
 	t := b.g.real
 	c := t.Counter
-	return !c.Single() && (c.Layout == LayoutDedicated || c.Layout == "") && c.Options.Placement != PlacementSkipLocked && c.Slots > 0 &&
+	return !c.Single() && (c.Layout == schema.LayoutDedicated || c.Layout == "") && c.Options.Placement != schema.PlacementSkipLocked && c.Slots > 0 &&
 		cascadesDelete(b.p.d, t) && !t.Triggers.Update && !c.Rights.ByColumn && !c.Rights.Blind && len(c.Rights.Ungranted) == 0
 }
 
@@ -177,7 +175,7 @@ func (b boundedForm) term(d delta) (Term, bool) {
 }
 
 // mostPortion is within the bounds of a slot of every engine: see each dialect's.
-func mostPortion(c *Column, slots int) int64 {
+func mostPortion(c *schema.Column, slots int) int64 {
 	bits := c.Bits
 	if bits <= 0 || bits > 64 {
 		bits = 32
@@ -215,9 +213,9 @@ func (bd boundedForm) portionSQL(d PortionDialect, out *Portion, rows *rowset) b
 	for i := range out.Shares {
 		s, c := &out.Shares[i], bd.p.d.Quote(out.Shares[i].Column)
 		switch s.Side {
-		case NeverNegative:
+		case schema.NeverNegative:
 			take += " AND " + c + " + " + add.Deltas[i].SQL + " >= 0"
-		case NeverPositive:
+		case schema.NeverPositive:
 			take += " AND " + c + " + " + add.Deltas[i].SQL + " <= 0"
 		}
 	}
@@ -228,7 +226,7 @@ func (bd boundedForm) portionSQL(d PortionDialect, out *Portion, rows *rowset) b
 	}
 	where := tp.mark(join(equal, " AND "))
 	for i := range out.Shares {
-		if s := &out.Shares[i]; s.Side != AnySide {
+		if s := &out.Shares[i]; s.Side != schema.AnySide {
 			bd.moveSQL(d, &tp, s, in, b, where, rows.primary)
 		}
 	}
@@ -245,12 +243,12 @@ func (b boundedForm) withTaken(d PortionDialect, tp *template, out *Portion) str
 				return true
 			}
 			i := b.g.share(b.p.names.targetColumn(b.g.m.sc, b.g.m.target, x.Name))
-			if i < 0 || out.Shares[i].Side == AnySide {
+			if i < 0 || out.Shares[i].Side == schema.AnySide {
 				return true
 			}
 			need := tp.mark(bound(Arg{Portion: PortionNeed, Column: i, Index: -1}))
 			write := d.Raised
-			if out.Shares[i].Side == NeverPositive {
+			if out.Shares[i].Side == schema.NeverPositive {
 				write = d.Lowered
 			}
 			edits = append(edits, edit{x.Span, write(b.g.counts[i].column, b.p.src.sql[x.Start:x.End], need)})
@@ -267,7 +265,7 @@ func (b boundedForm) withTaken(d PortionDialect, tp *template, out *Portion) str
 }
 
 // baseEnd is the largest magnitude of a base value that has slots, on every engine.
-func baseEnd(c *Column) int64 {
+func baseEnd(c *schema.Column) int64 {
 	if c.Bits <= 0 || c.Bits > 64 {
 		return 1 << 30
 	}
@@ -279,7 +277,7 @@ func (bd boundedForm) moveSQL(d PortionDialect, tp *template, s *PortionShare, i
 	n := &bd.g.counts[bd.g.share(s.Column)]
 	bounds := bd.g.real.Counter.BoundsOf(s.Column)
 	end := bounds.Min
-	if s.Side == NeverPositive {
+	if s.Side == schema.NeverPositive {
 		end = bounds.Max
 	}
 	c, size := bd.p.d.Quote(s.Column), tp.mark(bound(Arg{Portion: PortionSize, Index: -1}))

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // This file writes the form of a drain's statement that needs no drain, because it proves
@@ -37,7 +38,7 @@ type Proof struct {
 type ProvingDialect interface {
 	// Proof writes what a Proof is made of; the zero value where the table has none.
 	// Scope selects the row.
-	Proof(t *Table, scope Scope) ProofSQL
+	Proof(t *schema.Table, scope Scope) ProofSQL
 }
 
 // ProofSQL is what a dialect writes of a Proof.

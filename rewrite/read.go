@@ -6,6 +6,7 @@ import (
 
 	"github.com/slotsql/slotsql/rewrite/ast"
 	"github.com/slotsql/slotsql/rewrite/lex"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // A reader walks a query and collects the edits that turn counters into
@@ -14,9 +15,9 @@ type reader struct {
 	p          *planning
 	values     readValues
 	edits      []edit
-	tables     []*Table // counter tables whose counters are read
-	stars      []*Table // counter tables whose * is written out
-	seen       []*Table // counter tables that occur as a source
+	tables     []*schema.Table // counter tables whose counters are read
+	stars      []*schema.Table // counter tables whose * is written out
+	seen       []*schema.Table // counter tables that occur as a source
 	found      findings
 	nullTested *ast.Expr // the column that the IS NULL which is being read asks about
 	// aggregates counts those whose argument is a query that is being read.
@@ -69,7 +70,7 @@ func (p *planning) queryReader() *reader {
 
 // total writes the total of a counter. A statement that writes may lock what it reads: its totals
 // then look at the slots of its own rows, and never at those of the whole table.
-func (r *reader) total(t *Table, qualifier, column string, comparable bool) string {
+func (r *reader) total(t *schema.Table, qualifier, column string, comparable bool) string {
 	stored := r.values == totals && r.p.d.Traits().LocksReads
 	return r.p.d.Total(t, qualifier, column, comparable && !stored)
 }
@@ -274,7 +275,7 @@ func (r *reader) block(parent *scope, q *ast.Select) error {
 	return nil
 }
 
-func (r *reader) addSeen(t *Table) {
+func (r *reader) addSeen(t *schema.Table) {
 	if !has(r.seen, t) {
 		r.seen = append(r.seen, t)
 	}
@@ -345,8 +346,8 @@ func (r *reader) merged(sc *scope, s *ast.Source) error {
 
 // readsBase reports whether a table's counters are read as they stand in the base
 // table: the application asked for it, and the statement is a query.
-func (r *reader) readsBase(t *Table) bool {
-	return r.values == baseValues || r.values == asConfigured && t.Counter.Options.Reads == ReadsBase
+func (r *reader) readsBase(t *schema.Table) bool {
+	return r.values == baseValues || r.values == asConfigured && t.Counter.Options.Reads == schema.ReadsBase
 }
 
 // replace writes totals of sources of a scope in the place of what names them.
@@ -358,7 +359,7 @@ func (r *reader) replace(sp ast.Span, totals string, sources *scope) {
 	r.edits = append(r.edits, edit{sp, totals})
 }
 
-func (r *reader) note(t *Table) {
+func (r *reader) note(t *schema.Table) {
 	if !has(r.tables, t) {
 		r.tables = append(r.tables, t)
 	}

@@ -1,11 +1,15 @@
 package rewrite
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/slotsql/slotsql/rewrite/schema"
+)
 
 // referred returns the tables that CREATE TABLE refers to by a counter. Rows of the new table
 // are held against base values, so these have to be the totals before there are any.
 // (ALTER drains what it names anyway.)
-func (f *definitions) referred() (out []*Table) {
+func (f *definitions) referred() (out []*schema.Table) {
 	if !f.src.is(0, "CREATE") {
 		return nil
 	}
@@ -30,7 +34,7 @@ func (f *definitions) referred() (out []*Table) {
 }
 
 // listsCounter reports whether a list in parentheses has a counter of t in it.
-func (f *definitions) listsCounter(at int, t *Table) bool {
+func (f *definitions) listsCounter(at int, t *schema.Table) bool {
 	for ; at < len(f.src.tokens) && !f.src.is(at, ")"); at++ {
 		name := f.src.unquoted(f.src.tokens[at])
 		for i := range t.Columns {

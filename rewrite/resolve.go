@@ -1,6 +1,9 @@
 package rewrite
 
-import "github.com/slotsql/slotsql/rewrite/ast"
+import (
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/schema"
+)
 
 // This file finds what a column reference means, as far as it concerns
 // counters.
@@ -8,7 +11,7 @@ import "github.com/slotsql/slotsql/rewrite/ast"
 // A target is what a column reference means.
 type target struct {
 	binding  *binding
-	column   *Column // of binding.table; nil for a derived column
+	column   *schema.Column // of binding.table; nil for a derived column
 	out      *outColumn
 	wholeRow bool // the row of binding
 }
@@ -78,7 +81,7 @@ func (n *resolver) mayConcern(sc *scope, name []ast.Ident) bool {
 	return false
 }
 
-func (n *resolver) counterOf(t *Table, written ast.Ident) bool {
+func (n *resolver) counterOf(t *schema.Table, written ast.Ident) bool {
 	for _, c := range t.Counter.Counters {
 		if n.d.SameColumn(written, c) {
 			return true

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // A resolver finds what the names of a statement mean: which source a column is of, which table a source is, and
@@ -35,13 +36,13 @@ type scope struct {
 // A binding is one source that columns may come from.
 type binding struct {
 	source  *ast.Source
-	label   ast.Ident  // alias, or the table's name where there is none
-	schema  *ast.Ident // set when the source is named schema.table without alias
-	table   *Table     // the base table; nil for derived tables, CTEs and functions
-	counts  bool       // table is a counter table
-	derived bool       // table is a counter table whose source is written as a query of totals
-	opaque  bool       // columns cannot be known (functions)
-	nested  bool       // it stands in a join in parentheses
+	label   ast.Ident     // alias, or the table's name where there is none
+	schema  *ast.Ident    // set when the source is named schema.table without alias
+	table   *schema.Table // the base table; nil for derived tables, CTEs and functions
+	counts  bool          // table is a counter table
+	derived bool          // table is a counter table whose source is written as a query of totals
+	opaque  bool          // columns cannot be known (functions)
+	nested  bool          // it stands in a join in parentheses
 	// optional: an outer join may make its row NULL.
 	optional bool
 	scope    *scope // the scope that the source itself stands in

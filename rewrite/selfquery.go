@@ -1,6 +1,9 @@
 package rewrite
 
-import "github.com/slotsql/slotsql/rewrite/ast"
+import (
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/schema"
+)
 
 // An ORM that updates through a query of the same table writes
 //
@@ -12,7 +15,7 @@ import "github.com/slotsql/slotsql/rewrite/ast"
 // selfValues returns the constants to which column IN (subquery), or column =
 // (subquery), fixes a column of the table; only reports whether the predicate is no
 // narrower than that.
-func (k *keyFinder) selfValues(sc *scope, t *Table, column string, q *ast.Select) (values []*ast.Expr, only bool) {
+func (k *keyFinder) selfValues(sc *scope, t *schema.Table, column string, q *ast.Select) (values []*ast.Expr, only bool) {
 	if q == nil || len(q.Operands) > 0 || len(q.With) > 0 || len(q.From) != 1 || len(q.Items) != 1 || len(q.Values) > 0 || q.Lock ||
 		q.Table {
 		return nil, false
@@ -72,7 +75,7 @@ func (k *keyFinder) selfValues(sc *scope, t *Table, column string, q *ast.Select
 	return values, plain && len(all) == 1
 }
 
-func (k *keyFinder) selfColumn(e *ast.Expr, t *Table, column string, label ast.Ident) bool {
+func (k *keyFinder) selfColumn(e *ast.Expr, t *schema.Table, column string, label ast.Ident) bool {
 	if e.Kind != ast.ColumnRef || len(e.Name) > 1 && !k.names.sameLabel(e.Name[len(e.Name)-2], label) {
 		return false
 	}

@@ -1,16 +1,20 @@
 package rewrite
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/slotsql/slotsql/rewrite/schema"
+)
 
 // SlotSource writes what stands in FROM for the slots of some counters of a
 // table: rows of the base key and of the counters, under the base table's names.
-func SlotSource(d Dialect, t *Table, counters ...string) string {
+func SlotSource(d Dialect, t *schema.Table, counters ...string) string {
 	c := t.Counter
 	ref := d.Quote(c.SlotTable.Name)
 	if c.SlotTable.Schema != "" {
 		ref = d.Quote(c.SlotTable.Schema) + "." + ref
 	}
-	if c.Layout != LayoutShared {
+	if c.Layout != schema.LayoutShared {
 		return ref
 	}
 	list := []string{d.Quote(c.Shared.ID) + " AS " + d.Quote(c.Key[0])}
@@ -27,9 +31,9 @@ func SlotSource(d Dialect, t *Table, counters ...string) string {
 // SlotNumbers writes what stands in FROM for all slots of a table: rows of the
 // base key, under the base table's names, and of the slot's number, under the
 // name that it returns, quoted.
-func SlotNumbers(d Dialect, t *Table) (source, number string) {
+func SlotNumbers(d Dialect, t *schema.Table) (source, number string) {
 	c := t.Counter
-	if c.Layout != LayoutShared {
+	if c.Layout != schema.LayoutShared {
 		return SlotSource(d, t), d.Quote(c.SlotTable.Column)
 	}
 	ref := d.Quote(c.SlotTable.Name)
@@ -42,7 +46,7 @@ func SlotNumbers(d Dialect, t *Table) (source, number string) {
 
 // FullSlots writes a query for a slot row of the table that holds something; a
 // lock may follow.
-func FullSlots(d Dialect, t *Table) string {
+func FullSlots(d Dialect, t *schema.Table) string {
 	c := t.Counter
 	ref := d.Quote(c.SlotTable.Name)
 	if c.SlotTable.Schema != "" {

@@ -3,6 +3,8 @@ package rewrite
 import (
 	"cmp"
 	"slices"
+
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // A slotWriter writes the slotted upsert of a statement, and the forms of it that run in its place.
@@ -122,7 +124,7 @@ func (s slotWriter) holding(in IncrementSQL, tp *template, upsert Bound) *Bound 
 func (s slotWriter) addSQL(tp *template, in IncrementSQL, rows *rowset, locks bool) (bound *Bound, values []KeyValue) {
 	key := s.m.table.Counter.Key
 	switch {
-	case s.m.table.Counter.Options.Placement == PlacementSkipLocked, s.m.table.Counter.Layout == LayoutJournal:
+	case s.m.table.Counter.Options.Placement == schema.PlacementSkipLocked, s.m.table.Counter.Layout == schema.LayoutJournal:
 		return nil, nil
 	case s.m.table.Counter.Single():
 		// The slots are the row's as long as there is one row: a drain comes
@@ -134,7 +136,7 @@ func (s slotWriter) addSQL(tp *template, in IncrementSQL, rows *rowset, locks bo
 		return nil, nil
 	}
 	for _, c := range in.Companions {
-		if c.Merge != Latest {
+		if c.Merge != schema.Latest {
 			return nil, nil
 		}
 	}
@@ -166,8 +168,8 @@ func (s slotWriter) checkBase() bool {
 // their slot rows: the same in every statement, so that two do not wait for each
 // other. (Executions of two statements whose SQL is then the same may
 // share one: what is the first counter for the one must be so for the other.)
-func ordered(c *Counter, list []increment) []increment {
-	if c.Layout != LayoutShared {
+func ordered(c *schema.Counter, list []increment) []increment {
+	if c.Layout != schema.LayoutShared {
 		return list
 	}
 	out := slices.Clone(list)

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // sums rewrites a query that only adds counters up over a whole table, or averages them:
@@ -122,7 +123,7 @@ func (s *summer) averageOf() string {
 }
 
 // aggregate writes SUM or AVG of a counter.
-func (s *summer) aggregate(e *ast.Expr, c *Column) string {
+func (s *summer) aggregate(e *ast.Expr, c *schema.Column) string {
 	if e.Op == "sum" {
 		return s.sum(s.c.p.src.sql[e.Start:e.End], c)
 	}
@@ -131,7 +132,7 @@ func (s *summer) aggregate(e *ast.Expr, c *Column) string {
 }
 
 // sum writes the sum of a counter over the rows that WHERE selects, whose base values have the sum base.
-func (s *summer) sum(base string, c *Column) string {
+func (s *summer) sum(base string, c *schema.Column) string {
 	t := s.c.b.table
 	slots := SlotSource(s.c.p.d, t, c.Name)
 	sum := "SELECT SUM(slotsql_g." + s.c.p.d.Quote(c.Name) + ") FROM " + slots + " AS slotsql_g"
@@ -154,7 +155,7 @@ func (s *summer) sum(base string, c *Column) string {
 			" WHERE " + strings.Join(append(match, where...), " AND ")
 	}
 	sql := "(" + base + " + COALESCE((" + sum + "), 0))"
-	if as := s.c.p.d.Traits().SumOfInt; as != "" && c.Numeric == Integer && c.Bits <= 32 {
+	if as := s.c.p.d.Traits().SumOfInt; as != "" && c.Numeric == schema.Integer && c.Bits <= 32 {
 		sql = "CAST(" + sql + " AS " + as + ")"
 	}
 	return sql

@@ -1,30 +1,10 @@
 package rewrite
 
 import (
-	"strings"
-
 	"github.com/slotsql/slotsql/rewrite/ast"
 	"github.com/slotsql/slotsql/rewrite/lex"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
-
-// Tickets are what the configuration says of a counter whose numbers come from leased blocks:
-// a process adds a block to the base row, and then gives its numbers one by one, without
-// the database. So the base row is at or above every number that is leased, and whoever
-// draws from it, by whatever client, draws a number above those.
-type Tickets struct {
-	Column string
-	Block  int64 // the most that a process leases at once; 0: this process leases none
-}
-
-// TicketsOf returns those of a counter, nil where it has none.
-func (c *Counter) TicketsOf(column string) *Tickets {
-	for i := range c.Tickets {
-		if c.Tickets[i].Column == column {
-			return &c.Tickets[i]
-		}
-	}
-	return nil
-}
 
 // InBlocks is why a counter with tickets is never in a slot.
 const InBlocks = "tickets: numbers come from blocks, and the base row is at or above all that are leased"
@@ -41,7 +21,7 @@ func (g *grouper) block() int64 {
 	}
 	n := &g.counts[0]
 	t := g.real.Counter.TicketsOf(n.column.Name)
-	if t == nil || n.column.Numeric != Integer || n.column.Nullable || n.first != nil || g.p.consts.noted(n.delta.literal) != "1" {
+	if t == nil || n.column.Numeric != schema.Integer || n.column.Nullable || n.first != nil || g.p.consts.noted(n.delta.literal) != "1" {
 		return 0
 	}
 	for _, a := range g.group.Args {
@@ -71,7 +51,7 @@ func (g *grouper) block() int64 {
 type TryLockDialect interface {
 	// TryLock writes a query that locks the base rows that the scope selects as an UPDATE of them does, and fails
 	// at once where it would have to wait. It is empty where an UPDATE can be told not to wait.
-	TryLock(t *Table, s Scope) string
+	TryLock(t *schema.Table, s Scope) string
 }
 
 // tryLock is the group's TryLock.
@@ -118,8 +98,8 @@ func (pl *Planner) withTickets(plan *Plan, sql string) (*Plan, error) {
 }
 
 // ticketed returns the tables with tickets whose names stand in a statement.
-func (pl *Planner) ticketed(sql string) (out []*Table) {
-	for _, tables := range [][]*Table{pl.grouped(), pl.Catalog.Counters()} {
+func (pl *Planner) ticketed(sql string) (out []*schema.Table) {
+	for _, tables := range [][]*schema.Table{pl.grouped(), pl.Catalog.Counters()} {
 		for _, t := range tables {
 			if len(t.Counter.Tickets) > 0 && (lex.ContainsFold(sql, lex.Spelled(t.Name)) || lex.EscapedNames(pl.Dialect.LexRules(), sql)) {
 				out = append(out, t)
@@ -230,7 +210,7 @@ func (p *planning) lowers(st *ast.Statement, plan *Plan) bool {
 }
 
 // raises reports whether a value adds a literal to the counter of the statement's own table.
-func (m *dml) raises(t *Table, column string, value *ast.Expr) bool {
+func (m *dml) raises(t *schema.Table, column string, value *ast.Expr) bool {
 	if m.table != t || value == nil {
 		return false
 	}
@@ -252,23 +232,4 @@ func (m *dml) raises(t *Table, column string, value *ast.Expr) bool {
 // hasTickets reports whether a source is a table with tickets.
 func hasTickets(n *resolver, s *ast.Source) bool {
 	return len(s.Name) == 0 || n.lookupCounter(s.Name) != nil
-}
-
-// IsKeyColumn reports whether a column, in any letter case, is part of the configured key or
-// of any unique key of the table.
-func (t *Table) IsKeyColumn(name string) bool {
-	same := func(columns []string) bool {
-		for _, c := range columns {
-			if strings.EqualFold(c, name) {
-				return true
-			}
-		}
-		return false
-	}
-	for _, u := range t.Uniques {
-		if same(u.Columns) {
-			return true
-		}
-	}
-	return same(t.Counter.Key)
 }

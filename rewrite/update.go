@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 func (p *planning) planUpdate(st *ast.Statement) *Plan {
@@ -22,7 +23,7 @@ func (p *planning) planUpdate(st *ast.Statement) *Plan {
 
 // An increment is one counter = counter + something.
 type increment struct {
-	column *Column
+	column *schema.Column
 	ops    []operand
 	value  *ast.Expr // the whole
 }
@@ -183,7 +184,7 @@ func (a *assigned) has(companion string) bool {
 }
 
 // base plans increments that run on the base row as they are.
-func (m *dml) base(incs []increment, t *Table) *Plan {
+func (m *dml) base(incs []increment, t *schema.Table) *Plan {
 	plan := &Plan{Class: AdditiveBase, Tables: []string{t.Name}}
 	for _, inc := range incs {
 		require, why := m.onBase(m.sc, m.target, outerJoins(m.st.From), inc.column, inc.ops)

@@ -1,13 +1,16 @@
 package rewrite
 
-import "github.com/slotsql/slotsql/rewrite/ast"
+import (
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/schema"
+)
 
 // planMultiUpdate plans UPDATE a JOIN b: additive ones run as they are.
 //
 //nolint:funlen // a list of rules, each with its reason
 func (m *dml) planMultiUpdate() *Plan {
 	except := map[*ast.Expr]bool{}
-	var tables, changed []*Table
+	var tables, changed []*schema.Table
 	var require []DeltaArg
 	writes := false // any column of a counter table
 	for _, a := range m.st.Set {
@@ -65,7 +68,7 @@ func (m *dml) planMultiUpdate() *Plan {
 	}
 	for _, a := range m.st.Set {
 		for _, b := range m.sc.bindings {
-			if b.counts && b.table.touchesCompanion() && (len(a.Column) == 1 || m.p.names.sameLabel(a.Column[len(a.Column)-2], b.label)) {
+			if b.counts && b.table.TouchesCompanion() && (len(a.Column) == 1 || m.p.names.sameLabel(a.Column[len(a.Column)-2], b.label)) {
 				return m.drain("an UPDATE of " + b.table.Name + " sets a companion")
 			}
 		}

@@ -1,8 +1,8 @@
 package rewrite
 
 import (
-
 	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // This file plans INSERT ... ON CONFLICT DO UPDATE and ON DUPLICATE KEY UPDATE.
@@ -152,7 +152,7 @@ func (in insertion) insertedDeltas(inc increment) ([]delta, bool) {
 // insertedAt returns the position, in the rows of VALUES, of an increment by
 // EXCLUDED.c, or by COALESCE(EXCLUDED.c, 0): a delta that is NULL is not simple.
 // It returns -1 for any other increment, and else the column, too.
-func (i insertion) insertedAt(ops []operand) (int, *Column) {
+func (i insertion) insertedAt(ops []operand) (int, *schema.Column) {
 	if len(ops) != 1 || ops[0].expr == nil || ops[0].sometimes {
 		return -1, nil
 	}
@@ -195,12 +195,12 @@ func (m *dml) insertIndex(written ast.Ident) int {
 
 // conflictKey returns the unique key that a conflict of the inserted row is
 // about.
-func (in insertion) conflictKey() *Unique {
+func (in insertion) conflictKey() *schema.Unique {
 	c, t := in.m.st.Conflict, in.m.table
 	if len(c.Others) > 0 {
 		return nil
 	}
-	var found *Unique
+	var found *schema.Unique
 	for i := range t.Uniques {
 		u := &t.Uniques[i]
 		switch {
@@ -246,7 +246,7 @@ func (i insertion) unknownKey() string {
 
 // meetsNone reports whether the INSERT meets no row by a key: it leaves a column out that
 // gets a new number, or NULL.
-func (i insertion) meetsNone(u *Unique) bool {
+func (i insertion) meetsNone(u *schema.Unique) bool {
 	for _, name := range u.Columns {
 		c := i.m.table.Column(name)
 		if c != nil && i.m.insertIndex(ast.Ident{Name: name, Quoted: true}) < 0 && (c.Identity || c.Nullable && !c.HasDefault && !c.Generated) {

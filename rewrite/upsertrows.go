@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // An upsert changes, and a REPLACE removes, no row but one that holds a unique
@@ -52,7 +53,7 @@ func (i insertion) drainInserted(reason string) *Plan {
 	return plan
 }
 
-func (i insertion) newRows(t *Table, rows *rowset, keys int) *NewRows {
+func (i insertion) newRows(t *schema.Table, rows *rowset, keys int) *NewRows {
 	if i.p.d.Traits().OneWriter {
 		return &NewRows{}
 	}
@@ -128,8 +129,8 @@ func (i insertion) givenRows() (rows *rowset, keys int, given []InsertedArg) {
 
 // metKeys are the unique keys by which the INSERT may meet a row: the one that
 // its conflict clause names, else all. There are none where that is no key of columns.
-func (in insertion) metKeys() []*Unique {
-	var out []*Unique
+func (in insertion) metKeys() []*schema.Unique {
+	var out []*schema.Unique
 	c := in.m.st.Conflict
 	if c != nil && len(c.Others) > 0 {
 		return nil
@@ -145,7 +146,7 @@ func (in insertion) metKeys() []*Unique {
 		}
 		out = append(out, u)
 	}
-	for _, u := range in.m.table.presentUniques() {
+	for _, u := range in.m.table.PresentUniques() {
 		if c != nil && len(c.Columns) > 0 && in.sameSet(c.Columns, u.Columns) {
 			out = append(out, &u)
 		}
@@ -155,7 +156,7 @@ func (in insertion) metKeys() []*Unique {
 
 // givenKey writes the predicate of the row that has the key u of a list of
 // values; nil when there can be none.
-func (in insertion) givenKey(u *Unique, list []*ast.Expr) (where *fragment, given []InsertedArg, ok bool) {
+func (in insertion) givenKey(u *schema.Unique, list []*ast.Expr) (where *fragment, given []InsertedArg, ok bool) {
 	var parts []fragment
 	for _, name := range u.Columns {
 		c := in.m.table.Column(name)
@@ -198,7 +199,7 @@ func (in insertion) givenKey(u *Unique, list []*ast.Expr) (where *fragment, give
 // equals writes column = value so that it finds the row that storing the value
 // would make: of the column's own type where the engine would otherwise compare
 // in another.
-func (i insertion) equals(c *Column, v *ast.Expr) fragment {
+func (i insertion) equals(c *schema.Column, v *ast.Expr) fragment {
 	f := i.stored(c, v)
 	f.parts[0] = i.p.d.Quote(i.m.table.Name) + "." + i.p.d.Quote(c.Name) + " = " + f.parts[0]
 	return f
@@ -206,7 +207,7 @@ func (i insertion) equals(c *Column, v *ast.Expr) fragment {
 
 // stored writes a value as the column would store it, where the engine would
 // not compare it as that.
-func (i insertion) stored(c *Column, v *ast.Expr) fragment {
+func (i insertion) stored(c *schema.Column, v *ast.Expr) fragment {
 	f := i.p.src.cut(v.Span)
 	if i.p.d.Traits().TypedConstants {
 		typ, _, _ := strings.Cut(c.Type, " COLLATE ")

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // slottedUpsert plans the increment of an existing row; the original statement
@@ -66,7 +67,7 @@ func (in insertion) notSlottedUpsert() string {
 
 // rowMayFail says why the row of the INSERT may fail, or change something, where a row is there
 // already; "" if it does neither.
-func (i insertion) rowMayFail(key *Unique) string {
+func (i insertion) rowMayFail(key *schema.Unique) string {
 	t := i.m.table
 	if t.Triggers.Insert {
 		return "a trigger fires on INSERT"
@@ -84,7 +85,7 @@ func (i insertion) rowMayFail(key *Unique) string {
 
 // insertedColumns returns the arguments that columns outside the key have to take, or why the row may
 // not be stored.
-func (in insertion) insertedColumns(key *Unique) (givens []InsertedArg, no string) {
+func (in insertion) insertedColumns(key *schema.Unique) (givens []InsertedArg, no string) {
 	st, t := in.m.st, in.m.table
 	for i := range t.Columns {
 		c := &t.Columns[i]
@@ -107,7 +108,7 @@ func (in insertion) insertedColumns(key *Unique) (givens []InsertedArg, no strin
 
 // insertedKey returns the row whose key the INSERT gives, with the arguments that must compare as
 // they are stored, or why it cannot be found by that.
-func (in insertion) insertedKey(key *Unique) (rows *rowset, givens []InsertedArg, no string) {
+func (in insertion) insertedKey(key *schema.Unique) (rows *rowset, givens []InsertedArg, no string) {
 	st, t := in.m.st, in.m.table
 	b := &binding{
 		source: &ast.Source{Name: []ast.Ident{{Name: t.Name, Quoted: true}}},

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/slotsql/slotsql/rewrite/lex"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // A View is a view, at whatever depth, over counter tables, or a routine that
@@ -12,7 +13,7 @@ import (
 // routine, is drained for.
 type View struct {
 	Name    string
-	Tables  []*Table
+	Tables  []*schema.Table
 	Routine bool // a procedure or function
 	// Part reports whether it is a part of the table, such as a partition, which
 	// statements may name in its stead. DDL on it is that on any table.
@@ -37,7 +38,7 @@ func views(catalog Catalog) []View {
 
 // viewed returns the counter tables of the views whose names occur in the
 // statement, and of the routines that it calls, and says which is one of them.
-func (m *mentions) viewed() (tables []*Table, why string) {
+func (m *mentions) viewed() (tables []*schema.Table, why string) {
 	for _, v := range views(m.catalog) {
 		named := (m.src.exec || m.src.large) && lex.ContainsFold(m.src.sql, lex.Spelled(v.Name))
 		for i, tok := range m.src.tokens {
@@ -61,9 +62,9 @@ func (m *mentions) viewed() (tables []*Table, why string) {
 }
 
 // planViewed plans a statement that names views, or calls routines.
-func (p *planning) planViewed(tables []*Table, why string) *Plan {
+func (p *planning) planViewed(tables []*schema.Table, why string) *Plan {
 	pl := p.drains.drainAll(tables, why)
-	routines := slices.ContainsFunc(tables, func(t *Table) bool { return len(t.Counter.Options.Routines) > 0 })
+	routines := slices.ContainsFunc(tables, func(t *schema.Table) bool { return len(t.Counter.Options.Routines) > 0 })
 	if !routines && !p.src.namesOwn() {
 		if st, err := parse(p.d, p.pl.sentinels, p.src.sql); err == nil {
 			pl.Read.Observed = p.observed(st, tables, nil)

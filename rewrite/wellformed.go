@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // A slotted statement leaves parts of the application's SQL out: what SET and
@@ -129,7 +130,7 @@ func (m *dml) forbidden(a assigned) string {
 	if m.table.Storage.Unidentified {
 		return "the table publishes updates without a replica identity: PostgreSQL refuses to update it, so slots could never be folded"
 	}
-	var read, set []*Column
+	var read, set []*schema.Column
 	for _, inc := range a.increments {
 		read, set = append(read, inc.column), append(set, inc.column)
 	}
@@ -183,7 +184,7 @@ func (m *dml) typeAt(incs []increment) func(ast.Span) string {
 		return nil
 	}
 	types := map[ast.Span]string{}
-	note := func(c *Column, e *ast.Expr) {
+	note := func(c *schema.Column, e *ast.Expr) {
 		if e == nil || c == nil {
 			return
 		}
@@ -206,12 +207,12 @@ func (m *dml) typeAt(incs []increment) func(ast.Span) string {
 			return true
 		}
 		for _, x := range e.Args {
-			var c *Column
+			var c *schema.Column
 			switch x = ast.Unparen(x); {
 			case x.Kind == ast.ColumnRef:
 				c = m.table.Column(m.p.names.targetColumn(m.sc, m.target, x.Name))
 			case x.Kind == ast.Number && len(x.Text) < 10 && strings.Trim(m.p.src.sql[x.Start:x.End], "0123456789") == "":
-				c = &Column{Type: "integer"}
+				c = &schema.Column{Type: "integer"}
 			}
 			for _, v := range e.Args {
 				note(c, v)

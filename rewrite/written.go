@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // Batches of changes come with their rows written in the statement:
@@ -150,9 +151,9 @@ func writtenRows(q *ast.Select, at int, values []*ast.Expr) (all []*ast.Expr, ok
 // The column has one type, that of all its values. Where an engine adds strings as floating-point
 // numbers, one string makes all of them strings, and so may a placeholder: the
 // sum is exact while it stays far below 2^53, in columns of 32 bits.
-func (w *writtenSources) writtenDeltas(sc *scope, c *Column, op operand) (out []operand) {
+func (w *writtenSources) writtenDeltas(sc *scope, c *schema.Column, op operand) (out []operand) {
 	values := w.written(sc, ast.Unparen(op.expr))
-	narrow := c.Numeric == Integer && c.Bits <= 32
+	narrow := c.Numeric == schema.Integer && c.Bits <= 32
 	for _, v := range values {
 		v, negative := ast.Signed(v, op.negative)
 		if w.consts.d.Traits().StringsAreFloats && !narrow && (v.Kind == ast.Param || v.Kind == ast.String) {
@@ -197,7 +198,7 @@ func (k *keyFinder) givenKeys(sc *scope, b *binding, column string, compared []*
 // comparesAlike reports whether a column that is compared with constants finds the rows that it
 // finds by being compared with a source's column that holds them. There a constant has
 // the type of all of them.
-func (k *constants) comparesAlike(c *Column, values []*ast.Expr) bool {
+func (k *constants) comparesAlike(c *schema.Column, values []*ast.Expr) bool {
 	tr := k.d.Traits()
 	if tr.TypedConstants {
 		return true // IN finds a type for all of them, too; of strings alone it compares no fewer as equal
@@ -205,7 +206,7 @@ func (k *constants) comparesAlike(c *Column, values []*ast.Expr) bool {
 	for _, v := range values {
 		v, _ := ast.Signed(v, false)
 		number, _ := k.castNumber(v)
-		integer := c.Numeric == Integer
+		integer := c.Numeric == schema.Integer
 		switch {
 		case integer && (number != nil || v.Kind == ast.Number && (!tr.LooseEquality || k.integer(v))):
 		case integer && (v.Kind == ast.Param || v.Kind == ast.String) && (!tr.LooseEquality || c.Bits <= 32):

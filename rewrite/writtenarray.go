@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // This file is written.go for rows that come as arrays, one for each column:
@@ -55,14 +56,14 @@ func (w *writtenSources) arrayOf(sc *scope, e *ast.Expr) *arrayColumn {
 
 // arrayDelta is what an operand that is such a column demands of the arrays; nil for other
 // operands.
-func (w *writtenSources) arrayDelta(sc *scope, c *Column, op operand) *DeltaArg {
+func (w *writtenSources) arrayDelta(sc *scope, c *schema.Column, op operand) *DeltaArg {
 	e, negative := ast.Signed(op.expr, op.negative)
 	a := w.arrayOf(sc, e)
 	if a == nil {
 		return nil
 	}
 	bits, ok := w.consts.d.Traits().NumberCasts[a.typ]
-	if !ok || bits == 0 && c.Numeric == Integer {
+	if !ok || bits == 0 && c.Numeric == schema.Integer {
 		return nil // an array of numbers with digits after the point may have to be rounded
 	}
 	a.arg.Negate = negative

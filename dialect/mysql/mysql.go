@@ -11,9 +11,9 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/dialect"
-	"github.com/slotsql/slotsql/rewrite"
 	"github.com/slotsql/slotsql/rewrite/ast"
 	"github.com/slotsql/slotsql/rewrite/lex"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 var _ dialect.Dialect = (*Dialect)(nil)
@@ -130,9 +130,9 @@ func fullName(schema, name string) string {
 	return quote(schema) + "." + quote(name)
 }
 
-func baseTable(t *rewrite.Table) string { return fullName(t.Schema, t.Name) }
+func baseTable(t *schema.Table) string { return fullName(t.Schema, t.Name) }
 
-func slotTable(t *rewrite.Table) string {
+func slotTable(t *schema.Table) string {
 	schema := t.Counter.SlotTable.Schema
 	if schema == "" {
 		schema = t.Schema
@@ -140,7 +140,7 @@ func slotTable(t *rewrite.Table) string {
 	return fullName(schema, t.Counter.SlotTable.Name)
 }
 
-func slotColumn(t *rewrite.Table) string {
+func slotColumn(t *schema.Table) string {
 	if t.Counter.SlotTable.Column == "" {
 		return quote("slot")
 	}

@@ -5,7 +5,7 @@ import (
 
 	tree "github.com/sqlc-dev/meyer/ast"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // definition is what only the statement of CREATE TABLE tells: collations, the
@@ -82,13 +82,13 @@ func textOf(sql string, e tree.Expr) string {
 
 // checksOf returns the constraints. Each has the columns of all of them: too many
 // rather than too few.
-func (def definition) checksOf(columns []string) []rewrite.Check {
+func (def definition) checksOf(columns []string) []schema.Check {
 	if !def.understood && len(columns) > 0 {
-		return []rewrite.Check{{Columns: columns}}
+		return []schema.Check{{Columns: columns}}
 	}
-	var out []rewrite.Check
+	var out []schema.Check
 	for _, sql := range def.checks {
-		out = append(out, rewrite.Check{Columns: columns, SQL: sql})
+		out = append(out, schema.Check{Columns: columns, SQL: sql})
 	}
 	return out
 }
@@ -118,7 +118,7 @@ func (def definition) collation(column string) (name string, known bool) {
 }
 
 // dependsOn returns the columns that a generated column is computed from.
-func (def definition) dependsOn(column string, t *rewrite.Table) []string {
+func (def definition) dependsOn(column string, t *schema.Table) []string {
 	names, ok := def.generated[foldName(column)]
 	var out []string
 	for _, c := range t.Columns {
@@ -131,7 +131,7 @@ func (def definition) dependsOn(column string, t *rewrite.Table) []string {
 
 // checkedColumns returns the columns that CHECK constraints mention, through
 // generated columns too.
-func (def definition) checkedColumns(t *rewrite.Table) []string {
+func (def definition) checkedColumns(t *schema.Table) []string {
 	checked := map[string]bool{}
 	if def.understood {
 		for n := range def.checked {

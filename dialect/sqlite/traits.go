@@ -1,6 +1,9 @@
 package sqlite
 
-import "github.com/slotsql/slotsql/rewrite"
+import (
+	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
+)
 
 // Traits implements rewrite.Dialect.
 func (*Dialect) Traits() rewrite.Traits {
@@ -36,4 +39,4 @@ func (*Dialect) Traits() rewrite.Traits {
 }
 
 // Truncate implements rewrite.Dialect. SQLite has no TRUNCATE.
-func (*Dialect) Truncate(*rewrite.Table) (also string, before, after []string) { return "", nil, nil }
+func (*Dialect) Truncate(*schema.Table) (also string, before, after []string) { return "", nil, nil }

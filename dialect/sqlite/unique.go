@@ -7,7 +7,7 @@ import (
 	tree "github.com/sqlc-dev/meyer/ast"
 
 	"github.com/slotsql/slotsql/dialect"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // index is a unique index.
@@ -66,7 +66,7 @@ func (t *described) computes(r []any) {
 }
 
 // ordered returns the columns of an index, up to one that is more than a column, or has another direction.
-func ordered(t *rewrite.Table, terms []*tree.OrderingTerm) []string {
+func ordered(t *schema.Table, terms []*tree.OrderingTerm) []string {
 	var out []string
 	for _, term := range terms {
 		id, ok := term.Expr.(*tree.Ident)
@@ -119,7 +119,7 @@ func indexMentions(n *tree.CreateIndexStmt) map[string]bool {
 }
 
 // partialUnique adds an index to the table's partial ones.
-func partialUnique(t *rewrite.Table, x index) {
+func partialUnique(t *schema.Table, x index) {
 	names := x.mentioned
 	if !x.partial && !x.expression {
 		names = map[string]bool{}
@@ -134,8 +134,8 @@ func partialUnique(t *rewrite.Table, x index) {
 // column, are one row. An index may be coarser than its columns (NOCASE over
 // BINARY), but not finer: under `slug TEXT COLLATE NOCASE` and a unique index
 // on `slug COLLATE BINARY`, slug = 'a' finds both 'a' and 'A'.
-func addUniques(t *rewrite.Table, indexes []index, def definition) {
-	var primary, others []rewrite.Unique
+func addUniques(t *schema.Table, indexes []index, def definition) {
+	var primary, others []schema.Unique
 	for _, x := range indexes {
 		if x.partial || x.expression {
 			t.OtherUniques = true
@@ -161,7 +161,7 @@ func addUniques(t *rewrite.Table, indexes []index, def definition) {
 			continue
 		}
 		t.AddOrder(x.columns...)
-		u := rewrite.Unique{Name: x.name, Primary: x.primary, Columns: x.columns}
+		u := schema.Unique{Name: x.name, Primary: x.primary, Columns: x.columns}
 		if x.primary {
 			primary = append(primary, u)
 		} else {

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/dialect"
-	"github.com/slotsql/slotsql/rewrite"
 	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // What names mean in a schema.
@@ -27,7 +27,7 @@ func (sc *Schema) know(c CheckedTable) {
 }
 
 // Lookup implements rewrite.Catalog.
-func (sc *Schema) Lookup(name []ast.Ident) (*rewrite.Table, bool) {
+func (sc *Schema) Lookup(name []ast.Ident) (*schema.Table, bool) {
 	sc.mu.RLock()
 	defer sc.mu.RUnlock()
 	t, ok := sc.Known[sc.NameKey(name)]
@@ -55,7 +55,7 @@ func (sc *Schema) fold(n ast.Ident) string {
 // Learn looks tables up for the planner, all together: a statement names most of its
 // tables several times.
 func (sc *Schema) Learn(ctx context.Context, v *View, names [][]ast.Ident) error {
-	v.prefetched = &prefetched{tables: map[dialect.WrittenName]*rewrite.Table{}}
+	v.prefetched = &prefetched{tables: map[dialect.WrittenName]*schema.Table{}}
 	defer func() { v.prefetched = nil }()
 	var written []dialect.WrittenName
 	for _, n := range names {
@@ -78,7 +78,7 @@ func (sc *Schema) Learn(ctx context.Context, v *View, names [][]ast.Ident) error
 }
 
 // LearnWith is Learn with the facts that look finds.
-func (sc *Schema) LearnWith(look func(schema, name string) (*rewrite.Table, error), names [][]ast.Ident) error {
+func (sc *Schema) LearnWith(look func(schema, name string) (*schema.Table, error), names [][]ast.Ident) error {
 	for _, n := range names {
 		w := sc.written(n)
 		t, err := look(w.Schema, w.Name)
@@ -100,7 +100,7 @@ func (sc *Schema) written(name []ast.Ident) dialect.WrittenName {
 }
 
 // note remembers what a name means, nil for nothing, or for a temporary table whose columns are not known.
-func (sc *Schema) note(name []ast.Ident, t *rewrite.Table) {
+func (sc *Schema) note(name []ast.Ident, t *schema.Table) {
 	switch {
 	case t == nil:
 	case !t.Temporary:

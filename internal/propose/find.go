@@ -7,6 +7,7 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 	"github.com/slotsql/slotsql/rewrite/ast"
 	"github.com/slotsql/slotsql/rewrite/lex"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // finder finds candidates: columns whose new value is computed from their old
@@ -14,7 +15,7 @@ import (
 type finder struct {
 	d      dialect.Dialect
 	tables []Table
-	found  map[*rewrite.Table]*finding
+	found  map[*schema.Table]*finding
 }
 
 // finding is what the statements do to one table.
@@ -38,7 +39,7 @@ type change struct {
 // read notes what a statement does.
 func (f *finder) read(s *Statement) {
 	if f.found == nil {
-		f.found = map[*rewrite.Table]*finding{}
+		f.found = map[*schema.Table]*finding{}
 	}
 	named := false
 	for _, t := range f.tables {
@@ -58,7 +59,7 @@ func (f *finder) read(s *Statement) {
 	}
 }
 
-func (f *finder) at(t *rewrite.Table) *finding {
+func (f *finder) at(t *schema.Table) *finding {
 	if f.found[t] == nil {
 		f.found[t] = &finding{by: map[string][]*change{}, written: map[string]bool{}}
 	}
@@ -119,9 +120,9 @@ func flatten(sources []*ast.Source) []*ast.Source {
 }
 
 // table returns the table that a name means.
-func (f *finder) table(name []ast.Ident) *rewrite.Table { return tableNamed(f.d, f.tables, name) }
+func (f *finder) table(name []ast.Ident) *schema.Table { return tableNamed(f.d, f.tables, name) }
 
-func tableNamed(d dialect.Dialect, tables []Table, name []ast.Ident) *rewrite.Table {
+func tableNamed(d dialect.Dialect, tables []Table, name []ast.Ident) *schema.Table {
 	if len(name) == 0 {
 		return nil
 	}
@@ -136,7 +137,7 @@ func tableNamed(d dialect.Dialect, tables []Table, name []ast.Ident) *rewrite.Ta
 	return nil
 }
 
-func (f *finder) change(s *Statement, st *ast.Statement, set []ast.Assignment, t *rewrite.Table, src *ast.Source) {
+func (f *finder) change(s *Statement, st *ast.Statement, set []ast.Assignment, t *schema.Table, src *ast.Source) {
 	c := &change{statement: s, st: st, set: set}
 	fd := f.at(t)
 	any := false
@@ -152,7 +153,7 @@ func (f *finder) change(s *Statement, st *ast.Statement, set []ast.Assignment, t
 		any = true
 		fd.written[name] = true
 		col := t.Column(name)
-		if a.Value == nil || !f.reads(a.Value, name) || !adds(a.Value) || col.Numeric == rewrite.NotNumeric || col.Identity ||
+		if a.Value == nil || !f.reads(a.Value, name) || !adds(a.Value) || col.Numeric == schema.NotNumeric || col.Identity ||
 			col.Generated {
 			continue
 		}
@@ -173,11 +174,11 @@ func (f *finder) qualifies(q ast.Ident, src *ast.Source) bool {
 	return f.d.SameTable(q, src.Name[len(src.Name)-1].Name)
 }
 
-func (f *finder) column(t *rewrite.Table, written ast.Ident) string {
+func (f *finder) column(t *schema.Table, written ast.Ident) string {
 	return columnNamed(f.d, t, written)
 }
 
-func columnNamed(d dialect.Dialect, t *rewrite.Table, written ast.Ident) string {
+func columnNamed(d dialect.Dialect, t *schema.Table, written ast.Ident) string {
 	for i := range t.Columns {
 		if d.SameColumn(written, t.Columns[i].Name) {
 			return t.Columns[i].Name

@@ -9,6 +9,7 @@ import (
 	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/internal/slots"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // Placement adaptive: an increment of a cold row is the application's own statement on the base
@@ -39,7 +40,7 @@ func (r *Run) execColdRow(ctx context.Context) (answer, error) {
 // table sleeps soon, even if the row is held by one transaction after another.
 func (r *Run) foldsCooled() bool {
 	c := r.conn
-	return r.standing.Left && r.Plan.Increment.Table.Counter.Options.OnDrain == rewrite.OnDrainRun && !c.snapshotHeld() && !c.Cluster &&
+	return r.standing.Left && r.Plan.Increment.Table.Counter.Options.OnDrain == schema.OnDrainRun && !c.snapshotHeld() && !c.Cluster &&
 		c.Shared.heat.Cooled(r.row)
 }
 
@@ -153,7 +154,7 @@ func (r *Run) addThenAsk(ctx context.Context) (a answer, done bool, err error) {
 		r.noteProvenInTx(true)
 	default:
 		if err = r.addedToRow(ctx, out[0].Affected); err == nil {
-			err = c.drainChangesOf(ctx, []*rewrite.Table{inc.Table})
+			err = c.drainChangesOf(ctx, []*schema.Table{inc.Table})
 		}
 		if err == nil {
 			err = r.steps(ctx, []rewrite.Bound{*inc.Stated})

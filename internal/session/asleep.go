@@ -8,6 +8,7 @@ import (
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // A statement that would drain all rows of a table runs as it is if the table has no slots, and locks nothing but what plain locks
@@ -32,7 +33,7 @@ func (r *Run) maySleep() bool {
 	}
 	for i := range r.Plan.Drain.Tables {
 		t := r.Plan.Drain.Tables[i].Table
-		if t.Counter.Options.OnDrain != rewrite.OnDrainRun || c.addedToSlots(t) {
+		if t.Counter.Options.OnDrain != schema.OnDrainRun || c.addedToSlots(t) {
 			return false
 		}
 	}
@@ -197,7 +198,7 @@ func (r *Run) askBefore(ctx context.Context, query string) ([][]any, error) {
 
 // othersFindSlots reports whether another session finds slots of a table, where this one would keep locked those that it finds until
 // the application's transaction ends: a drain locks base rows first, and the two would wait for each other.
-func (r *Run) othersFindSlots(ctx context.Context, t *rewrite.Table) bool {
+func (r *Run) othersFindSlots(ctx context.Context, t *schema.Table) bool {
 	c := r.conn
 	n, sleeps := c.namer(), c.Dialect().(rewrite.SleepingDialect)
 	if n == nil || c.Tx.Own() || c.InAutocommit() {

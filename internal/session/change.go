@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // A statement that changes rows of a counter table, and runs on the base rows as they are: what it
@@ -96,7 +97,7 @@ func (r *Run) hold(ctx context.Context, changes []rewrite.DrainTable) error {
 		t := changes[i].Table
 		held, err := r.conn.conflicts(ctx, t)
 		if err == nil && held {
-			err = r.conn.drainChangesOf(ctx, []*rewrite.Table{t})
+			err = r.conn.drainChangesOf(ctx, []*schema.Table{t})
 		}
 		if err != nil {
 			return err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // A drain: in one transaction, rows are locked, their slots are folded into them, and the
@@ -222,7 +223,7 @@ func (r *Run) lockAndFold(ctx context.Context, d *rewrite.DrainTable) (open bool
 	if !l.bare || !r.ofChanges {
 		r.Plan.tally.drained()
 	}
-	if d.Table.Counter.Options.OnDrain == rewrite.OnDrainWarn {
+	if d.Table.Counter.Options.OnDrain == schema.OnDrainWarn {
 		r.warn(ctx, d, l.some)
 	}
 	r.found = rowsOf(l.rows)

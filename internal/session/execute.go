@@ -6,6 +6,7 @@ import (
 
 	"github.com/slotsql/slotsql/internal/slots"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // The life of a planned statement: bind its arguments, run its steps, adapt its result. Package
@@ -251,12 +252,12 @@ func (r *Run) incrementFitsBase() bool {
 // bounds and its slots only hold portions of the other sign.
 func (r *Run) againstSide() bool {
 	for _, d := range r.Plan.Increment.Deltas {
-		if d.Side == rewrite.AnySide {
+		if d.Side == schema.AnySide {
 			continue
 		}
 		v, ok := r.value(d.Arg)
 		d.NonNegative = true
-		if d.Side == rewrite.NeverPositive {
+		if d.Side == schema.NeverPositive {
 			d.Arg.Negate = !d.Arg.Negate
 		}
 		if _, fits := checkDelta(d, v.Value); ok && !fits {
@@ -271,7 +272,7 @@ func (r *Run) againstSide() bool {
 func (r *Run) onColdRow() bool {
 	c := r.conn
 	counter := r.Plan.Increment.Table.Counter
-	if counter.Options.Placement != rewrite.PlacementAdaptive || counter.Layout == rewrite.LayoutJournal ||
+	if counter.Options.Placement != schema.PlacementAdaptive || counter.Layout == schema.LayoutJournal ||
 		!r.incrementFitsBase() && !(r.Plan.Increment.Latest && r.provable()) {
 		return false
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // If the parent can send several statements in one round trip, a drain of the rows of a key in a
@@ -105,7 +106,7 @@ func (r *Run) keepBare(d *rewrite.DrainTable) {
 	r.keepBareRow(d.Table, r.keyNumbers(d))
 }
 
-func (r *Run) keepBareRow(t *rewrite.Table, key []string) {
+func (r *Run) keepBareRow(t *schema.Table, key []string) {
 	c := r.conn
 	if key == nil || len(c.bareRows) >= maxChanges {
 		return
@@ -125,7 +126,7 @@ func (r *Run) isBare(d *rewrite.DrainTable) bool {
 	return len(r.conn.bareRows) > 0 && !r.conn.Tx.Own() && lockOfKey(d) && r.conn.isBareRow(d.Table, r.keyNumbers(d))
 }
 
-func (c *Conn) isBareRow(t *rewrite.Table, key []string) bool {
+func (c *Conn) isBareRow(t *schema.Table, key []string) bool {
 	_, ok := c.bareRows[bareRow{t.Counter.Slotted(), strings.Join(key, ",")}]
 	return ok && key != nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/slotsql/slotsql/internal/catalog"
 	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // A call of several statements, at least one of which cannot run as it is, is run statement by
@@ -182,7 +183,7 @@ func (r *Run) queryMulti(ctx context.Context) (answer, error) {
 	if rows, err := r.queryReads(ctx); rows != nil || err != nil {
 		return answer{rows: rows}, err
 	}
-	drains := map[*rewrite.Table]bool{}
+	drains := map[*schema.Table]bool{}
 	whole := &rewrite.Plan{Class: rewrite.Drain, SQL: r.Plan.SQL, Tables: r.Plan.Tables, Effects: r.Plan.Effects,
 		Reason: "several statements in one call return rows"}
 	for i, part := range r.Plan.Parts {

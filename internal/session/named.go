@@ -11,6 +11,7 @@ import (
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // A fold by name looks for the slot rows of the locked base rows first, and then names each of
@@ -135,7 +136,7 @@ func (r *Run) searchFor(locked [][]any) slotSearch {
 
 // findSlots runs the query for slot rows, with or without locks. If another session is to be asked
 // and there is no connection for that, the query runs here and locks what it finds.
-func (r *Run) findSlots(ctx context.Context, search slotSearch, t *rewrite.Table, keys [][]any) ([][]any, error) {
+func (r *Run) findSlots(ctx context.Context, search slotSearch, t *schema.Table, keys [][]any) ([][]any, error) {
 	n := r.conn.namer()
 	q := n.FindSlots(t, keys, search.locks)
 	if q == "" {
@@ -151,7 +152,7 @@ func (r *Run) findSlots(ctx context.Context, search slotSearch, t *rewrite.Table
 }
 
 // addedToSlots reports whether the transaction has added to slots of a table.
-func (c *Conn) addedToSlots(t *rewrite.Table) bool {
+func (c *Conn) addedToSlots(t *schema.Table) bool {
 	for _, ch := range c.changes {
 		if ch.how == inSlot && ch.of(t) {
 			return true
@@ -257,7 +258,7 @@ func (r *Run) moveNamed(ctx context.Context, d *rewrite.DrainTable, rows [][]any
 }
 
 // unnameable is the error for a key that cannot be written as a literal.
-func unnameable(t *rewrite.Table) error {
+func unnameable(t *schema.Table) error {
 	return &link.NotMovedError{Table: t.Name, Reason: "the key of a row has a value that cannot be written as a literal of SQL"}
 }
 
@@ -265,12 +266,12 @@ func unnameable(t *rewrite.Table) error {
 // created, which no other session sees; false if they are not known. If a change has an unknown
 // key, they may be those of every key, as long as there are few keys: naming a slot row that does
 // not exist locks its place.
-func (c *Conn) slotsAddedTo(t *rewrite.Table, keys [][]any) (rows [][]any, known bool) {
+func (c *Conn) slotsAddedTo(t *schema.Table, keys [][]any) (rows [][]any, known bool) {
 	for _, ch := range c.changes {
 		if ch.how != inSlot || !ch.of(t) {
 			continue
 		}
-		if len(ch.slots) == 0 || t.Counter.Layout == rewrite.LayoutShared || ch.key == nil && len(keys) > fewKeys {
+		if len(ch.slots) == 0 || t.Counter.Layout == schema.LayoutShared || ch.key == nil && len(keys) > fewKeys {
 			return nil, false
 		}
 		for _, k := range keys {
@@ -293,10 +294,10 @@ func (r *Run) keyNumbers(d *rewrite.DrainTable) []string {
 }
 
 // wholeNumbers returns a key that consists of whole numbers; nil for any other.
-func (r *Run) wholeNumbers(t *rewrite.Table, key []rewrite.KeyValue) []string {
+func (r *Run) wholeNumbers(t *schema.Table, key []rewrite.KeyValue) []string {
 	var out []string
 	for i, k := range key {
-		if c := t.Column(t.Counter.Key[i]); c == nil || c.Numeric != rewrite.Integer {
+		if c := t.Column(t.Counter.Key[i]); c == nil || c.Numeric != schema.Integer {
 			return nil
 		}
 		s := ""

@@ -12,7 +12,7 @@ import (
 
 	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/internal/slots"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // A query of counters first runs as the application wrote it, with one more column, which reports whether its tables have
@@ -77,7 +77,7 @@ func (r *Run) observeDrained(ctx context.Context) (driver.Rows, error) {
 		return nil, nil
 	}
 	for _, ch := range c.changed() {
-		if !ch.drained && slices.ContainsFunc(r.Plan.Touched, func(t *rewrite.Table) bool { return ch.of(t) }) {
+		if !ch.drained && slices.ContainsFunc(r.Plan.Touched, func(t *schema.Table) bool { return ch.of(t) }) {
 			return nil, nil
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/internal/slots"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // Guarded decrements in transactions that take from a portion: see rewrite.Portion for what one
@@ -134,7 +135,7 @@ func (r *Run) sessionTakesPortions() bool {
 func (r *Run) mayTakeFromSlot(ctx context.Context, p *rewrite.Portion, row slots.RowKey, q *question) (bool, error) {
 	c, heat := r.conn, row
 	heat.Node = 0 // nodes of a cluster have the row in common
-	if p.Table.Counter.Options.Placement == rewrite.PlacementAdaptive && !r.holdsHot(heat) || r.hasOtherwise(p.Table) {
+	if p.Table.Counter.Options.Placement == schema.PlacementAdaptive && !r.holdsHot(heat) || r.hasOtherwise(p.Table) {
 		return false, nil
 	}
 	if held, err := c.heldToSnapshot(ctx); err != nil || held {
@@ -183,7 +184,7 @@ func (r *Run) foldsPortions(d *rewrite.DrainTable) {
 
 // hasOtherwise reports whether the transaction has, or may have, the row to itself, or has changed
 // it other than in a slot.
-func (r *Run) hasOtherwise(t *rewrite.Table) bool {
+func (r *Run) hasOtherwise(t *schema.Table) bool {
 	c, key := r.conn, r.keyNumbers(&r.Plan.Bounded.Row)
 	if c.untied[t.Counter.Slotted()] || c.folded[t.Counter.Slotted()] || r.isBare(&r.Plan.Bounded.Row) {
 		return true
@@ -197,7 +198,7 @@ func (r *Run) hasOtherwise(t *rewrite.Table) bool {
 }
 
 // hasCounted reports whether the transaction has changed slots of the row.
-func (r *Run) hasCounted(t *rewrite.Table) bool {
+func (r *Run) hasCounted(t *schema.Table) bool {
 	key := r.keyNumbers(&r.Plan.Bounded.Row)
 	for _, ch := range r.conn.changed() {
 		if ch.of(t) && maybeSame(ch.key, key) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // A drain of a row without slots, as nearly every row is, costs no more than the plain statement:
@@ -84,7 +85,7 @@ func (r *Run) provable() bool {
 		return false
 	}
 	t := r.Plan.Drain.Tables[0].Table.Counter
-	return len(t.Rights.Ungranted) == 0 && t.Options.OnDrain == rewrite.OnDrainRun
+	return len(t.Rights.Ungranted) == 0 && t.Options.OnDrain == schema.OnDrainRun
 }
 
 // mayProveInTx is mayProve for a transaction of the application's. One whose changes are checked

@@ -7,7 +7,7 @@ import (
 
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/internal/link"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // A drain writes, so it fails where nothing may be written: in a READ ONLY transaction, in a read-only session, on a replica, in a
@@ -102,7 +102,7 @@ func databaseError(err error) error {
 }
 
 // explainReadOnly explains why a drain was refused.
-func (r *Run) explainReadOnly(t *rewrite.Table, err error) error {
+func (r *Run) explainReadOnly(t *schema.Table, err error) error {
 	if !r.isReadOnly(err) {
 		return err
 	}

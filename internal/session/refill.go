@@ -10,6 +10,7 @@ import (
 	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/internal/slots"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // A portion is moved from the base row to a slot in a short transaction on a side connection: in
@@ -119,7 +120,7 @@ func (r *Run) moveOn(
 		return 0, "", nil
 	}
 	spare := was.value - was.bound
-	if s.Side == rewrite.NeverPositive {
+	if s.Side == schema.NeverPositive {
 		spare = -spare
 	}
 	size = r.conn.Shared.portions.Size(at, s.Column, spare, r.take.needs[share], s.Move.Most)
@@ -127,7 +128,7 @@ func (r *Run) moveOn(
 		return 0, "", nil
 	}
 	cp.take.size = size
-	if s.Side == rewrite.NeverPositive {
+	if s.Side == schema.NeverPositive {
 		cp.take.size = -size
 	}
 	for _, b := range []*rewrite.Bound{&s.Move.Less, &s.Move.Give} {

@@ -5,7 +5,7 @@ import (
 
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/internal/link"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // A role may be allowed to read a counter table, lock its rows or delete them, and not to move slots into them. While the table has
@@ -13,7 +13,7 @@ import (
 // the rights to grant.
 
 // explainDenied says what has to be granted to a user who was denied a drain.
-func (r *Run) explainDenied(t *rewrite.Table, err error) error {
+func (r *Run) explainDenied(t *schema.Table, err error) error {
 	if !r.isDenied(err) {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/internal/slots"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // A transaction that has changed a row holds the row's lock with the plain
@@ -53,7 +54,7 @@ type rowChange struct {
 }
 
 // of reports whether the rows are of a table.
-func (ch *rowChange) of(t *rewrite.Table) bool {
+func (ch *rowChange) of(t *schema.Table) bool {
 	return ch.rows.Table.Counter.Slotted() == t.Counter.Slotted()
 }
 
@@ -107,7 +108,7 @@ func (r *Run) remember(rows rewrite.DrainTable, how manner, at int) {
 		ch.at, ch.firm = old.at, ch.firm || old.firm
 		ch.drained = old.drained && how == onBase && ok && len(c.changes) < maxChanges // no other session adds to the row
 	}
-	if how == inSlot && (rows.Table.Counter.Options.Placement != rewrite.PlacementSkipLocked || c.Shared.Traits.MissLocks) &&
+	if how == inSlot && (rows.Table.Counter.Options.Placement != schema.PlacementSkipLocked || c.Shared.Traits.MissLocks) &&
 		len(c.changes) < maxChanges {
 		ch.slots = append(slices.Clip(old.slots), r.slot)
 	}
@@ -190,11 +191,11 @@ func (r *Run) drainChanges(ctx context.Context) error {
 }
 
 // drainChangesOf drains the rows of tables that the transaction has changed.
-func (c *Conn) drainChangesOf(ctx context.Context, tables []*rewrite.Table) error {
+func (c *Conn) drainChangesOf(ctx context.Context, tables []*schema.Table) error {
 	defer c.Drain.End()
 	var keys []slots.RowKey
 	for k, ch := range c.changed() {
-		if !ch.drained && slices.ContainsFunc(tables, func(t *rewrite.Table) bool {
+		if !ch.drained && slices.ContainsFunc(tables, func(t *schema.Table) bool {
 			return ch.of(t)
 		}) {
 			keys = append(keys, k)

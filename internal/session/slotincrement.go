@@ -7,6 +7,7 @@ import (
 
 	"github.com/slotsql/slotsql/internal/slots"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // execInSlot adds to a slot, together with others in flight where that is possible. If that affects
@@ -61,7 +62,7 @@ func (r *Run) addToSlot(ctx context.Context, p slots.Place, lasting, auto bool) 
 // anotherSlot returns another slot to try.
 func (r *Run) anotherSlot() int64 {
 	c := r.Plan.Increment.Table.Counter
-	if c.Layout == rewrite.LayoutJournal {
+	if c.Layout == schema.LayoutJournal {
 		return r.conn.Shared.placement.Journal.Next()
 	}
 	return rand.Int64N(int64(c.Slots))
@@ -142,7 +143,7 @@ func (r *Run) upsertSlot(ctx context.Context, st slotStatements) (res driver.Res
 // place chooses the slot for an increment on this connection.
 func (r *Run) place() slots.Place {
 	c, n := r.conn, r.Plan.Increment.Table.Counter.Slots
-	if r.Plan.Increment.Table.Counter.Layout == rewrite.LayoutJournal {
+	if r.Plan.Increment.Table.Counter.Layout == schema.LayoutJournal {
 		return slots.Place{SlotRow: slots.SlotRow{Slot: c.Shared.placement.Journal.Next()}, Ordinal: -1}
 	}
 	picker := r.picker()
@@ -171,9 +172,9 @@ func (r *Run) place() slots.Place {
 
 func (r *Run) picker() slots.Picker { return r.pickerOf(r.Plan.Increment.Table.Counter) }
 
-func (r *Run) pickerOf(c *rewrite.Counter) slots.Picker {
+func (r *Run) pickerOf(c *schema.Counter) slots.Picker {
 	s := r.conn.Shared
-	random := c.Options.Placement == rewrite.PlacementRandom || c.Options.Placement == rewrite.PlacementSkipLocked && !s.Traits.MissLocks
+	random := c.Options.Placement == schema.PlacementRandom || c.Options.Placement == schema.PlacementSkipLocked && !s.Traits.MissLocks
 	return slots.Picker{Placement: s.placement, Range: r.conn.node.Range, Slots: c.Slots, One: s.Traits.OneWriter, Random: random}
 }
 
@@ -198,7 +199,7 @@ func (r *Run) heatKey() (slots.RowKey, bool) {
 }
 
 // rowOf names the row of a table by its key.
-func (r *Run) rowOf(t *rewrite.Table, key []rewrite.KeyValue) (slots.RowKey, bool) {
+func (r *Run) rowOf(t *schema.Table, key []rewrite.KeyValue) (slots.RowKey, bool) {
 	if t.Counter.Single() {
 		return slots.RowKey{Table: t.Counter.Slotted(), Node: r.conn.node.Number}, true
 	}
@@ -248,7 +249,7 @@ func (r *Run) noteSlotRow() {
 	c := r.conn
 	c.Shared.Made.Add()
 	switch {
-	case r.Plan.Increment.Table.Counter.Layout != rewrite.LayoutJournal:
+	case r.Plan.Increment.Table.Counter.Layout != schema.LayoutJournal:
 	case r.batch != nil || c.InAutocommit():
 		c.Shared.Made.WakeJournal()
 	default:

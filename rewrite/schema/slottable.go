@@ -1,6 +1,9 @@
-package rewrite
+package schema
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // IsKey reports whether the named column is part of the configured key.
 func (t *Table) IsKey(column string) bool {
@@ -122,9 +125,9 @@ func (t *Table) setByUpdate() string {
 	return ""
 }
 
-// tied returns how another row, or the row's partition, depends on the value that is stored in
+// Tied returns how another row, or the row's partition, depends on the value that is stored in
 // one of the columns, as of "column x ..."; or "".
-func (t *Table) tied(with func(column string) bool) string {
+func (t *Table) Tied(with func(column string) bool) string {
 	switch {
 	case slices.ContainsFunc(t.ForeignKeys.Columns, with):
 		return "references another table"
@@ -134,4 +137,33 @@ func (t *Table) tied(with func(column string) bool) string {
 		return "decides which partition a row is in"
 	}
 	return ""
+}
+
+// IsKeyColumn reports whether a column, in any letter case, is part of the configured key or
+// of any unique key of the table.
+func (t *Table) IsKeyColumn(name string) bool {
+	same := func(columns []string) bool {
+		for _, c := range columns {
+			if strings.EqualFold(c, name) {
+				return true
+			}
+		}
+		return false
+	}
+	for _, u := range t.Uniques {
+		if same(u.Columns) {
+			return true
+		}
+	}
+	return same(t.Counter.Key)
+}
+
+// NullableDecimal reports whether a counter is a decimal number that may be NULL.
+func (t *Table) NullableDecimal() bool {
+	for i := range t.Columns {
+		if c := &t.Columns[i]; t.IsCounter(c.Name) && c.Numeric == Decimal && c.Nullable {
+			return true
+		}
+	}
+	return false
 }

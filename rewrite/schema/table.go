@@ -1,4 +1,4 @@
-package rewrite
+package schema
 
 import (
 	"slices"
@@ -289,8 +289,8 @@ func (t *Table) MarkPresent(name string) {
 	}
 }
 
-// presentUniques returns the partial keys that are Present.
-func (t *Table) presentUniques() (out []Unique) {
+// PresentUniques returns the partial keys that are Present.
+func (t *Table) PresentUniques() (out []Unique) {
 	for _, u := range t.PartialUniques {
 		if u.Present {
 			out = append(out, u)
@@ -299,8 +299,8 @@ func (t *Table) presentUniques() (out []Unique) {
 	return out
 }
 
-// uniqueOver returns a unique key, of whichever kind, that mentions a column; nil for none.
-func (t *Table) uniqueOver(mentions func(column string) bool) *Unique {
+// UniqueOver returns a unique key, of whichever kind, that mentions a column; nil for none.
+func (t *Table) UniqueOver(mentions func(column string) bool) *Unique {
 	for _, list := range [][]Unique{t.Uniques, t.PartialUniques} {
 		for i := range list {
 			for _, c := range list[i].Columns {

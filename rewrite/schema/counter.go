@@ -1,8 +1,7 @@
-package rewrite
+package schema
 
 import (
 	"slices"
-
 	"strings"
 )
 
