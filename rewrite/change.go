@@ -169,7 +169,7 @@ func (i insertion) sameKey(a, b []string) bool {
 
 // within notes that a data-modifying CTE changes a table.
 func (p *planning) within(t *schema.Table) {
-	if !has(p.changedWithin, t) {
+	if !slices.Contains(p.changedWithin, t) {
 		p.changedWithin = append(p.changedWithin, t)
 	}
 }

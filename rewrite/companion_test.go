@@ -26,7 +26,7 @@ func TestCompanionFault(t *testing.T) {
 		merge  schema.Merge
 		want   string
 	}{
-		{"seen", schema.Latest, ""}, {"seen", schema.Max, ""}, {"day", schema.Latest, ""}, 
+		{"seen", schema.Latest, ""}, {"seen", schema.Max, ""}, {"day", schema.Latest, ""},
 		{"title", schema.Latest, ""}, {"ratio", schema.Latest, ""},
 		{"title", schema.Max, "has type text"}, {"day", schema.Min, "has type date"}, {"ratio", schema.Max, "has type double precision"},
 		{"id", schema.Latest, "is an auto-increment or identity column"}, {"slug", schema.Latest, "is part of the unique key posts_slug"},

@@ -1,6 +1,7 @@
 package rewrite
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
@@ -25,7 +26,7 @@ func (f *definitions) planDDL(st *ast.Statement) *Plan {
 	var tables, held []*schema.Table
 	for _, n := range st.Tables {
 		if t := f.names.lookupCounter(n); t != nil {
-			if !has(tables, t) {
+			if !slices.Contains(tables, t) {
 				tables = append(tables, t)
 			}
 		} else if t := f.names.lookupAmong(holders(f.mentions.catalog), n); t != nil &&

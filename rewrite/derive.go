@@ -2,6 +2,7 @@ package rewrite
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
@@ -89,7 +90,6 @@ func (p *planning) reading(start func() *reader, walk func(*reader) error) (*rea
 		if why := p.derive(d); why != "" {
 			return r, opaque(d.reason + ", and " + why)
 		}
-		p.names.outs = nil
 	}
 }
 
@@ -101,11 +101,8 @@ func (p *planning) derive(d *errDerive) (why string) {
 			return why
 		}
 	}
-	if p.names.derived == nil {
-		p.names.derived = map[*ast.Source]string{}
-	}
 	for _, b := range d.bindings {
-		p.names.derived[b.source] = d.reason
+		p.names.derive(b.source, d.reason)
 		if d.separate {
 			if p.queries.separate == nil {
 				p.queries.separate = map[*ast.Source]bool{}
@@ -212,7 +209,7 @@ func (r *reader) totals(t *schema.Table, q string, block *ast.Select) []string {
 }
 
 func (r *reader) addStar(t *schema.Table) {
-	if !has(r.stars, t) {
+	if !slices.Contains(r.stars, t) {
 		r.stars = append(r.stars, t)
 	}
 }

@@ -180,13 +180,13 @@ func (p *planning) planReads(r *reader, err error, locked string) *Plan {
 	return &Plan{
 		Class:  Read,
 		Reason: r.form(),
-		Tables: names(r.tables),
+		Tables: tableNames(r.tables),
 		SQL:    sql,
 		Read:   ReadPlan{Args: args, Stars: r.stars, Reprepare: r.found.merged, reader: r},
 	}
 }
 
-func columnNamed(d Dialect, t *schema.Table, written ast.Ident) (string, bool) {
+func columnNamed(d nameDialect, t *schema.Table, written ast.Ident) (string, bool) {
 	for i := range t.Columns {
 		if d.SameColumn(written, t.Columns[i].Name) {
 			return t.Columns[i].Name, true

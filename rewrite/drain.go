@@ -22,7 +22,7 @@ type drainer struct {
 
 // drainAll drains every row of the given tables.
 func (d *drainer) drainAll(tables []*schema.Table, reason string) *Plan {
-	plan := &Plan{Class: Drain, Reason: reason, Tables: names(tables)}
+	plan := &Plan{Class: Drain, Reason: reason, Tables: tableNames(tables)}
 	for _, t := range tables {
 		plan.Drain.Tables = append(plan.Drain.Tables, d.drainTable(t, nil))
 	}
@@ -174,7 +174,7 @@ func (d *drainer) drainRows(st *ast.Statement, sc *scope, b *binding, where *ast
 	if rows != nil {
 		rows.removes = d.removes(st, b.table)
 	}
-	plan := &Plan{Class: Drain, Reason: reason, Tables: names(tables)}
+	plan := &Plan{Class: Drain, Reason: reason, Tables: tableNames(tables)}
 	for _, t := range tables {
 		if rows != nil && t == b.table {
 			plan.Drain.Tables = append(plan.Drain.Tables, d.drainTable(t, rows))
@@ -237,7 +237,7 @@ func (n *resolver) targetColumn(sc *scope, b *binding, name []ast.Ident) string 
 // rowNumber returns the column that a table's rows are numbered by, if that is what the name of
 // a system column means.
 func (n *resolver) rowNumber(t *schema.Table, name ast.Ident) string {
-	tr := n.d.Traits()
+	tr := &n.rules
 	if !tr.RowNumbers || !slices.ContainsFunc(tr.SystemColumns, func(s string) bool { return n.d.SameColumn(name, s) }) {
 		return ""
 	}

@@ -65,7 +65,7 @@ func (m *dml) onBase(sc *scope, own *binding, outer bool, c *schema.Column, ops 
 			require = append(require, more...)
 			continue
 		}
-		if !m.p.names.wholeColumn(sc, own, outer, c, op) {
+		if !wholeColumn(m.p, sc, own, outer, c, op) {
 			return nil, "the delta of counter " + c.Name + " may be NULL or negative, or may have to be rounded"
 		}
 	}
@@ -114,7 +114,7 @@ func decimal(n int64) string {
 // wholeColumn reports whether an operand is a column, or what the INSERT gives
 // for one, that is never NULL and that c stores as it is. outer reports whether the
 // statement has outer joins, which make NULLs of other tables' columns.
-func (n *resolver) wholeColumn(sc *scope, own *binding, outer bool, c *schema.Column, op operand) bool {
+func wholeColumn(p *planning, sc *scope, own *binding, outer bool, c *schema.Column, op operand) bool {
 	e := op.expr
 	for e.Kind == ast.Paren {
 		e = e.Args[0]
@@ -126,7 +126,7 @@ func (n *resolver) wholeColumn(sc *scope, own *binding, outer bool, c *schema.Co
 	if e.Kind == ast.ColumnRef && len(e.Name) > 1 {
 		b = nil
 		for _, x := range sc.bindings {
-			if n.sameLabel(e.Name[len(e.Name)-2], x.label) {
+			if p.names.sameLabel(e.Name[len(e.Name)-2], x.label) {
 				b = x
 			}
 		}
@@ -137,15 +137,15 @@ func (n *resolver) wholeColumn(sc *scope, own *binding, outer bool, c *schema.Co
 		return false
 	}
 	if b.query != nil {
-		return n.numberOfRows(b.query, e.Name[len(e.Name)-1])
+		return numberOfRows(p, b.query, e.Name[len(e.Name)-1])
 	}
 	t := b.table
 	if t == nil {
-		if t, _ = n.lookup(b.source.Name); t == nil {
+		if t, _ = p.names.lookup(b.source.Name); t == nil {
 			return false
 		}
 	}
-	name, ok := columnNamed(n.d, t, e.Name[len(e.Name)-1])
+	name, ok := columnNamed(p.d, t, e.Name[len(e.Name)-1])
 	if !ok {
 		return false
 	}
@@ -161,11 +161,11 @@ func (n *resolver) wholeColumn(sc *scope, own *binding, outer bool, c *schema.Co
 
 // numberOfRows reports whether a column of a query in FROM is COUNT: it is a whole number, which is
 // neither NULL nor negative.
-func (n *resolver) numberOfRows(q *ast.Select, name ast.Ident) bool {
+func numberOfRows(p *planning, q *ast.Select, name ast.Ident) bool {
 	var found *ast.Expr
 	for _, it := range q.Items {
 		switch {
-		case it.Alias != nil && n.sameLabel(name, *it.Alias):
+		case it.Alias != nil && p.names.sameLabel(name, *it.Alias):
 			if found != nil {
 				return false
 			}

@@ -95,7 +95,7 @@ func (g *grouper) planned(plan *Plan) *Plan {
 	if g.group.Block = g.block(); g.group.Block > 0 {
 		g.group.TryLock = g.tryLock()
 		if asIs {
-			plan.Class, plan.Reason, plan.Tables = AdditiveBase, drawsTickets, names([]*schema.Table{g.real})
+			plan.Class, plan.Reason, plan.Tables = AdditiveBase, drawsTickets, tableNames([]*schema.Table{g.real})
 		}
 	}
 	return plan

@@ -1,6 +1,7 @@
 package rewrite
 
 import (
+	"strings"
 	"github.com/slotsql/slotsql/rewrite/ast"
 	"github.com/slotsql/slotsql/rewrite/schema"
 )
@@ -42,7 +43,7 @@ func (f *definitions) planHeld(held []*schema.Table) *Plan {
 		return &Plan{Class: PassThrough}
 	}
 	refused := func() *Plan {
-		return &Plan{Class: Refused, Tables: names(unfit), Reason: unfit[0].Counter.SlotTable.Unfit}
+		return &Plan{Class: Refused, Tables: tableNames(unfit), Reason: unfit[0].Counter.SlotTable.Unfit}
 	}
 	st, err := parse(f.d, f.mentions.sentinels, f.src.sql)
 	switch {
@@ -77,7 +78,7 @@ func (f *definitions) planHeld(held []*schema.Table) *Plan {
 // lookupAmong returns the one of the tables that a name means, or nil.
 func (n *resolver) lookupAmong(tables []*schema.Table, name []ast.Ident) *schema.Table {
 	for _, c := range tables {
-		if !equalFold(name[len(name)-1].Name, c.Name) {
+		if !strings.EqualFold(name[len(name)-1].Name, c.Name) {
 			continue
 		}
 		if t, _ := n.lookup(name); t != nil && t.Schema == c.Schema && t.Name == c.Name {

@@ -21,9 +21,9 @@ func (n itemNames) itemName(it ast.Item) (string, bool) {
 	if e.Kind == ast.ColumnRef {
 		return n.columnName(e), true
 	}
-	if names := n.p.d.Traits().ItemNames; names != ItemsByRule {
+	if by := n.p.d.Traits().ItemNames; by != ItemsByRule {
 		end := it.Expr.End
-		if names == ItemsToNextToken {
+		if by == ItemsToNextToken {
 			end = n.p.src.nextToken(end)
 		}
 		return strings.TrimRight(n.p.consts.noted(n.p.src.sql[it.Expr.Start:end]), " \t\n\f\r"), true

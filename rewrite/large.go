@@ -27,7 +27,7 @@ func (pl *Planner) large(sql string) (*Plan, error) {
 	switch {
 	case plan != nil:
 	case p.src.several && len(sql) > maxCut:
-		plan = &Plan{Class: Refused, Tables: names(mentioned),
+		plan = &Plan{Class: Refused, Tables: tableNames(mentioned),
 			Reason: "several statements in one call that name a counter table are longer than 4 MiB; send them one by one"}
 	default:
 		plan = p.drains.drainAll(mentioned, "the statement is longer than 1 MiB")

@@ -77,18 +77,18 @@ func (b *blockReader) repeats(e *ast.Expr) bool {
 	if e == nil || e.Query == nil {
 		return false
 	}
-	var names []ast.Ident
+	var list []ast.Ident
 	for _, it := range e.Query.Items {
 		if it.Expr == nil || it.Expr.Kind != ast.ColumnRef {
 			continue
 		}
 		name := it.Expr.Name[len(it.Expr.Name)-1]
-		for _, n := range names {
+		for _, n := range list {
 			if b.p.names.sameLabel(n, name) {
 				return true
 			}
 		}
-		names = append(names, name)
+		list = append(list, name)
 	}
 	return false
 }

@@ -1,6 +1,7 @@
 package rewrite
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite/lex"
@@ -41,7 +42,7 @@ func (m *mentions) tables() []*schema.Table {
 	out := m.among(m.catalog.Counters())
 	viewed, _ := m.viewed()
 	for _, t := range viewed {
-		if !has(out, t) {
+		if !slices.Contains(out, t) {
 			out = append(out, t)
 		}
 	}
@@ -73,15 +74,6 @@ func (m *mentions) among(tables []*schema.Table) []*schema.Table {
 		}
 	}
 	return out
-}
-
-func has(tables []*schema.Table, t *schema.Table) bool {
-	for _, x := range tables {
-		if x == t {
-			return true
-		}
-	}
-	return false
 }
 
 func (m *mentions) tokenNames(tok lex.Token, name string) bool {
@@ -119,7 +111,7 @@ func closing(open byte) byte {
 	return 0
 }
 
-func names(tables []*schema.Table) []string {
+func tableNames(tables []*schema.Table) []string {
 	out := make([]string, len(tables))
 	for i, t := range tables {
 		out[i] = t.Name

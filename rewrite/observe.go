@@ -268,13 +268,13 @@ func (r *reader) editsOnlyValues(blocks []*ast.Select) bool {
 // Where counters decide which rows there are, that may be any expression, otherwise one with a counter in it.
 func (r *reader) mayFailObserved(st *ast.Statement, all bool) bool {
 	may := false
-	names := func(e *ast.Expr) bool {
+	readsColumn := func(e *ast.Expr) bool {
 		return all || slices.ContainsFunc(r.edits, func(x edit) bool { return x.Start >= e.Start && x.End <= e.End })
 	}
 	check := func(lists ...[]*ast.Expr) {
 		for _, list := range lists {
 			for _, e := range list {
-				may = may || e != nil && names(e) && !valuedAlways(e)
+				may = may || e != nil && readsColumn(e) && !valuedAlways(e)
 			}
 		}
 	}
@@ -286,7 +286,7 @@ func (r *reader) mayFailObserved(st *ast.Statement, all bool) bool {
 			check(q.Values...)
 			check(q.DistinctOn, []*ast.Expr{q.Where, q.Having}, q.GroupBy, q.Windows, q.OrderBy)
 			for _, e := range q.Limit { // a negative one is an error
-				may = may || names(e) && !namesOnly(e, func([]ast.Ident) bool { return false }, nil)
+				may = may || readsColumn(e) && !namesOnly(e, func([]ast.Ident) bool { return false }, nil)
 			}
 		},
 		Source: func(s *ast.Source) { check([]*ast.Expr{s.Func, s.On}) },

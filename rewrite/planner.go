@@ -1,6 +1,7 @@
 package rewrite
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
@@ -137,7 +138,7 @@ type planning struct {
 
 func newPlanning(pl *Planner, src *source) *planning {
 	p := &planning{pl: pl, d: pl.Dialect, src: src}
-	p.names = resolver{d: p.d, catalog: pl.Catalog}
+	p.names = newResolver(p.d, p.d.Traits().NameRules, pl.Catalog)
 	p.consts = constants{d: p.d, src: src, sentinels: pl.sentinels}
 	p.written = writtenSources{names: &p.names, consts: &p.consts}
 	p.volatility = volatility{names: &p.names, consts: &p.consts}
@@ -320,15 +321,15 @@ func readsRows(k ast.Kind) bool {
 // EXECUTE names no table, and LOCK TABLES.
 func (p *planning) hidden(mentioned []*schema.Table) *Plan {
 	if p.src.is(0, "PREPARE") && !p.src.is(1, "TRANSACTION") {
-		return &Plan{Class: Refused, Tables: names(mentioned),
+		return &Plan{Class: Refused, Tables: tableNames(mentioned),
 			Reason: "SQL-level PREPARE hides its statement from slotsql; prepare it through database/sql (db.Prepare)"}
 	}
 	if p.d.Traits().Compound && compound(p.src) && (p.src.hasWord("COMMIT") || p.src.hasWord("ROLLBACK") || p.src.hasWord("START")) {
-		return &Plan{Class: Refused, Tables: names(mentioned),
+		return &Plan{Class: Refused, Tables: tableNames(mentioned),
 			Reason: "a compound statement that controls transactions would end the drain halfway; send its statements one by one"}
 	}
 	if p.d.Traits().LockTables && p.src.is(0, "LOCK") && (p.src.is(1, "TABLES") || p.src.is(1, "TABLE")) {
-		return &Plan{Class: Refused, Tables: names(mentioned),
+		return &Plan{Class: Refused, Tables: tableNames(mentioned),
 			Reason: "LOCK TABLES locks out the slot tables; use a transaction with SELECT ... FOR UPDATE"}
 	}
 	return nil
@@ -368,8 +369,8 @@ func (n *resolver) lookup(name []ast.Ident) (*schema.Table, bool) {
 func (n *resolver) lookupCounter(name []ast.Ident) *schema.Table {
 	last := name[len(name)-1]
 	for _, c := range n.catalog.Counters() {
-		if equalFold(last.Name, c.Name) {
-			if t, _ := n.lookup(name); t != nil && has(n.catalog.Counters(), t) {
+		if strings.EqualFold(last.Name, c.Name) {
+			if t, _ := n.lookup(name); t != nil && slices.Contains(n.catalog.Counters(), t) {
 				return t
 			}
 			return nil

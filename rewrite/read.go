@@ -124,7 +124,7 @@ func (p *planning) planSelect(st *ast.Statement) *Plan {
 	case r.found.writes:
 		return p.drains.drainAll(tables, "a WITH query increments a counter that the statement also reads")
 	}
-	plan := &Plan{Class: Read, Reason: r.reason, Tables: names(r.tables)}
+	plan := &Plan{Class: Read, Reason: r.reason, Tables: tableNames(r.tables)}
 	plan.Read = ReadPlan{Stars: r.stars, Reprepare: r.found.merged}
 	plan.Read.Observed = p.observed(st, r.tables, r)
 	if r.wide != nil && !r.sums(r.wide, st.Select) && !r.narrow(r.wide, st.Select) {
@@ -276,7 +276,7 @@ func (r *reader) block(parent *scope, q *ast.Select) error {
 }
 
 func (r *reader) addSeen(t *schema.Table) {
-	if !has(r.seen, t) {
+	if !slices.Contains(r.seen, t) {
 		r.seen = append(r.seen, t)
 	}
 }
@@ -360,7 +360,7 @@ func (r *reader) replace(sp ast.Span, totals string, sources *scope) {
 }
 
 func (r *reader) note(t *schema.Table) {
-	if !has(r.tables, t) {
+	if !slices.Contains(r.tables, t) {
 		r.tables = append(r.tables, t)
 	}
 }

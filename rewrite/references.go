@@ -1,6 +1,7 @@
 package rewrite
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite/schema"
@@ -25,7 +26,7 @@ func (f *definitions) referred() (out []*schema.Table) {
 			continue // the primary key
 		}
 		for _, t := range f.mentions.tables() {
-			if f.mentions.tokenNames(f.src.tokens[at], t.Name) && !has(out, t) && f.listsCounter(at+2, t) {
+			if f.mentions.tokenNames(f.src.tokens[at], t.Name) && !slices.Contains(out, t) && f.listsCounter(at+2, t) {
 				out = append(out, t)
 			}
 		}

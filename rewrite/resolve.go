@@ -109,7 +109,7 @@ func (n *resolver) resolveUnqualified(sc *scope, name ast.Ident) (*target, error
 			return nil, derivable("cannot tell which source "+name.Name+" belongs to", allOf(s.parent)...)
 		}
 		for _, b := range s.bindings {
-			if (b.counts || b.derived) && n.d.Traits().WholeRow && n.sameLabel(name, b.label) {
+			if (b.counts || b.derived) && n.rules.WholeRow && n.sameLabel(name, b.label) {
 				return &target{binding: b, wholeRow: true}, nil
 			}
 		}

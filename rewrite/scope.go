@@ -1,22 +1,45 @@
 package rewrite
 
 import (
+	"strings"
 	"errors"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
 	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
+// nameDialect is how the names of a dialect compare, and how it writes them: see Dialect.
+type nameDialect interface {
+	SameTable(written ast.Ident, stored string) bool
+	SameColumn(written ast.Ident, stored string) bool
+	Quote(name string) string
+}
+
 // A resolver finds what the names of a statement mean: which source a column is of, which table a source is, and
 // whether the column is a counter. It asks the catalog for tables whose names could be a counter table's, and for
 // others only if their columns decide.
 type resolver struct {
-	d       Dialect
+	d       nameDialect
+	rules   NameRules
 	catalog Catalog
 	missing [][]ast.Ident // what the catalog has not looked up yet
 	outs    map[*ast.Select]outColumns
 	derived map[*ast.Source]string // sources that a query of totals stands for, and why
 	work    int                    // names compared so far, about
+}
+
+// newResolver returns a resolver for one statement.
+func newResolver(d nameDialect, rules NameRules, catalog Catalog) resolver {
+	return resolver{d: d, rules: rules, catalog: catalog}
+}
+
+// derive notes that a query of totals stands for a source, and why.
+func (n *resolver) derive(s *ast.Source, reason string) {
+	if n.derived == nil {
+		n.derived = map[*ast.Source]string{}
+	}
+	n.derived[s] = reason
+	n.outs = nil
 }
 
 // A scope is what names mean inside one SELECT block or one DML statement.
@@ -87,7 +110,7 @@ func (n *resolver) sameLabel(written, label ast.Ident) bool {
 	}
 	// Both are as written: fold each the way the dialect folds.
 	return n.d.SameColumn(written, label.Name) || n.d.SameColumn(label, written.Name) ||
-		!written.Quoted && !label.Quoted && equalFold(written.Name, label.Name)
+		!written.Quoted && !label.Quoted && strings.EqualFold(written.Name, label.Name)
 }
 
 // newScope binds the sources of a FROM clause.
@@ -110,7 +133,7 @@ func (n *resolver) withScope(parent *scope, with []*ast.CTE) *scope {
 	if len(with) == 0 {
 		return parent
 	}
-	if n.d.Traits().WithSeesAll || with[0].Recursive {
+	if n.rules.WithSeesAll || with[0].Recursive {
 		sc := &scope{parent: parent}
 		for _, c := range with {
 			sc.ctes = append(sc.ctes, &cteBinding{c, sc})

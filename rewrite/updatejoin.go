@@ -3,6 +3,7 @@ package rewrite
 import (
 	"github.com/slotsql/slotsql/rewrite/ast"
 	"github.com/slotsql/slotsql/rewrite/schema"
+	"slices"
 )
 
 // planMultiUpdate plans UPDATE a JOIN b: additive ones run as they are.
@@ -31,7 +32,7 @@ func (m *dml) planMultiUpdate() *Plan {
 			continue
 		}
 		writes = true
-		if !has(changed, owner.table) {
+		if !slices.Contains(changed, owner.table) {
 			changed = append(changed, owner.table)
 		}
 		name, _ := columnNamed(m.p.d, owner.table, column)
@@ -78,7 +79,7 @@ func (m *dml) planMultiUpdate() *Plan {
 	}
 	plan := &Plan{
 		Class:  AdditiveBase,
-		Tables: names(tables),
+		Tables: tableNames(tables),
 		Base:   BasePlan{Require: require, Cover: m.covers},
 		Reason: "an increment through a join runs on the base table",
 	}

@@ -30,7 +30,7 @@ func (i insertion) planUpsert() *Plan {
 func (i insertion) upsertBesideIncrements(source *Plan) *Plan {
 	if source.Class == AdditiveBase && source.AsIs() {
 		if plan := i.conflict(i.m.st.Conflict, i.m.st); plan.AsIs() {
-			plan.Class, plan.Tables = AdditiveBase, names(i.p.mentions.tables())
+			plan.Class, plan.Tables = AdditiveBase, tableNames(i.p.mentions.tables())
 			plan.Base.Changes = append(plan.Base.Changes, source.Base.Changes...)
 			return plan
 		}

@@ -38,7 +38,7 @@ const maxGivenRows = 256
 // drainInserted drains for an INSERT that changes or replaces rows.
 func (i insertion) drainInserted(reason string) *Plan {
 	tables := i.p.mentions.tables()
-	plan := &Plan{Class: Drain, Reason: reason, Tables: names(tables)}
+	plan := &Plan{Class: Drain, Reason: reason, Tables: tableNames(tables)}
 	rows, keys, given := i.givenRows()
 	for _, t := range tables {
 		d := i.p.drains.drainTable(t, nil)

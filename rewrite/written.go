@@ -73,14 +73,14 @@ func (w *writtenSources) sourceOf(sc *scope, e *ast.Expr) (found *binding) {
 
 // writtenAt returns the position of a column of a query or function in FROM, or -1.
 func (w *writtenSources) writtenAt(b *binding, column ast.Ident) int {
-	names := b.columns
-	if len(names) == 0 && b.query != nil {
-		if names = w.writtenNames(b); names == nil {
+	columns := b.columns
+	if len(columns) == 0 && b.query != nil {
+		if columns = w.writtenNames(b); columns == nil {
 			return -1
 		}
 	}
 	at := -1
-	for i, name := range names {
+	for i, name := range columns {
 		if w.names.sameLabel(column, name) {
 			if at >= 0 {
 				return -1
@@ -91,26 +91,26 @@ func (w *writtenSources) writtenAt(b *binding, column ast.Ident) int {
 	return at
 }
 
-// writtenNames returns the names of the columns of a query in FROM; nil if they are not known.
-func (w *writtenSources) writtenNames(b *binding) (names []ast.Ident) {
+// writtenNames returns the columns of the columns of a query in FROM; nil if they are not known.
+func (w *writtenSources) writtenNames(b *binding) (columns []ast.Ident) {
 	first := b.query
 	for len(first.Operands) > 0 {
 		first = first.Operands[0]
 	}
 	if len(first.Values) > 0 {
 		for i := range first.Values[0] {
-			names = append(names, ast.Ident{Name: "column" + strconv.Itoa(i+1)}) // PostgreSQL, SQLite
+			columns = append(columns, ast.Ident{Name: "column" + strconv.Itoa(i+1)}) // PostgreSQL, SQLite
 		}
-		return names
+		return columns
 	}
 	outs, known, err := w.names.outsOf(b)
 	if err != nil || !known {
 		return nil
 	}
 	for _, o := range outs {
-		names = append(names, o.name)
+		columns = append(columns, o.name)
 	}
-	return names
+	return columns
 }
 
 // writtenRows adds what the rows of a query may have in a column. What the query leaves out,

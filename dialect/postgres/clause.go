@@ -113,7 +113,7 @@ func (t *translator) with(w *tree.WithClause) []*ast.CTE {
 	var out []*ast.CTE
 	for _, n := range w.Ctes {
 		c := n.GetCommonTableExpr()
-		e := &ast.CTE{Name: name(c.Ctename), Columns: names(c.Aliascolnames), Recursive: w.Recursive}
+		e := &ast.CTE{Name: name(c.Ctename), Columns: idents(c.Aliascolnames), Recursive: w.Recursive}
 		in, ok := t.cteBody(c)
 		switch q := c.Ctequery.GetNode().(type) {
 		case *tree.Node_SelectStmt:

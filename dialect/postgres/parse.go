@@ -12,7 +12,7 @@ import (
 
 // Parse translates one statement. Names in the result are as the server
 // resolves them (folded, cut to 63 bytes, escapes replaced), so that two
-// names of one statement compare byte for byte.
+// idents of one statement compare byte for byte.
 func (d *Dialect) Parse(sql string) (st *ast.Statement, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -134,7 +134,7 @@ func tableName(v *tree.RangeVar) [][]ast.Ident {
 // it stood in quotes makes no difference unless it needs them.
 func name(s string) ast.Ident { return ast.Ident{Name: s, Quoted: s != fold(s)} }
 
-func names(nodes []*tree.Node) []ast.Ident {
+func idents(nodes []*tree.Node) []ast.Ident {
 	var out []ast.Ident
 	for _, n := range nodes {
 		out = append(out, name(n.GetString_().GetSval()))

@@ -171,7 +171,7 @@ func (t *translator) joinSource(j *tree.JoinExpr, sh *shape) *ast.Source {
 	}
 	s := &ast.Source{
 		Left: t.source(j.Larg, sh.left), Right: t.source(j.Rarg, sh.right),
-		Using: names(j.UsingClause), Natural: j.IsNatural,
+		Using: idents(j.UsingClause), Natural: j.IsNatural,
 		LeftOuter:  j.Jointype == tree.JoinType_JOIN_LEFT || j.Jointype == tree.JoinType_JOIN_FULL,
 		RightOuter: j.Jointype == tree.JoinType_JOIN_RIGHT || j.Jointype == tree.JoinType_JOIN_FULL,
 	}
@@ -243,7 +243,7 @@ func alias(a *tree.Alias) (*ast.Ident, []ast.Ident) {
 		return nil, nil
 	}
 	id := name(a.Aliasname)
-	return &id, names(a.Colnames)
+	return &id, idents(a.Colnames)
 }
 
 func aliasOf(n *tree.Node) *ast.Ident {

@@ -173,7 +173,7 @@ func tables(n *tree.Node) [][]ast.Ident {
 // objectNames reads an object's name: for a table its own, for a part of a
 // table (column, trigger, rule, constraint, policy) the table's.
 func objectNames(n *tree.Node, kind tree.ObjectType, add func([]ast.Ident)) {
-	parts := names(n.GetList().GetItems())
+	parts := idents(n.GetList().GetItems())
 	switch kind {
 	case tree.ObjectType_OBJECT_COLUMN, tree.ObjectType_OBJECT_TRIGGER, tree.ObjectType_OBJECT_RULE,
 		tree.ObjectType_OBJECT_TABCONSTRAINT, tree.ObjectType_OBJECT_POLICY:
