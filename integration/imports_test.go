@@ -59,6 +59,12 @@ var (
 		all:     []string{module + "/..."},
 		why:     "facts of tables know no statement and no plan",
 	}, {
+		name:    "names",
+		matches: func(p string) bool { return p == module+"/rewrite/names" },
+		all:     []string{module + "/..."},
+		allowed: []string{module + "/rewrite/ast", module + "/rewrite/schema"},
+		why:     "names are resolved by the statement and the facts of tables alone",
+	}, {
 		name:    "dialect",
 		matches: func(p string) bool { return within(p, module+"/dialect/...") },
 		all:     append([]string{module + "/..."}, drivers...),

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/names"
 	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
@@ -20,7 +21,7 @@ type operand struct {
 // COALESCE(c, 0) + x, CAST(c AS SIGNED) + x, in parentheses or not. The operands are the x. It is
 // exact for NULL too: a NULL counter has no slots, so the base value is all
 // there is to it.
-func (p *planning) additive(sc *scope, value *ast.Expr, t *schema.Table, column string) ([]operand, bool) {
+func (p *planning) additive(sc *names.Scope, value *ast.Expr, t *schema.Table, column string) ([]operand, bool) {
 	if value == nil {
 		return nil, false
 	}
@@ -28,9 +29,9 @@ func (p *planning) additive(sc *scope, value *ast.Expr, t *schema.Table, column 
 	case ast.Paren:
 		return p.additive(sc, value.Args[0], t, column)
 	case ast.ColumnRef:
-		return nil, p.names.isColumn(sc, value, t, column)
+		return nil, p.names.IsColumn(sc, value, t, column)
 	case ast.Call:
-		if p.consts.coalesces(value) && p.names.isColumn(sc, value.Args[0], t, column) && ast.Constant(value.Args[1]) {
+		if p.consts.coalesces(value) && p.names.IsColumn(sc, value.Args[0], t, column) && ast.Constant(value.Args[1]) {
 			return nil, true
 		}
 	case ast.Opaque:
@@ -77,21 +78,8 @@ func (k *constants) storesLike(c *schema.Column, bits int) bool {
 		c.Domain == ""
 }
 
-// isColumn reports whether e is a reference to that counter of the statement's
-// own target, which is the first binding of the scope.
-func (n *resolver) isColumn(sc *scope, e *ast.Expr, t *schema.Table, column string) bool {
-	if e.Kind == ast.Paren {
-		return n.isColumn(sc, e.Args[0], t, column)
-	}
-	if e.Kind != ast.ColumnRef || sc.strict && len(e.Name) == 1 || !n.qualifies(sc.bindings[0], e.Name) {
-		return false
-	}
-	tg, err := n.resolve(sc, e.Name)
-	return err == nil && tg != nil && tg.column != nil && tg.column.Name == column && tg.binding == sc.bindings[0] && tg.binding.table == t
-}
-
 // counterFree reports whether evaluating e reads no counter.
-func (p *planning) counterFree(sc *scope, exprs ...*ast.Expr) bool {
+func (p *planning) counterFree(sc *names.Scope, exprs ...*ast.Expr) bool {
 	r := &reader{p: p}
 	for _, e := range exprs {
 		if err := r.in(sc, nil).expr(e, inPredicate); err != nil {

@@ -29,7 +29,7 @@ func (f *definitions) planAncestor() *Plan {
 	var below []*schema.Table // in the order of the names
 	by := map[*schema.Table]string{}
 	for _, n := range st.Tables {
-		t, _ := f.names.lookup(n)
+		t, _ := f.names.Lookup(n)
 		for _, c := range f.mentions.catalog.Counters() {
 			named := t != nil && (t.Schema == c.Schema && t.Name == c.Name ||
 				slices.Contains(c.Storage.Ancestors, schema.TableName{Schema: t.Schema, Name: t.Name}))

@@ -112,7 +112,7 @@ func (d *drainer) checkable(st *ast.Statement, tables []*schema.Table) *ast.Expr
 	}
 	switch st.Kind {
 	case ast.KindUpdate, ast.KindDelete:
-		if st.Target != nil && d.names.lookupCounter(st.Target.Name) != nil {
+		if st.Target != nil && d.names.LookupCounter(st.Target.Name) != nil {
 			return st.Where
 		}
 	case ast.KindSelect:

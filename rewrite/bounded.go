@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/names"
 	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
@@ -73,7 +74,7 @@ func (b boundedForm) proves() bool {
 	}
 	free := !b.readsSlotted(b.g.m.st.Where, true)
 	for _, a := range b.g.m.st.Set {
-		name, _ := columnNamed(b.p.d, b.g.m.table, a.Column[len(a.Column)-1])
+		name, _ := names.Column(b.p.d, b.g.m.table, a.Column[len(a.Column)-1])
 		free = free && (b.g.share(name) >= 0 || !b.readsSlotted(a.Value, false))
 	}
 	return free
@@ -88,7 +89,7 @@ func (b boundedForm) readsSlotted(e *ast.Expr, guards bool) bool {
 	c, found := b.g.real.Counter, false
 	e.Walk(func(x *ast.Expr) bool {
 		if x.Kind == ast.ColumnRef {
-			name := b.p.names.targetColumn(b.g.m.sc, b.g.m.target, x.Name)
+			name := b.p.names.TargetColumn(b.g.m.sc, b.g.m.target, x.Name)
 			found = found || name == "" || slices.Contains(c.Counters, name) && (!guards || b.g.share(name) < 0) || b.g.real.Companion(name) != nil
 		}
 		return !found

@@ -2,6 +2,7 @@ package rewrite
 
 import (
 	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/names"
 	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
@@ -19,7 +20,7 @@ import (
 
 // additiveCase recognises a CASE each of whose branches is the counter plus
 // something.
-func (p *planning) additiveCase(sc *scope, e *ast.Expr, t *schema.Table, column string) ([]operand, bool) {
+func (p *planning) additiveCase(sc *names.Scope, e *ast.Expr, t *schema.Table, column string) ([]operand, bool) {
 	c := e.Case
 	if c == nil || c.Operand != nil && !p.counterFree(sc, c.Operand) {
 		return nil, false
@@ -121,7 +122,7 @@ func (m *dml) chosenBy(c *ast.Case) (column string, values []*ast.Expr) {
 				return "", nil
 			}
 		} else if o := ast.Unparen(c.Operand); o.Kind == ast.ColumnRef {
-			name = m.p.names.targetColumn(m.sc, m.target, o.Name)
+			name = m.p.names.TargetColumn(m.sc, m.target, o.Name)
 		}
 		if name == "" || i > 0 && name != column {
 			return "", nil
@@ -144,13 +145,13 @@ func (m *dml) equality(e *ast.Expr) (column string, values []*ast.Expr) {
 			l, r = r, l
 		}
 		if l.Kind == ast.ColumnRef {
-			return m.p.names.targetColumn(m.sc, m.target, l.Name), []*ast.Expr{r}
+			return m.p.names.TargetColumn(m.sc, m.target, l.Name), []*ast.Expr{r}
 		}
 	case e.Kind == ast.In && !e.Negated && len(e.Args) > 1 && ast.Unparen(e.Args[0]).Kind == ast.ColumnRef:
 		for _, v := range e.Args[1:] {
 			values = append(values, ast.Unparen(v))
 		}
-		return m.p.names.targetColumn(m.sc, m.target, ast.Unparen(e.Args[0]).Name), values
+		return m.p.names.TargetColumn(m.sc, m.target, ast.Unparen(e.Args[0]).Name), values
 	}
 	return "", nil
 }

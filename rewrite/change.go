@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/names"
 	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
@@ -41,7 +42,7 @@ func (p *planning) readsBesides(plan *Plan, st *ast.Statement) *Plan {
 	if st.Target == nil || st.Opaque != "" || st.Select != nil || len(st.From)+len(st.With) > 0 {
 		return plan
 	}
-	t, _ := p.names.lookup(st.Target.Name)
+	t, _ := p.names.Lookup(st.Target.Name)
 	only := t != nil && !t.IsView && !t.Triggers.Update && !(t.Triggers.Insert && st.Kind == ast.KindInsert)
 	v := ast.Visitor{Expr: func(e *ast.Expr) {
 		switch e.Kind {
@@ -143,11 +144,11 @@ func (in insertion) inserted(plan *Plan) *Plan {
 		plan.Base.Fresh, plan.Base.Changes = false, nil
 		return plan
 	}
-	b := &binding{
-		source: &ast.Source{Name: []ast.Ident{{Name: t.Name, Quoted: true}}},
-		label:  ast.Ident{Name: t.Name, Quoted: true},
-		table:  t,
-		counts: true,
+	b := &names.Binding{
+		Source: &ast.Source{Name: []ast.Ident{{Name: t.Name, Quoted: true}}},
+		Label:  ast.Ident{Name: t.Name, Quoted: true},
+		Table:  t,
+		Counts: true,
 	}
 	d := in.p.drains.drainTable(t, &rowset{binding: b, where: join(any, " OR ")})
 	d.New = &NewRows{Inserted: given, All: &all}

@@ -1,6 +1,9 @@
 package rewrite
 
-import "github.com/slotsql/slotsql/rewrite/ast"
+import (
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/names"
+)
 
 // This file finds clamps: SET values that are counter plus something as long as the result
 // stays on one side of a limit, which the statement says itself.
@@ -21,7 +24,7 @@ func (m *dml) planClamp(plan *Plan) {
 	st.Set = append([]ast.Assignment(nil), m.st.Set...)
 	var implied []*ast.Expr
 	for i := range st.Set {
-		name, has := columnNamed(m.p.d, m.table, st.Set[i].Column[len(st.Set[i].Column)-1])
+		name, has := names.Column(m.p.d, m.table, st.Set[i].Column[len(st.Set[i].Column)-1])
 		if !has || !m.table.IsCounter(name) || st.Set[i].Value == nil {
 			continue
 		}

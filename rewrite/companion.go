@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/names"
 	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
@@ -13,20 +14,20 @@ import (
 
 // companion says where a companion of x is not read in its place. item says
 // that it is a whole select item.
-func (b *blockReader) companion(x *binding, item bool) error {
-	if !x.counts || len(x.table.Counter.Companions) == 0 {
+func (b *blockReader) companion(x *names.Binding, item bool) error {
+	if !x.Counts || len(x.Table.Counter.Companions) == 0 {
 		return nil
 	}
-	if x.scope.outer && len(x.table.Counter.Key) == 0 {
+	if x.Scope.Outer && len(x.Table.Counter.Key) == 0 {
 		// Its value is looked for in the slots by the key, and a key of NULL
 		// finds none. Where there is no key, the slots would answer for a row
 		// that is not there.
-		return derivable("an outer join may lack the row of "+x.table.Name, x)
+		return names.Derivable("an outer join may lack the row of "+x.Table.Name, x)
 	}
 	if b.p.d.Traits().ColumnsCollate && (!item || b.p.src.hasWord("UNION") || b.p.src.hasWord("EXCEPT") || b.p.src.hasWord("INTERSECT")) {
 		// What it is compared with would decide how. A column of a derived
 		// table has the collation of a column.
-		return derivable("the result depends on a companion's collation", x)
+		return names.Derivable("the result depends on a companion's collation", x)
 	}
 	return nil
 }
@@ -101,7 +102,7 @@ func (m *dml) merged(co *schema.Companion, e *ast.Expr) *ast.Expr {
 		if m.hasDefault(m.table.Column(co.Column), a) {
 			a = a.Args[0] // of a column that is not NULL: see the guard of the dialects
 		}
-		if m.p.names.isColumn(m.sc, a, m.table, co.Column) {
+		if m.p.names.IsColumn(m.sc, a, m.table, co.Column) {
 			return e.Args[1-i]
 		}
 	}
@@ -123,7 +124,7 @@ func (m *dml) hasDefault(c *schema.Column, e *ast.Expr) bool {
 
 // excluded returns what the one row of an INSERT gives for the column.
 func (m *dml) excluded(c *schema.Column, e *ast.Expr) *ast.Expr {
-	name, ok := columnNamed(m.p.d, m.table, e.Name[len(e.Name)-1])
+	name, ok := names.Column(m.p.d, m.table, e.Name[len(e.Name)-1])
 	if !ok || name != c.Name || len(m.st.Rows) != 1 {
 		return nil
 	}
@@ -193,7 +194,7 @@ func (sl slotWriter) latestOnBase(plan *Plan, a assigned, in IncrementSQL, rows 
 	plan.Drain.Proof = sl.p.drains.proof(sl.m.st, sl.m.sc, sl.m.st.Where, rows)
 	d, ok := sl.p.d.(ProvingDialect)
 	if tr := t.Triggers; !ok || tr.Update || tr.Insert || tr.Ruled || tr.UpdateRule || t.IsView || len(t.Counter.Key) == 0 ||
-		sl.m.st.Where != nil && sl.p.names.namesSlotted(sl.m.sc, rows.binding, sl.m.st.Where) {
+		sl.m.st.Where != nil && sl.p.names.NamesSlotted(sl.m.sc, rows.binding, sl.m.st.Where) {
 		return
 	}
 	in.Where = tp.mark(rows.where)
@@ -219,7 +220,7 @@ func (sl slotWriter) latestOnBase(plan *Plan, a assigned, in IncrementSQL, rows 
 // proofOfUpsert returns a form of the upsert that fails, before it adds anything, if the row has slots: the engine locks the existing
 // row before it computes what it sets. It returns nil if a second try could do something else.
 func (s slotWriter) proofOfUpsert(d ProvingDialect) *Proof {
-	holds := d.Proof(s.m.table, Scope{Qualifier: s.p.names.qualifier(s.m.target)}).Holds
+	holds := d.Proof(s.m.table, Scope{Qualifier: s.p.names.Qualifier(s.m.target)}).Holds
 	if s.m.st.Kind != ast.KindInsert || holds == "" || s.p.src.large || s.p.src.hasWord("IGNORE") {
 		return nil
 	}
@@ -229,7 +230,7 @@ func (s slotWriter) proofOfUpsert(d ProvingDialect) *Proof {
 		}
 	}
 	for _, a := range s.m.st.Conflict.Set {
-		if a.Value == nil || !slices.Contains(s.m.table.Counter.Counters, s.p.names.targetColumn(s.m.sc, s.m.target, a.Column)) {
+		if a.Value == nil || !slices.Contains(s.m.table.Counter.Counters, s.p.names.TargetColumn(s.m.sc, s.m.target, a.Column)) {
 			continue
 		}
 		var tp template

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/names"
 	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
@@ -18,7 +19,7 @@ func (p *planning) planCreateSelect(st *ast.Statement) *Plan {
 	switch {
 	case st.Opaque != "" || st.Select == nil || len(st.Tables) == 0:
 		return p.drains.drainAll(mentioned, opaqueReason(st))
-	case p.names.lookupCounter(st.Tables[0]) != nil:
+	case p.names.LookupCounter(st.Tables[0]) != nil:
 		return p.drains.drainAll(mentioned, "the statement creates a table with the name of a counter table")
 	}
 	r, err := p.reading(
@@ -50,10 +51,10 @@ func (p *planning) define(st *ast.Statement, r *reader) string {
 		return "cannot tell where the new table's columns are defined"
 	}
 	simple := len(q.Operands) == 0 && len(q.With) == 0 && len(q.GroupBy) == 0 && q.Having == nil && !q.Distinct &&
-		len(q.Windows) == 0 && !outerJoins(q.From) && len(p.names.derived) == 0 && !r.found.wholeRow
-	sc := p.names.newScope(nil, nil, q.From)
-	for _, b := range sc.bindings {
-		simple = simple && b.query == nil
+		len(q.Windows) == 0 && !outerJoins(q.From) && len(p.names.Derived) == 0 && !r.found.wholeRow
+	sc := p.names.NewScope(nil, nil, q.From)
+	for _, b := range sc.Bindings {
+		simple = simple && b.Query == nil
 	}
 	if !simple {
 		return "the new table would have other column definitions than with the plain driver"
@@ -92,35 +93,37 @@ func (p *planning) define(st *ast.Statement, r *reader) string {
 
 // defineItem finds the totals that an item of the select list is or, for *,
 // stands for.
-func (p *planning) defineItem(sc *scope, it ast.Item, r *reader, add func(t *schema.Table, column string, name ast.Ident) string) string {
+func (p *planning) defineItem(
+	sc *names.Scope, it ast.Item, r *reader, add func(t *schema.Table, column string, name ast.Ident) string,
+) string {
 	e := it.Expr
 	for e.Kind == ast.Paren && len(e.Args) == 1 {
 		e = e.Args[0]
 	}
 	switch {
 	case e.Kind == ast.Star:
-		outs, known, err := p.names.starOutputs(sc, e.Name)
+		outs, known, err := p.names.StarOutputs(sc, e.Name)
 		if err != nil || !known {
 			return "cannot tell the columns of *"
 		}
 		for _, o := range outs {
-			if o.table == nil {
+			if o.Table == nil {
 				continue
 			}
-			if why := add(o.table, o.column, o.name); why != "" {
+			if why := add(o.Table, o.Column, o.Name); why != "" {
 				return why
 			}
 		}
 	case e.Kind == ast.ColumnRef:
-		t, err := p.names.resolve(sc, e.Name)
-		if err != nil || t == nil || t.column == nil {
+		t, err := p.names.Resolve(sc, e.Name)
+		if err != nil || t == nil || t.Column == nil {
 			return ""
 		}
 		name := e.Name[len(e.Name)-1]
 		if it.Alias != nil {
 			name = *it.Alias
 		}
-		return add(t.binding.table, t.column.Name, name)
+		return add(t.Binding.Table, t.Column.Name, name)
 	default:
 		for _, x := range r.edits {
 			if x.Start >= it.Expr.Start && x.End <= it.Expr.End {

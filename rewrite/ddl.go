@@ -6,6 +6,7 @@ import (
 
 	"github.com/slotsql/slotsql/rewrite/ast"
 	"github.com/slotsql/slotsql/rewrite/lex"
+	"github.com/slotsql/slotsql/rewrite/names"
 	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
@@ -13,7 +14,7 @@ import (
 type definitions struct {
 	d        Dialect
 	src      *source
-	names    *resolver
+	names    *names.Resolver
 	drains   *drainer
 	mentions *mentions
 }
@@ -25,11 +26,11 @@ func (f *definitions) planDDL(st *ast.Statement) *Plan {
 	}
 	var tables, held []*schema.Table
 	for _, n := range st.Tables {
-		if t := f.names.lookupCounter(n); t != nil {
+		if t := f.names.LookupCounter(n); t != nil {
 			if !slices.Contains(tables, t) {
 				tables = append(tables, t)
 			}
-		} else if t := f.names.lookupAmong(holders(f.mentions.catalog), n); t != nil &&
+		} else if t := f.names.LookupAmong(holders(f.mentions.catalog), n); t != nil &&
 			(!t.Counter.SlotTable.Holding || st.Kind == ast.KindDrop) {
 			held = append(held, t)
 		}
@@ -180,7 +181,7 @@ func (f *definitions) replacedTable() []ast.Ident {
 // that may read any counter table that it names, the one that it drops included.
 func (f *definitions) planReplaced(name []ast.Ident) *Plan {
 	plan := f.drains.drainAll(f.mentions.tables(), "the statement drops a counter table")
-	if t := f.names.lookupCounter(name); t != nil {
+	if t := f.names.LookupCounter(name); t != nil {
 		for _, s := range f.d.DropSlots(t) {
 			plan.Drain.Before = append(plan.Drain.Before, Bound{SQL: Whole(s)})
 		}

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/names"
 )
 
 // keyGrouping looks at the columns that a block groups by.
@@ -16,12 +17,12 @@ type keyGrouping struct {
 // not of a query: that columns which are not grouped have one value once the
 // primary key is grouped.
 func (k keyGrouping) byKey() error {
-	if len(k.p.names.derived) == 0 || !k.p.d.Traits().GroupsByKey || len(k.b.q.GroupBy) == 0 {
+	if len(k.p.names.Derived) == 0 || !k.p.d.Traits().GroupsByKey || len(k.b.q.GroupBy) == 0 {
 		return nil
 	}
-	for _, x := range k.b.sc.bindings {
-		if x.derived && k.keyGrouped(x) && !k.onlyGrouped(x) {
-			return opaque(k.p.names.derived[x.source] + ", and a derived table has no primary key to group by")
+	for _, x := range k.b.sc.Bindings {
+		if x.Derived && k.keyGrouped(x) && !k.onlyGrouped(x) {
+			return names.Opaque(k.p.names.Derived[x.Source] + ", and a derived table has no primary key to group by")
 		}
 	}
 	return nil
@@ -29,7 +30,7 @@ func (k keyGrouping) byKey() error {
 
 // groupedColumns lists the columns of x that GROUP BY names, by themselves; known is
 // false when there may be more.
-func (k keyGrouping) groupedColumns(x *binding) (columns map[string]bool, known bool) {
+func (k keyGrouping) groupedColumns(x *names.Binding) (columns map[string]bool, known bool) {
 	columns, known = map[string]bool{}, true
 	var entry func(e *ast.Expr)
 	entry = func(e *ast.Expr) {
@@ -57,7 +58,7 @@ func (k keyGrouping) groupedColumns(x *binding) (columns map[string]bool, known 
 				return
 			}
 			for _, it := range k.b.q.Items { // an alias
-				if c := k.itemColumn(x, it.Expr); c != "" && len(e.Name) == 1 && it.Alias != nil && k.p.names.sameLabel(e.Name[0], *it.Alias) {
+				if c := k.itemColumn(x, it.Expr); c != "" && len(e.Name) == 1 && it.Alias != nil && k.p.names.SameLabel(e.Name[0], *it.Alias) {
 					columns[c] = true
 				}
 			}
@@ -70,7 +71,7 @@ func (k keyGrouping) groupedColumns(x *binding) (columns map[string]bool, known 
 }
 
 // itemColumn returns the column of x that an item is, or "".
-func (k keyGrouping) itemColumn(x *binding, e *ast.Expr) string {
+func (k keyGrouping) itemColumn(x *names.Binding, e *ast.Expr) string {
 	if e == nil {
 		return ""
 	}
@@ -81,9 +82,9 @@ func (k keyGrouping) itemColumn(x *binding, e *ast.Expr) string {
 }
 
 // keyGrouped reports whether GROUP BY may name the whole primary key of x.
-func (k keyGrouping) keyGrouped(x *binding) bool {
+func (k keyGrouping) keyGrouped(x *names.Binding) bool {
 	columns, known := k.groupedColumns(x)
-	for _, u := range x.table.Uniques {
+	for _, u := range x.Table.Uniques {
 		if !u.Primary {
 			continue
 		}
@@ -99,7 +100,7 @@ func (k keyGrouping) keyGrouped(x *binding) bool {
 
 // onlyGrouped reports whether every column of x which the block reads outside of
 // aggregates is itself one that GROUP BY names. It errs on the side of no.
-func (k keyGrouping) onlyGrouped(x *binding) bool {
+func (k keyGrouping) onlyGrouped(x *names.Binding) bool {
 	columns, ok := k.groupedColumns(x)
 	look := func(e *ast.Expr) bool {
 		switch e.Kind {
@@ -128,13 +129,13 @@ func (k keyGrouping) onlyGrouped(x *binding) bool {
 
 // columnIn returns the stored name of x's column that a reference may mean, or
 // "".
-func (k keyGrouping) columnIn(x *binding, name []ast.Ident) string {
-	if len(name) > 1 && !k.p.names.sameLabel(name[len(name)-2], x.label) {
+func (k keyGrouping) columnIn(x *names.Binding, name []ast.Ident) string {
+	if len(name) > 1 && !k.p.names.SameLabel(name[len(name)-2], x.Label) {
 		return ""
 	}
-	for i, l := range k.p.names.labels(x) {
-		if k.p.names.sameLabel(name[len(name)-1], l) {
-			return x.table.Columns[i].Name // none is hidden: underivable
+	for i, l := range k.p.names.Labels(x) {
+		if k.p.names.SameLabel(name[len(name)-1], l) {
+			return x.Table.Columns[i].Name // none is hidden: underivable
 		}
 	}
 	return ""

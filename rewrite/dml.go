@@ -2,6 +2,7 @@ package rewrite
 
 import (
 	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/names"
 	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
@@ -24,12 +25,12 @@ func (p *planning) planDML(st *ast.Statement) *Plan {
 type dml struct {
 	p      *planning
 	st     *ast.Statement
-	sc     *scope
-	target *binding      // nil when the target is no single table
-	table  *schema.Table // the target's counter table, or nil
-	once   bool          // no other source of the statement is a counter table
-	covers []Cover       // what increments demand that run on the base table
-	locks  bool          // a query in it locks rows of counter tables, and reads no counter
+	sc     *names.Scope
+	target *names.Binding // nil when the target is no single table
+	table  *schema.Table  // the target's counter table, or nil
+	once   bool           // no other source of the statement is a counter table
+	covers []Cover        // what increments demand that run on the base table
+	locks  bool           // a query in it locks rows of counter tables, and reads no counter
 }
 
 func (p *planning) newDML(st *ast.Statement) *dml {
@@ -37,12 +38,12 @@ func (p *planning) newDML(st *ast.Statement) *dml {
 	if st.Target != nil {
 		from = append([]*ast.Source{st.Target}, from...)
 	}
-	m := &dml{p: p, st: st, sc: p.names.newScope(p.outer, st.With, from)}
+	m := &dml{p: p, st: st, sc: p.names.NewScope(p.outer, st.With, from)}
 	if st.Target != nil {
-		m.target = m.sc.bindings[0]
-		m.table = m.target.table
+		m.target = m.sc.Bindings[0]
+		m.table = m.target.Table
 	}
-	m.once = p.names.sources(st) == 1
+	m.once = p.names.Sources(st) == 1
 	return m
 }
 
@@ -88,7 +89,7 @@ func (m *dml) reads(except map[*ast.Expr]bool) (bool, string) {
 	err := m.read(r, except)
 	switch {
 	case err != nil:
-		return true, reasonOf(err)
+		return true, names.Reason(err)
 	case len(r.edits) > 0 && !r.found.counter:
 		return true, "the statement reads a companion"
 	case len(r.edits) > 0:
@@ -106,7 +107,7 @@ func (m *dml) read(r *reader, except map[*ast.Expr]bool) error {
 		return err
 	}
 	for _, s := range m.st.From {
-		if err := r.source(m.sc, m.sc.parent, s); err != nil {
+		if err := r.source(m.sc, m.sc.Parent, s); err != nil {
 			return err
 		}
 	}
@@ -129,9 +130,9 @@ func (m *dml) read(r *reader, except map[*ast.Expr]bool) error {
 func (m *dml) returning(b *blockReader) error {
 	for _, it := range m.st.Returning {
 		if it.Expr != nil && it.Expr.Kind == ast.Star {
-			for _, s := range m.sc.bindings {
-				if s.counts {
-					return opaque("RETURNING * returns a counter")
+			for _, s := range m.sc.Bindings {
+				if s.Counts {
+					return names.Opaque("RETURNING * returns a counter")
 				}
 			}
 			continue
@@ -141,7 +142,7 @@ func (m *dml) returning(b *blockReader) error {
 			return err
 		}
 		if len(b.r.edits) > before {
-			return opaque("RETURNING returns a counter")
+			return names.Opaque("RETURNING returns a counter")
 		}
 	}
 	return nil
@@ -166,7 +167,7 @@ func (m *dml) planOther() *Plan {
 func (p *planning) planReads(r *reader, err error, locked string) *Plan {
 	switch {
 	case err != nil:
-		return p.drains.drainAll(p.mentions.tables(), reasonOf(err))
+		return p.drains.drainAll(p.mentions.tables(), names.Reason(err))
 	case r.found.locks:
 		return p.drains.drainAll(p.mentions.tables(), locked)
 	case r.found.writes && len(r.edits) > 0:
@@ -186,15 +187,6 @@ func (p *planning) planReads(r *reader, err error, locked string) *Plan {
 	}
 }
 
-func columnNamed(d nameDialect, t *schema.Table, written ast.Ident) (string, bool) {
-	for i := range t.Columns {
-		if d.SameColumn(written, t.Columns[i].Name) {
-			return t.Columns[i].Name, true
-		}
-	}
-	return "", false
-}
-
 // deleted returns the counter tables that a DELETE removes rows of. One of
 // several tables names those that lose rows; the others it only reads.
 func (m *dml) deleted() (tables []*schema.Table) {
@@ -204,10 +196,10 @@ func (m *dml) deleted() (tables []*schema.Table) {
 		}
 		return tables
 	}
-	for _, b := range m.sc.bindings {
+	for _, b := range m.sc.Bindings {
 		for _, name := range m.st.DeleteFrom {
-			if b.counts && m.p.names.sameLabel(name[len(name)-1], b.label) {
-				tables = append(tables, b.table)
+			if b.Counts && m.p.names.SameLabel(name[len(name)-1], b.Label) {
+				tables = append(tables, b.Table)
 			}
 		}
 	}

@@ -22,8 +22,8 @@
 //     (multi.go); one that is too long to parse is planned by its tokens (large.go).
 //  2. planning.plan (planner.go) has the dialect parse the statement, and picks the planner
 //     for its kind.
-//  3. A scope binds the sources of each block to tables (scope.go), and the resolver finds what
-//     a column reference means, as far as counters are concerned (resolve.go).
+//  3. A names.Resolver binds the sources of each block to tables, and finds what a column
+//     reference means, as far as counters are concerned.
 //  4. The planner of the kind decides on the class: planSelect, planUpdate, planInsert,
 //     planDelete, planDDL and others, see below.
 //  5. What does not fit any faster plan ends in drainAll or drainRows (drain.go).
@@ -31,7 +31,7 @@
 //     share a statement, or draw a number from a leased block.
 //
 // A planning is the work on one statement. Its fields are those who answer questions about the
-// statement, each of which holds only those that it asks itself: resolver, constants, writtenSources,
+// statement, each of which holds only those that it asks itself: names.Resolver, constants, writtenSources,
 // volatility, keyFinder, mentions, drainer and definitions. Reads (reader, blockReader,
 // candidates), writes (dml, insertion, slotWriter) and groups (grouper and others) ask them, and they know
 // nothing of reads, writes and groups.
@@ -50,8 +50,8 @@
 //
 // Questions about a statement:
 //
-//   - what its names mean (resolver): scope.go, resolve.go, the columns of queries in outputs.go;
-//     which tables occur in it (mentions): mention.go, view.go
+//   - what its names mean: package rewrite/names; which tables occur in it (mentions):
+//     mention.go, view.go
 //   - what its numbers, strings and arguments are worth (constants): as an increment adds them in
 //     delta.go and computed.go, as a column stores them in insertedvalue.go, keyform.go and clock.go;
 //     sources whose rows it has in itself (writtenSources): written.go, writtenarray.go

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/names"
 	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
@@ -13,7 +14,7 @@ import (
 type drainer struct {
 	d          Dialect
 	src        *source
-	names      *resolver
+	names      *names.Resolver
 	consts     *constants
 	keys       *keyFinder
 	volatility *volatility
@@ -31,7 +32,7 @@ func (d *drainer) drainAll(tables []*schema.Table, reason string) *Plan {
 
 // A rowset is a set of rows fixed by an equality over a unique key.
 type rowset struct {
-	binding *binding
+	binding *names.Binding
 	where   fragment
 	single  bool // at most one row
 	primary bool // the key is the primary key
@@ -86,11 +87,11 @@ func DrainAll(d Dialect, t *schema.Table) DrainTable {
 // each argument.
 func DrainKey(d Dialect, t *schema.Table, forms []string) DrainTable {
 	p := newPlanning(&Planner{Dialect: d}, nil)
-	b := &binding{
-		source: &ast.Source{Name: []ast.Ident{{Name: t.Name, Quoted: true}}},
-		label:  ast.Ident{Name: t.Name, Quoted: true},
-		table:  t,
-		counts: true,
+	b := &names.Binding{
+		Source: &ast.Source{Name: []ast.Ident{{Name: t.Name, Quoted: true}}},
+		Label:  ast.Ident{Name: t.Name, Quoted: true},
+		Table:  t,
+		Counts: true,
 	}
 	var equal []fragment
 	for i, k := range t.Counter.Key {
@@ -106,7 +107,7 @@ func DrainKey(d Dialect, t *schema.Table, forms []string) DrainTable {
 func (d *drainer) drainTable(t *schema.Table, rows *rowset) DrainTable {
 	out := DrainTable{Table: t}
 	var tp template
-	scope := Scope{Ref: d.names.baseRef(t, nil), Qualifier: d.d.Quote(t.Name)}
+	scope := Scope{Ref: d.names.BaseRef(t, nil), Qualifier: d.d.Quote(t.Name)}
 	if rows != nil {
 		out.Keyed, out.Only, out.Most = true, rows.only, max(rows.most, 1)
 		out.Key = rows.slotKey(t)
@@ -114,7 +115,7 @@ func (d *drainer) drainTable(t *schema.Table, rows *rowset) DrainTable {
 			all := d.drainTable(t, nil)
 			out.All = &all
 		}
-		scope = Scope{Ref: d.names.baseRef(t, rows.binding), Qualifier: d.names.qualifier(rows.binding), Where: tp.mark(rows.where)}
+		scope = Scope{Ref: d.names.BaseRef(t, rows.binding), Qualifier: d.names.Qualifier(rows.binding), Where: tp.mark(rows.where)}
 		scope.Removes = rows.removes
 	}
 	out.Lock = tp.expandAll(d.d, d.d.Lock(t, scope))
@@ -150,33 +151,20 @@ func (d *drainer) drainTable(t *schema.Table, rows *rowset) DrainTable {
 	return out
 }
 
-// baseRef writes a reference to a base table under the name that the
-// statement's own predicates use.
-func (n *resolver) baseRef(t *schema.Table, b *binding) string {
-	ref := n.d.Quote(t.Name)
-	if t.Schema != "" { // unknown where the facts come from a schema file
-		ref = n.d.Quote(t.Schema) + "." + ref
-	}
-	if b != nil && b.source.Alias != nil {
-		ref += " AS " + n.qualifier(b)
-	}
-	return ref
-}
-
 // drainRows drains the rows whose keys the statement's predicate names, or all rows of its table
 // when it names none, and all rows of every other counter table of the statement.
-func (d *drainer) drainRows(st *ast.Statement, sc *scope, b *binding, where *ast.Expr, once bool, reason string) *Plan {
+func (d *drainer) drainRows(st *ast.Statement, sc *names.Scope, b *names.Binding, where *ast.Expr, once bool, reason string) *Plan {
 	tables := d.mentions.tables()
 	var rows *rowset
-	if once && b != nil && b.counts {
+	if once && b != nil && b.Counts {
 		rows = d.keys.fixedRows(sc, b, where)
 	}
 	if rows != nil {
-		rows.removes = d.removes(st, b.table)
+		rows.removes = d.removes(st, b.Table)
 	}
 	plan := &Plan{Class: Drain, Reason: reason, Tables: tableNames(tables)}
 	for _, t := range tables {
-		if rows != nil && t == b.table {
+		if rows != nil && t == b.Table {
 			plan.Drain.Tables = append(plan.Drain.Tables, d.drainTable(t, rows))
 			plan.Drain.Uncounted = st.Kind == ast.KindSelect || st.Merge
 			continue
@@ -196,11 +184,11 @@ func (d *drainer) drainRows(st *ast.Statement, sc *scope, b *binding, where *ast
 // table once, at its top.
 func (d *drainer) drainSelect(st *ast.Statement, tables []*schema.Table, reason string) *Plan {
 	q := st.Select
-	if q == nil || len(q.Operands) > 0 || len(q.From) != 1 || len(q.From[0].Name) == 0 || d.names.sources(st) != 1 {
+	if q == nil || len(q.Operands) > 0 || len(q.From) != 1 || len(q.From[0].Name) == 0 || d.names.Sources(st) != 1 {
 		return d.drainAll(tables, reason)
 	}
-	sc := d.names.newScope(d.names.withScope(nil, q.With), nil, q.From)
-	return d.drainRows(st, sc, sc.bindings[0], q.Where, true, reason)
+	sc := d.names.NewScope(d.names.WithScope(nil, q.With), nil, q.From)
+	return d.drainRows(st, sc, sc.Bindings[0], q.Where, true, reason)
 }
 
 func numericColumn(c *schema.Column) bool { return c != nil && c.Numeric != schema.NotNumeric }
@@ -212,54 +200,6 @@ func containsNumber(e *ast.Expr) bool {
 		return true
 	})
 	return found
-}
-
-// targetColumn returns the stored name of a column of the binding's table that
-// the reference means, or "".
-func (n *resolver) targetColumn(sc *scope, b *binding, name []ast.Ident) string {
-	column := name[len(name)-1]
-	switch {
-	case len(name) == 1:
-		if len(sc.bindings) != 1 {
-			return ""
-		}
-	case !n.qualifies(b, name):
-		return ""
-	}
-	for i := range b.table.Columns {
-		if n.d.SameColumn(column, b.table.Columns[i].Name) {
-			return b.table.Columns[i].Name
-		}
-	}
-	return n.rowNumber(b.table, column)
-}
-
-// rowNumber returns the column that a table's rows are numbered by, if that is what the name of
-// a system column means.
-func (n *resolver) rowNumber(t *schema.Table, name ast.Ident) string {
-	tr := &n.rules
-	if !tr.RowNumbers || !slices.ContainsFunc(tr.SystemColumns, func(s string) bool { return n.d.SameColumn(name, s) }) {
-		return ""
-	}
-	for i := range t.Columns {
-		if t.Columns[i].Identity {
-			return t.Columns[i].Name
-		}
-	}
-	return ""
-}
-
-// sources counts the FROM entries and targets of a statement, at every depth,
-// that name a counter table.
-func (ns *resolver) sources(st *ast.Statement) int {
-	n := 0
-	v := ast.Visitor{Source: func(s *ast.Source) {
-		if len(s.Name) > 0 && ns.lookupCounter(s.Name) != nil {
-			n++
-		}
-	}}
-	v.Walk(st)
-	return n
 }
 
 // rowsOrAll: a single-row table is drained whole.

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/names"
 	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
@@ -45,7 +46,7 @@ func (d *drainer) removes(st *ast.Statement, t *schema.Table) bool {
 		return st.Replace
 	case ast.KindUpdate:
 		return slices.ContainsFunc(st.Set, func(a ast.Assignment) bool {
-			name, has := columnNamed(d.d, t, a.Column[len(a.Column)-1])
+			name, has := names.Column(d.d, t, a.Column[len(a.Column)-1])
 			return has && t.ChangesKey(name)
 		})
 	}

@@ -39,13 +39,13 @@ func (d *drainer) rowsOfWith(st *ast.Statement, t *schema.Table) (rows *rowset, 
 	v := ast.Visitor{
 		Statement: func(s *ast.Statement) {
 			known = known && s.Opaque == ""
-			if s != st && s.Target != nil && len(s.Target.Name) > 0 && d.names.lookupCounter(s.Target.Name) == t {
+			if s != st && s.Target != nil && len(s.Target.Name) > 0 && d.names.LookupCounter(s.Target.Name) == t {
 				writer = s
 			}
 		},
 		CTE: func(c *ast.CTE) { known = known && (c.Select != nil || c.Statement != nil) },
 		Source: func(s *ast.Source) {
-			if len(s.Name) > 0 && d.names.lookupCounter(s.Name) == t {
+			if len(s.Name) > 0 && d.names.LookupCounter(s.Name) == t {
 				named++
 			}
 		},
@@ -54,8 +54,8 @@ func (d *drainer) rowsOfWith(st *ast.Statement, t *schema.Table) (rows *rowset, 
 	if !known || named != 1 || writer == nil || writer.Kind != ast.KindUpdate && writer.Kind != ast.KindDelete || len(writer.From) > 0 {
 		return nil, false
 	}
-	sc := d.names.newScope(nil, nil, []*ast.Source{writer.Target})
-	if rows = d.keys.fixedRows(sc, sc.bindings[0], writer.Where); rows != nil {
+	sc := d.names.NewScope(nil, nil, []*ast.Source{writer.Target})
+	if rows = d.keys.fixedRows(sc, sc.Bindings[0], writer.Where); rows != nil {
 		rows.removes = d.removes(writer, t)
 	}
 	return rows, writer.Kind == ast.KindDelete

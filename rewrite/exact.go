@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/names"
 	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
@@ -17,7 +18,7 @@ import (
 
 // onBase reports whether an increment by these operands is exact on the base row,
 // and what that demands of its arguments; why names what is in the way.
-func (m *dml) onBase(sc *scope, own *binding, outer bool, c *schema.Column, ops []operand) (require []DeltaArg, why string) {
+func (m *dml) onBase(sc *names.Scope, own *names.Binding, outer bool, c *schema.Column, ops []operand) (require []DeltaArg, why string) {
 	for _, op := range ops {
 		op.sometimes = false
 		switch {
@@ -114,7 +115,7 @@ func decimal(n int64) string {
 // wholeColumn reports whether an operand is a column, or what the INSERT gives
 // for one, that is never NULL and that c stores as it is. outer reports whether the
 // statement has outer joins, which make NULLs of other tables' columns.
-func wholeColumn(p *planning, sc *scope, own *binding, outer bool, c *schema.Column, op operand) bool {
+func wholeColumn(p *planning, sc *names.Scope, own *names.Binding, outer bool, c *schema.Column, op operand) bool {
 	e := op.expr
 	for e.Kind == ast.Paren {
 		e = e.Args[0]
@@ -125,27 +126,27 @@ func wholeColumn(p *planning, sc *scope, own *binding, outer bool, c *schema.Col
 	b := own
 	if e.Kind == ast.ColumnRef && len(e.Name) > 1 {
 		b = nil
-		for _, x := range sc.bindings {
-			if p.names.sameLabel(e.Name[len(e.Name)-2], x.label) {
+		for _, x := range sc.Bindings {
+			if p.names.SameLabel(e.Name[len(e.Name)-2], x.Label) {
 				b = x
 			}
 		}
-	} else if e.Kind == ast.ColumnRef && len(sc.bindings) != 1 {
+	} else if e.Kind == ast.ColumnRef && len(sc.Bindings) != 1 {
 		return false
 	}
-	if b == nil || b.opaque || len(b.columns) > 0 || outer && b != own {
+	if b == nil || b.Opaque || len(b.Columns) > 0 || outer && b != own {
 		return false
 	}
-	if b.query != nil {
-		return numberOfRows(p, b.query, e.Name[len(e.Name)-1])
+	if b.Query != nil {
+		return numberOfRows(p, b.Query, e.Name[len(e.Name)-1])
 	}
-	t := b.table
+	t := b.Table
 	if t == nil {
-		if t, _ = p.names.lookup(b.source.Name); t == nil {
+		if t, _ = p.names.Lookup(b.Source.Name); t == nil {
 			return false
 		}
 	}
-	name, ok := columnNamed(p.d, t, e.Name[len(e.Name)-1])
+	name, ok := names.Column(p.d, t, e.Name[len(e.Name)-1])
 	if !ok {
 		return false
 	}
@@ -165,7 +166,7 @@ func numberOfRows(p *planning, q *ast.Select, name ast.Ident) bool {
 	var found *ast.Expr
 	for _, it := range q.Items {
 		switch {
-		case it.Alias != nil && p.names.sameLabel(name, *it.Alias):
+		case it.Alias != nil && p.names.SameLabel(name, *it.Alias):
 			if found != nil {
 				return false
 			}

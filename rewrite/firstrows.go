@@ -8,6 +8,7 @@ import (
 
 	"github.com/slotsql/slotsql/rewrite/ast"
 	"github.com/slotsql/slotsql/rewrite/lex"
+	"github.com/slotsql/slotsql/rewrite/names"
 )
 
 // This file finds blocks that want the first rows by a counter.
@@ -31,10 +32,10 @@ func (c *candidates) firstRows() {
 
 // distinctByKey reports whether DISTINCT leaves out no row of the block's only source, because its key is selected.
 func (c *candidates) distinctByKey() bool {
-	return !c.keyless && !slices.ContainsFunc(c.b.table.Counter.Key, func(k string) bool {
+	return !c.keyless && !slices.ContainsFunc(c.b.Table.Counter.Key, func(k string) bool {
 		return !slices.ContainsFunc(c.q.Items, func(it ast.Item) bool {
 			e := it.Expr
-			return e != nil && (e.Kind == ast.Star || e.Kind == ast.ColumnRef && c.p.names.targetColumn(c.sc, c.b, e.Name) == k)
+			return e != nil && (e.Kind == ast.Star || e.Kind == ast.ColumnRef && c.p.names.TargetColumn(c.sc, c.b, e.Name) == k)
 		})
 	})
 }
@@ -127,8 +128,8 @@ func (c *candidates) ordered() {
 			return
 		}
 		sql := c.asWritten(x.Span)
-		if t, err := c.p.names.resolve(c.sc, x.Name); err == nil && isCounterTarget(t) {
-			sql, counts = c.base(t.column), true
+		if t, err := c.p.names.Resolve(c.sc, x.Name); err == nil && names.IsCounterTarget(t) {
+			sql, counts = c.base(t.Column), true
 		}
 		if tail != "" {
 			tail = " " + tail
@@ -156,8 +157,8 @@ func (c *candidates) meaning(q *ast.Select, e *ast.Expr) *ast.Expr {
 	if len(e.Name) > 1 {
 		return e
 	}
-	c.p.names.work += len(q.Items)
-	if c.p.names.work > maxWork {
+	c.p.names.Work += len(q.Items)
+	if c.p.names.Work > names.MaxWork {
 		return nil
 	}
 	var found *ast.Expr
@@ -170,7 +171,7 @@ func (c *candidates) meaning(q *ast.Select, e *ast.Expr) *ast.Expr {
 		if name == nil && x.Kind == ast.ColumnRef {
 			name = &x.Name[len(x.Name)-1]
 		}
-		if name != nil && c.p.names.sameLabel(e.Name[0], *name) {
+		if name != nil && c.p.names.SameLabel(e.Name[0], *name) {
 			if x.Kind != ast.ColumnRef || found != nil { // which of two the engine takes is not known here
 				return nil
 			}
@@ -286,12 +287,12 @@ func (c *candidates) isName(t lex.Token) bool {
 	if strings.EqualFold(w, "AS") {
 		return true
 	}
-	for _, n := range c.b.source.Name {
+	for _, n := range c.b.Source.Name {
 		if strings.EqualFold(w, n.Name) {
 			return true
 		}
 	}
-	return c.b.source.Alias != nil && strings.EqualFold(w, c.b.source.Alias.Name)
+	return c.b.Source.Alias != nil && strings.EqualFold(w, c.b.Source.Alias.Name)
 }
 
 // tokenAt returns the first token that starts at or behind a place.

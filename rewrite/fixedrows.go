@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/names"
 	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
@@ -11,7 +12,7 @@ import (
 type keyFinder struct {
 	d       Dialect
 	src     *source
-	names   *resolver
+	names   *names.Resolver
 	consts  *constants
 	written *writtenSources
 }
@@ -19,8 +20,8 @@ type keyFinder struct {
 // fixedRows finds a unique key that the top-level conjunction of where fixes to constants.
 // The predicate it returns consists of those conjuncts alone: the rows it
 // selects cannot change under the drain's lock, whatever else the statement asks.
-func (k *keyFinder) fixedRows(sc *scope, b *binding, where *ast.Expr) *rowset {
-	if where == nil || b == nil || b.table == nil {
+func (k *keyFinder) fixedRows(sc *names.Scope, b *names.Binding, where *ast.Expr) *rowset {
+	if where == nil || b == nil || b.Table == nil {
 		return nil
 	}
 	columns := map[string]*fixedColumn{}
@@ -30,11 +31,11 @@ func (k *keyFinder) fixedRows(sc *scope, b *binding, where *ast.Expr) *rowset {
 			columns[f.name] = f
 		}
 	}
-	if b.table.Counter != nil && len(b.table.Counter.Key) == 0 && len(b.table.Uniques) == 0 {
+	if b.Table.Counter != nil && len(b.Table.Counter.Key) == 0 && len(b.Table.Uniques) == 0 {
 		return nil
 	}
 	var best *rowset
-	for _, u := range slices.Concat(b.table.Uniques, b.table.PresentUniques()) {
+	for _, u := range slices.Concat(b.Table.Uniques, b.Table.PresentUniques()) {
 		rows := k.rowsFixedBy(b, &u, columns)
 		if rows == nil {
 			continue
@@ -64,19 +65,19 @@ func (f *fixedColumn) beats(old *fixedColumn) bool {
 }
 
 // fixedColumn returns the column that a conjunct fixes, nil if it fixes none.
-func (k *keyFinder) fixedColumn(sc *scope, b *binding, conjunct *ast.Expr) *fixedColumn {
+func (k *keyFinder) fixedColumn(sc *names.Scope, b *names.Binding, conjunct *ast.Expr) *fixedColumn {
 	column, values := k.equated(sc, b, conjunct)
 	if column == nil || column.Kind != ast.ColumnRef {
 		return nil
 	}
-	name := k.names.targetColumn(sc, b, column.Name)
-	if name == "" || b.table.IsSlotted(name) {
+	name := k.names.TargetColumn(sc, b, column.Name)
+	if name == "" || b.Table.IsSlotted(name) {
 		return nil
 	}
 	f := &fixedColumn{name: name, frag: k.equality(conjunct, b, name, values), wider: conjunct.End == 0 && len(values) > 1}
 	if q := ast.Unparen(values[0]); len(values) == 1 && q.Kind == ast.Subquery && q.Op == "" {
 		var only bool
-		if values, only = k.selfValues(sc, b.table, name, q.Query); len(values) == 0 {
+		if values, only = k.selfValues(sc, b.Table, name, q.Query); len(values) == 0 {
 			return nil
 		}
 		f.wider = !only
@@ -88,7 +89,7 @@ func (k *keyFinder) fixedColumn(sc *scope, b *binding, conjunct *ast.Expr) *fixe
 		f.single, f.wider, f.values, f.frag = false, true, given.most, given.where
 	}
 	for _, v := range values {
-		if !k.consts.comparesExactly(b.table.Column(name), v) {
+		if !k.consts.comparesExactly(b.Table.Column(name), v) {
 			return nil
 		}
 		v.Walk(func(x *ast.Expr) bool {
@@ -102,14 +103,14 @@ func (k *keyFinder) fixedColumn(sc *scope, b *binding, conjunct *ast.Expr) *fixe
 }
 
 // equated returns what a conjunct has on the two sides of = or IN, nil if it is another one.
-func (k *keyFinder) equated(sc *scope, b *binding, conjunct *ast.Expr) (column *ast.Expr, values []*ast.Expr) {
+func (k *keyFinder) equated(sc *names.Scope, b *names.Binding, conjunct *ast.Expr) (column *ast.Expr, values []*ast.Expr) {
 	e := conjunct
 	for e.Kind == ast.Paren {
 		e = e.Args[0]
 	}
 	switch {
 	case e.Kind == ast.Binary && e.Op == "=" && len(e.Args) == 2:
-		if e.Args[0].Kind != ast.ColumnRef || k.names.targetColumn(sc, b, e.Args[0].Name) == "" {
+		if e.Args[0].Kind != ast.ColumnRef || k.names.TargetColumn(sc, b, e.Args[0].Name) == "" {
 			return e.Args[1], e.Args[:1]
 		}
 		return e.Args[0], e.Args[1:]
@@ -132,7 +133,7 @@ func (k *constants) comparesExactly(c *schema.Column, v *ast.Expr) bool {
 }
 
 // rowsFixedBy returns the rows of a unique key whose columns are all fixed; else nil.
-func (k *keyFinder) rowsFixedBy(b *binding, u *schema.Unique, columns map[string]*fixedColumn) *rowset {
+func (k *keyFinder) rowsFixedBy(b *names.Binding, u *schema.Unique, columns map[string]*fixedColumn) *rowset {
 	rows := &rowset{
 		binding: b,
 		single:  true,
@@ -154,7 +155,7 @@ func (k *keyFinder) rowsFixedBy(b *binding, u *schema.Unique, columns map[string
 		rows.single = rows.single && f.single
 		rows.most = min(rows.most*f.values, maxKeys)
 		for _, a := range f.args {
-			rows.args = append(rows.args, keyArg{a, b.table.Column(col)})
+			rows.args = append(rows.args, keyArg{a, b.Table.Column(col)})
 		}
 	}
 	if len(parts) == 0 {

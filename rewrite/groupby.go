@@ -5,6 +5,7 @@ import (
 
 	"github.com/slotsql/slotsql/rewrite/ast"
 	"github.com/slotsql/slotsql/rewrite/lex"
+	"github.com/slotsql/slotsql/rewrite/names"
 )
 
 // This file says which blocks make groups, and what GROUP BY names.
@@ -54,15 +55,15 @@ func groupingSets(src *source) bool {
 // groupsComputed reports whether the block groups by an expression, one that is no
 // name, that may name a counter of x and has no position, and that it may also
 // select it.
-func (r *reader) groupsComputed(sc *scope, x *binding) bool {
-	if sc.block == nil {
+func (r *reader) groupsComputed(sc *names.Scope, x *names.Binding) bool {
+	if sc.Block == nil {
 		return false
 	}
-	b := r.in(sc, sc.block)
+	b := r.in(sc, sc.Block)
 	if !b.selects(x) {
 		return false
 	}
-	for _, g := range sc.block.GroupBy {
+	for _, g := range sc.Block.GroupBy {
 		if b.computes(g, x) && b.position(g) == 0 {
 			return true
 		}
@@ -71,7 +72,7 @@ func (r *reader) groupsComputed(sc *scope, x *binding) bool {
 }
 
 // selects reports whether an item may name a counter of x outside of aggregates.
-func (b *blockReader) selects(x *binding) bool {
+func (b *blockReader) selects(x *names.Binding) bool {
 	found := b.p.windowed() // an Aggregate may be a window function
 	for _, it := range b.q.Items {
 		it.Expr.Walk(func(e *ast.Expr) bool {
@@ -82,13 +83,13 @@ func (b *blockReader) selects(x *binding) bool {
 	return found
 }
 
-func (b *blockReader) namesCounter(x *binding, e *ast.Expr) bool {
+func (b *blockReader) namesCounter(x *names.Binding, e *ast.Expr) bool {
 	c := keyGrouping{b, b.p}.columnIn(x, e.Name)
-	return c != "" && x.table.IsSlotted(c)
+	return c != "" && x.Table.IsSlotted(c)
 }
 
 // computes reports whether e is more than a name, and may name a counter of x.
-func (b *blockReader) computes(e *ast.Expr, x *binding) bool {
+func (b *blockReader) computes(e *ast.Expr, x *names.Binding) bool {
 	if e == nil || ast.Unparen(e).Kind == ast.ColumnRef {
 		return false
 	}
@@ -134,8 +135,8 @@ func (b *blockReader) byPosition(e *ast.Expr) bool {
 	if !b.p.d.Traits().StrictGroups {
 		return false
 	}
-	for _, x := range b.sc.bindings {
-		if !x.derived || !b.computes(e, x) {
+	for _, x := range b.sc.Bindings {
+		if !x.Derived || !b.computes(e, x) {
 			continue
 		}
 		at := b.position(e)

@@ -112,7 +112,7 @@ func (c checkConstraints) readsCounted(e *ast.Expr) bool {
 	found := false
 	e.Walk(func(x *ast.Expr) bool {
 		if x.Kind == ast.ColumnRef {
-			found = found || c.g.counted[c.p.names.targetColumn(c.g.m.sc, c.g.m.target, x.Name)]
+			found = found || c.g.counted[c.p.names.TargetColumn(c.g.m.sc, c.g.m.target, x.Name)]
 		}
 		return !found
 	})

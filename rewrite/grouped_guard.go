@@ -101,7 +101,7 @@ func (g *grouper) isBetween(e *ast.Expr) bool {
 func (g *grouper) countedIn(e *ast.Expr) (name string) {
 	e.Walk(func(x *ast.Expr) bool {
 		if x.Kind == ast.ColumnRef && name == "" {
-			if n := g.p.names.targetColumn(g.m.sc, g.m.target, x.Name); n != "" && g.share(n) >= 0 {
+			if n := g.p.names.TargetColumn(g.m.sc, g.m.target, x.Name); n != "" && g.share(n) >= 0 {
 				name = n
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/names"
 	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
@@ -107,9 +108,9 @@ func newGrouper(m *dml) *grouper {
 		c.Counters = c.Counted
 	}
 	c.Companions = nil
-	t.Counter, b.table, b.counts = &c, &t, true
-	sc := &scope{bindings: []*binding{&b}}
-	b.scope = sc
+	t.Counter, b.Table, b.Counts = &c, &t, true
+	sc := &names.Scope{Bindings: []*names.Binding{&b}}
+	b.Scope = sc
 	return &grouper{
 		p:        m.p,
 		m:        &dml{p: m.p, st: m.st, sc: sc, target: &b, table: &t, once: true},
@@ -126,7 +127,7 @@ func newGrouper(m *dml) *grouper {
 func (g *grouper) increments() bool {
 	found := false
 	for _, a := range g.m.st.Set {
-		name, has := columnNamed(g.p.d, g.m.table, a.Column[len(a.Column)-1])
+		name, has := names.Column(g.p.d, g.m.table, a.Column[len(a.Column)-1])
 		if !has || !g.m.table.IsCounter(name) || a.Value == nil {
 			continue
 		}
@@ -252,7 +253,7 @@ func (g *grouper) unlike(e *ast.Expr, own func(column string) bool) (why string)
 		case ast.Star, ast.Excluded:
 			why = "is of a form that slotsql does not analyze"
 		case ast.ColumnRef:
-			name := g.p.names.targetColumn(g.m.sc, g.m.target, x.Name)
+			name := g.p.names.TargetColumn(g.m.sc, g.m.target, x.Name)
 			switch {
 			case name == "":
 				why = "names " + nameText(x.Name) + ", which is no column of the table"
@@ -299,7 +300,7 @@ func (g *grouper) sumText(c *schema.Column, arg Arg) string {
 
 // reference writes the name of a column of the target.
 func (g *grouper) reference(c *schema.Column) string {
-	return g.p.names.qualifier(g.m.target) + "." + g.p.d.Quote(c.Name)
+	return g.p.names.Qualifier(g.m.target) + "." + g.p.d.Quote(c.Name)
 }
 
 // demand adds further conditions to WHERE, behind all other edits.

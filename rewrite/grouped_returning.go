@@ -34,7 +34,7 @@ func (g *grouper) returning() string {
 
 // returnsAll is RETURNING *.
 func (g *grouper) returnsAll(star *ast.Expr) string {
-	if len(star.Name) > 0 && !g.p.names.sameLabel(star.Name[len(star.Name)-1], g.m.target.label) {
+	if len(star.Name) > 0 && !g.p.names.SameLabel(star.Name[len(star.Name)-1], g.m.target.Label) {
 		return "names another table"
 	}
 	for i := range g.m.table.Columns {
@@ -76,7 +76,7 @@ func (g *grouper) returns(it ast.Item) (share int, why string) {
 	if name == "" {
 		it.Expr.Walk(func(x *ast.Expr) bool {
 			if x.Kind == ast.ColumnRef && why == "" {
-				if c := g.p.names.targetColumn(g.m.sc, g.m.target, x.Name); c != "" {
+				if c := g.p.names.TargetColumn(g.m.sc, g.m.target, x.Name); c != "" {
 					why = g.returnsColumn(c)
 				}
 			}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/names"
 	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
@@ -19,12 +20,12 @@ import (
 // set sorts the assignments and puts sums in the place of deltas.
 func (g *grouper) set() string {
 	for _, a := range g.m.st.Set {
-		name, has := columnNamed(g.p.d, g.m.table, a.Column[len(a.Column)-1])
-		if !has || !g.p.names.qualifies(g.m.target, a.Column) {
+		name, has := names.Column(g.p.d, g.m.table, a.Column[len(a.Column)-1])
+		if !has || !g.p.names.Qualifies(g.m.target, a.Column) {
 			return "cannot tell which column " + a.Column[len(a.Column)-1].Name + " is"
 		}
 		if a.Value != nil {
-			if e := ast.Unparen(a.Value); e.Kind == ast.ColumnRef && g.p.names.targetColumn(g.m.sc, g.m.target, e.Name) == name {
+			if e := ast.Unparen(a.Value); e.Kind == ast.ColumnRef && g.p.names.TargetColumn(g.m.sc, g.m.target, e.Name) == name {
 				continue // it stays as it is
 			}
 		}

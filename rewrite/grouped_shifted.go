@@ -76,7 +76,7 @@ func (u groupGuards) sameNumber(e *ast.Expr) bool {
 		case ast.Call:
 			ok = ok && u.p.consts.coalesces(x)
 		case ast.ColumnRef:
-			ok = ok && numericColumn(u.g.m.table.Column(u.p.names.targetColumn(u.g.m.sc, u.g.m.target, x.Name)))
+			ok = ok && numericColumn(u.g.m.table.Column(u.p.names.TargetColumn(u.g.m.sc, u.g.m.target, x.Name)))
 		default:
 			ok = false
 		}
@@ -93,7 +93,7 @@ func (u groupGuards) sameType(e *ast.Expr, c *schema.Column) bool {
 		switch x.Kind {
 		case ast.Paren, ast.Binary:
 		case ast.ColumnRef:
-			other := u.g.m.table.Column(u.p.names.targetColumn(u.g.m.sc, u.g.m.target, x.Name))
+			other := u.g.m.table.Column(u.p.names.TargetColumn(u.g.m.sc, u.g.m.target, x.Name))
 			same = same && other != nil && other.Type == c.Type
 		default:
 			same = false

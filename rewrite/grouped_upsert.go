@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/names"
 	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
@@ -78,10 +79,10 @@ func (p *planning) planUpsertGroup(plan *Plan, st *ast.Statement) *Plan {
 
 // upserts reports whether the statement increments a counter of a row that is there.
 func (u upsertGrouper) upserts() bool {
-	u.g.m.sc.strict = u.p.d.Traits().StrictConflict
-	defer func() { u.g.m.sc.strict = false }()
+	u.g.m.sc.Strict = u.p.d.Traits().StrictConflict
+	defer func() { u.g.m.sc.Strict = false }()
 	for _, a := range u.g.m.st.Set {
-		name, has := columnNamed(u.p.d, u.g.m.table, a.Column[len(a.Column)-1])
+		name, has := names.Column(u.p.d, u.g.m.table, a.Column[len(a.Column)-1])
 		if !has || !u.g.m.table.IsCounter(name) || a.Value == nil {
 			continue
 		}
@@ -171,7 +172,7 @@ func (u upsertGrouper) conflictKeys() string {
 func (u upsertGrouper) setByDatabase() string {
 	assigned := func(name string) bool {
 		for _, a := range u.g.m.st.Set {
-			if n, ok := columnNamed(u.p.d, u.g.m.table, a.Column[len(a.Column)-1]); ok && n == name {
+			if n, ok := names.Column(u.p.d, u.g.m.table, a.Column[len(a.Column)-1]); ok && n == name {
 				return true
 			}
 		}
@@ -202,10 +203,10 @@ func (u upsertGrouper) valueOf(c *schema.Column) *ast.Expr {
 
 // conflictSet sorts the assignments of the conflict clause.
 func (u upsertGrouper) conflictSet() string {
-	u.g.m.sc.strict = u.p.d.Traits().StrictConflict
-	defer func() { u.g.m.sc.strict = false }()
+	u.g.m.sc.Strict = u.p.d.Traits().StrictConflict
+	defer func() { u.g.m.sc.Strict = false }()
 	for _, a := range u.g.m.st.Set {
-		name, has := columnNamed(u.p.d, u.g.m.table, a.Column[len(a.Column)-1])
+		name, has := names.Column(u.p.d, u.g.m.table, a.Column[len(a.Column)-1])
 		slotted := u.g.real.Counter.Slots > 0 && u.g.real.Companion(name) != nil
 		if !has || len(a.Column) > 1 || u.g.varies[name] || a.Value == nil || u.g.m.table.ChangesKey(name) || slotted {
 			return "the conflict clause sets what slotsql does not analyze"
@@ -253,7 +254,7 @@ func (u upsertGrouper) excludedColumn(e *ast.Expr) (name string, ok bool) {
 	if e.Kind != ast.Excluded {
 		return "", false
 	}
-	return columnNamed(u.p.d, u.g.m.table, e.Name[len(e.Name)-1])
+	return names.Column(u.p.d, u.g.m.table, e.Name[len(e.Name)-1])
 }
 
 // countUpsert takes in the increment of one counter, whose row begins with what is added.
@@ -348,7 +349,7 @@ func (u upsertGrouper) upsertShares() string {
 // assignedValue returns what the conflict clause sets a counter to.
 func (u upsertGrouper) assignedValue(c *schema.Column) *ast.Expr {
 	for _, a := range u.g.m.st.Set {
-		if name, ok := columnNamed(u.p.d, u.g.m.table, a.Column[len(a.Column)-1]); ok && name == c.Name {
+		if name, ok := names.Column(u.p.d, u.g.m.table, a.Column[len(a.Column)-1]); ok && name == c.Name {
 			return a.Value
 		}
 	}

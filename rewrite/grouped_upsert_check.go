@@ -75,7 +75,7 @@ func (u upsertGrouper) narrows(c *schema.Column, e *ast.Expr, low, high *int64) 
 	if l.Kind != ast.ColumnRef {
 		l, r, op = r, l, turned[op]
 	}
-	if l.Kind != ast.ColumnRef || u.p.names.targetColumn(u.g.m.sc, u.g.m.target, l.Name) != c.Name {
+	if l.Kind != ast.ColumnRef || u.p.names.TargetColumn(u.g.m.sc, u.g.m.target, l.Name) != c.Name {
 		return false
 	}
 	d, ok := u.p.consts.simpleDelta([]operand{{expr: r}})

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/names"
 	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
@@ -24,7 +25,7 @@ func (u upsertGrouper) arbiter() *schema.Unique {
 	}
 	key := &schema.Unique{}
 	for _, id := range c.Columns {
-		name, ok := columnNamed(u.p.d, u.g.m.table, id)
+		name, ok := names.Column(u.p.d, u.g.m.table, id)
 		if !ok {
 			return nil
 		}
@@ -51,7 +52,7 @@ func (u upsertGrouper) arbiterWhere() string {
 
 // newRowIs reports whether a column of a new row is NULL, or certainly not.
 func (u upsertGrouper) newRowIs(column *ast.Expr, null bool) bool {
-	c := u.g.m.table.Column(u.p.names.targetColumn(u.g.m.sc, u.g.m.target, column.Name))
+	c := u.g.m.table.Column(u.p.names.TargetColumn(u.g.m.sc, u.g.m.target, column.Name))
 	if c == nil {
 		return false
 	}
@@ -113,7 +114,7 @@ func (ug upsertGrouper) newRowEquals(l, r *ast.Expr) bool {
 	if l.Kind != ast.ColumnRef || r.Kind != ast.Param {
 		return false
 	}
-	c := ug.g.m.table.Column(ug.p.names.targetColumn(ug.g.m.sc, ug.g.m.target, l.Name))
+	c := ug.g.m.table.Column(ug.p.names.TargetColumn(ug.g.m.sc, ug.g.m.target, l.Name))
 	if c == nil || ug.g.m.table.IsCounter(c.Name) {
 		return false
 	}

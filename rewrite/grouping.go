@@ -5,6 +5,7 @@ import (
 
 	"github.com/slotsql/slotsql/rewrite/ast"
 	"github.com/slotsql/slotsql/rewrite/lex"
+	"github.com/slotsql/slotsql/rewrite/names"
 	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
@@ -87,7 +88,7 @@ func (pl *Planner) mayGroup(sql string) bool {
 
 // groupedCatalog has tables without slots for its counter tables.
 type groupedCatalog struct {
-	Catalog
+	names.Catalog
 	tables []*schema.Table
 }
 

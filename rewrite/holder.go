@@ -1,8 +1,8 @@
 package rewrite
 
 import (
-	"strings"
 	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/names"
 	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
@@ -22,7 +22,7 @@ type HolderCatalog interface {
 	Holders() []*schema.Table
 }
 
-func holders(catalog Catalog) []*schema.Table {
+func holders(catalog names.Catalog) []*schema.Table {
 	if h, ok := catalog.(HolderCatalog); ok {
 		return h.Holders()
 	}
@@ -56,7 +56,7 @@ func (f *definitions) planHeld(held []*schema.Table) *Plan {
 	}
 	named := false
 	look := func(name []ast.Ident) {
-		if t := f.names.lookupAmong(unfit, name); t != nil {
+		if t := f.names.LookupAmong(unfit, name); t != nil {
 			unfit, named = []*schema.Table{t}, true
 		}
 	}
@@ -73,17 +73,4 @@ func (f *definitions) planHeld(held []*schema.Table) *Plan {
 		return refused()
 	}
 	return &Plan{Class: PassThrough}
-}
-
-// lookupAmong returns the one of the tables that a name means, or nil.
-func (n *resolver) lookupAmong(tables []*schema.Table, name []ast.Ident) *schema.Table {
-	for _, c := range tables {
-		if !strings.EqualFold(name[len(name)-1].Name, c.Name) {
-			continue
-		}
-		if t, _ := n.lookup(name); t != nil && t.Schema == c.Schema && t.Name == c.Name {
-			return c
-		}
-	}
-	return nil
 }

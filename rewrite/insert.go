@@ -1,6 +1,9 @@
 package rewrite
 
-import "github.com/slotsql/slotsql/rewrite/ast"
+import (
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/names"
+)
 
 // planInsert plans INSERT and REPLACE. A new row has no slots, so a plain
 // INSERT runs as it is; its conflict clause is what matters.
@@ -73,7 +76,7 @@ func (i insertion) returningQueries() error {
 		}
 	}
 	if len(r.edits) > 0 {
-		return opaque("RETURNING reads a counter in a subquery")
+		return names.Opaque("RETURNING reads a counter in a subquery")
 	}
 	return nil
 }
@@ -81,14 +84,14 @@ func (i insertion) returningQueries() error {
 // readSource edits what an INSERT reads. Its VALUES and query do not see the
 // target's columns.
 func (i insertion) readSource(r *reader) error {
-	outer := i.p.names.withScope(i.p.outer, i.m.st.With)
+	outer := i.p.names.WithScope(i.p.outer, i.m.st.With)
 	if err := r.ctes(outer, i.m.st.With); err != nil {
 		return err
 	}
 	if err := r.query(outer, i.m.st.Select); err != nil {
 		return err
 	}
-	b := r.in(&scope{parent: outer}, nil)
+	b := r.in(&names.Scope{Parent: outer}, nil)
 	for _, row := range i.m.st.Rows {
 		for _, e := range row {
 			if err := b.expr(e, inPredicate); err != nil {
@@ -117,7 +120,7 @@ func (i insertion) readInsert(r *reader) error {
 			return err
 		}
 		if len(wide.edits) > len(r.edits)-before {
-			return opaque("the conflict clause reads a counter of the query's table")
+			return names.Opaque("the conflict clause reads a counter of the query's table")
 		}
 	}
 	return i.m.returning(r.in(i.m.sc, nil))
@@ -144,9 +147,9 @@ func (i insertion) readConflict(b *blockReader) error {
 
 // conflictScope is what names in the conflict clause may mean: the target, and
 // where the engine has it so the tables of the INSERT's query.
-func (i insertion) conflictScope() *scope {
+func (i insertion) conflictScope() *names.Scope {
 	if q := i.m.st.Select; q != nil && i.p.d.Traits().UpsertSeesQuery && len(q.Operands) == 0 {
-		return i.p.names.newScope(i.p.outer, i.m.st.With, append([]*ast.Source{i.m.st.Target}, q.From...))
+		return i.p.names.NewScope(i.p.outer, i.m.st.With, append([]*ast.Source{i.m.st.Target}, q.From...))
 	}
 	return i.m.sc
 }

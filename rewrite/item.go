@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/names"
 )
 
 // This file edits select lists: items, the names they have without an alias,
@@ -24,14 +25,14 @@ func (b *blockReader) item(it ast.Item) error {
 		return nil
 	}
 	if e := it.Expr; e.Kind == ast.ColumnRef {
-		if x := b.labelled(e.Name, true); x != nil && x.derived {
+		if x := b.labelled(e.Name, true); x != nil && x.Derived {
 			return nil // it is named as before
 		}
 	}
 	if x := ast.Unparen(it.Expr); x.Kind == ast.ColumnRef {
-		t, err := b.p.names.resolve(b.sc, x.Name)
+		t, err := b.p.names.Resolve(b.sc, x.Name)
 		if err == nil && t != nil {
-			err = b.named(t.binding)
+			err = b.named(t.Binding)
 		}
 		if err != nil {
 			return err
@@ -39,7 +40,7 @@ func (b *blockReader) item(it ast.Item) error {
 	}
 	name, ok := itemNames{b, b.p}.itemName(it)
 	if !ok {
-		return derivable("cannot tell the name of a result column that has no alias", allOf(b.sc)...)
+		return names.Derivable("cannot tell the name of a result column that has no alias", names.AllOf(b.sc)...)
 	}
 	if name == "" {
 		return nil
@@ -47,7 +48,7 @@ func (b *blockReader) item(it ast.Item) error {
 	// A name that was none of the query's own aliases becomes one, and ORDER
 	// BY, GROUP BY and HAVING look among those: it must not hide another.
 	if b.aliased(name) {
-		return derivable("two result columns are named "+name, allOf(b.sc)...)
+		return names.Derivable("two result columns are named "+name, names.AllOf(b.sc)...)
 	}
 	b.r.edits = append(b.r.edits, edit{ast.At(it.Expr.End), " AS " + b.p.d.Quote(name)})
 	return nil
@@ -56,9 +57,9 @@ func (b *blockReader) item(it ast.Item) error {
 // named asks for the derived form of a source in a join in parentheses, where
 // the engine then finds names for its columns: SQLite takes such a join for a
 // query, and calls the second column of a name "views:1".
-func (b *blockReader) named(x *binding) error {
-	if x.nested && b.p.d.Traits().NestedNames {
-		return derivable("a join in parentheses names its columns", x)
+func (b *blockReader) named(x *names.Binding) error {
+	if x.Nested && b.p.d.Traits().NestedNames {
+		return names.Derivable("a join in parentheses names its columns", x)
 	}
 	return nil
 }
@@ -78,7 +79,7 @@ func (b *blockReader) isAlias(name ast.Ident) bool {
 		return false
 	}
 	for _, o := range b.q.Items {
-		if o.Alias != nil && b.p.names.sameLabel(*o.Alias, name) {
+		if o.Alias != nil && b.p.names.SameLabel(*o.Alias, name) {
 			return true
 		}
 	}
@@ -89,8 +90,8 @@ func (b *blockReader) isAlias(name ast.Ident) bool {
 func (b *blockReader) star(it ast.Item) error {
 	star := it.Expr
 	if len(star.Name) > 1 {
-		if x := b.labelled(star.Name, false); x != nil && x.derived {
-			b.r.edits = append(b.r.edits, edit{star.Span, b.p.names.qualifier(x) + ".*"})
+		if x := b.labelled(star.Name, false); x != nil && x.Derived {
+			b.r.edits = append(b.r.edits, edit{star.Span, b.p.names.Qualifier(x) + ".*"})
 			return nil
 		}
 	}
@@ -98,14 +99,14 @@ func (b *blockReader) star(it ast.Item) error {
 		return nil
 	}
 	if b.r.aggregates > 0 && b.p.d.Traits().StrictGroups {
-		return derivable("* over a counter in a subquery inside an aggregate", b.sc.bindings...) // as in column
+		return names.Derivable("* over a counter in a subquery inside an aggregate", b.sc.Bindings...) // as in column
 	}
-	if b.sc.natural || len(b.sc.using) > 0 {
+	if b.sc.Natural || len(b.sc.Using) > 0 {
 		// The columns are fewer than the tables', and those that are merged
 		// take their values from either side in an outer join, with SQLite
 		// for t.* too.
 		if len(star.Name) == 0 || b.q != nil && outerJoins(b.q.From) {
-			return derivable("* over a join with USING or NATURAL", b.sc.bindings...)
+			return names.Derivable("* over a join with USING or NATURAL", b.sc.Bindings...)
 		}
 	}
 	parts, err := b.starColumns(star)
@@ -122,16 +123,16 @@ func (b *blockReader) star(it ast.Item) error {
 }
 
 // starCovers reports whether a * stands for the columns of a source.
-func (b *blockReader) starCovers(star *ast.Expr, s *binding) bool {
-	return len(star.Name) == 0 || b.p.names.sameLabel(star.Name[len(star.Name)-1], s.label)
+func (b *blockReader) starCovers(star *ast.Expr, s *names.Binding) bool {
+	return len(star.Name) == 0 || b.p.names.SameLabel(star.Name[len(star.Name)-1], s.Label)
 }
 
 // starHasTotals reports whether a * stands for counters that are read as totals.
 func (b *blockReader) starHasTotals(star *ast.Expr) bool {
 	has := false
-	for _, s := range b.sc.bindings {
+	for _, s := range b.sc.Bindings {
 		if b.starCovers(star, s) {
-			has = has || s.counts && !b.r.readsBase(s.table)
+			has = has || s.Counts && !b.r.readsBase(s.Table)
 		}
 	}
 	return has
@@ -139,58 +140,48 @@ func (b *blockReader) starHasTotals(star *ast.Expr) bool {
 
 // starColumns writes what a * stands for, source by source.
 func (b *blockReader) starColumns(star *ast.Expr) (parts []string, err error) {
-	for _, s := range b.sc.bindings {
+	for _, s := range b.sc.Bindings {
 		if !b.starCovers(star, s) {
 			continue
 		}
-		q := b.p.names.qualifier(s)
-		if !s.counts {
+		q := b.p.names.Qualifier(s)
+		if !s.Counts {
 			parts = append(parts, q+".*")
 			continue
 		}
-		if len(s.columns) > 0 {
-			return nil, derivable("counter table "+s.table.Name+" has column aliases", s)
+		if len(s.Columns) > 0 {
+			return nil, names.Derivable("counter table "+s.Table.Name+" has column aliases", s)
 		}
-		if b.r.readsBase(s.table) {
+		if b.r.readsBase(s.Table) {
 			parts = append(parts, q+".*")
 			continue
 		}
 		if err := b.expandStar(s); err != nil {
 			return nil, err
 		}
-		parts = append(parts, b.r.totals(s.table, q, b.q)...)
+		parts = append(parts, b.r.totals(s.Table, q, b.q)...)
 	}
 	return parts, nil
 }
 
 // expandStar notes that a * is expanded over a source, or says why it cannot be.
-func (b *blockReader) expandStar(s *binding) error {
+func (b *blockReader) expandStar(s *names.Binding) error {
 	if err := b.companion(s, true); err != nil {
 		return err
 	}
 	if err := b.named(s); err != nil {
 		return err
 	}
-	b.r.note(s.table)
-	b.r.addStar(s.table)
-	for i := range s.table.Columns {
+	b.r.note(s.Table)
+	b.r.addStar(s.Table)
+	for i := range s.Table.Columns {
 		// Which of two columns of one name ORDER BY means depends on
 		// whether it is a column or an alias.
-		if c := &s.table.Columns[i]; s.table.IsCounter(c.Name) && b.aliased(c.Name) {
-			return derivable("two result columns are named "+c.Name, s)
+		if c := &s.Table.Columns[i]; s.Table.IsCounter(c.Name) && b.aliased(c.Name) {
+			return names.Derivable("two result columns are named "+c.Name, s)
 		}
 	}
 	return nil
-}
-
-// qualifier writes the name by which a source's columns are referred to. It is
-// always quoted: whether it was matters to no engine once its letter case is
-// what the dialect makes of it, and an alias may be a reserved word.
-func (n *resolver) qualifier(b *binding) string {
-	if b.source.Alias == nil && b.table != nil {
-		return n.d.Quote(b.table.Name)
-	}
-	return n.d.Quote(b.label.Name)
 }
 
 // wholeItem reports whether e is a whole select item.
@@ -198,7 +189,7 @@ func (b *blockReader) wholeItem(e *ast.Expr) bool {
 	if b.q == nil {
 		return false
 	}
-	b.p.names.work += len(b.q.Items)
+	b.p.names.Work += len(b.q.Items)
 	for _, it := range b.q.Items {
 		x := it.Expr
 		for x != nil && x.Kind == ast.Paren {

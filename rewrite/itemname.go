@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/names"
 )
 
 // This file finds the names that result columns have without an alias.
@@ -21,9 +22,9 @@ func (n itemNames) itemName(it ast.Item) (string, bool) {
 	if e.Kind == ast.ColumnRef {
 		return n.columnName(e), true
 	}
-	if by := n.p.d.Traits().ItemNames; by != ItemsByRule {
+	if by := n.p.d.Traits().ItemNames; by != names.ItemsByRule {
 		end := it.Expr.End
-		if by == ItemsToNextToken {
+		if by == names.ItemsToNextToken {
 			end = n.p.src.nextToken(end)
 		}
 		return strings.TrimRight(n.p.consts.noted(n.p.src.sql[it.Expr.Start:end]), " \t\n\f\r"), true
@@ -34,16 +35,16 @@ func (n itemNames) itemName(it ast.Item) (string, bool) {
 // columnName is how the engine reports a bare column.
 func (n itemNames) columnName(e *ast.Expr) string {
 	last := e.Name[len(e.Name)-1]
-	t, err := n.p.names.resolve(n.b.sc, e.Name)
+	t, err := n.p.names.Resolve(n.b.sc, e.Name)
 	if !n.storedNames() {
 		return last.Name
 	}
-	if err == nil && t != nil && t.column != nil {
-		return t.column.Name
+	if err == nil && t != nil && t.Column != nil {
+		return t.Column.Name
 	}
-	if x := n.b.labelled(e.Name, true); x != nil && x.derived {
-		for _, c := range n.p.names.labels(x) {
-			if n.p.names.sameLabel(last, c) {
+	if x := n.b.labelled(e.Name, true); x != nil && x.Derived {
+		for _, c := range n.p.names.Labels(x) {
+			if n.p.names.SameLabel(last, c) {
 				return c.Name
 			}
 		}
@@ -54,7 +55,7 @@ func (n itemNames) columnName(e *ast.Expr) string {
 // storedNames reports whether the engine names a bare column of the block as its table does.
 func (n itemNames) storedNames() bool {
 	stored := n.p.d.Traits().StoredNames
-	return stored == NamesStored || stored == OutermostNamesStored && n.outermost()
+	return stored == names.NamesStored || stored == names.OutermostNamesStored && n.outermost()
 }
 
 // outermost reports whether the block names the columns of the whole result.

@@ -98,7 +98,7 @@ func (s slotWriter) comparedForms() (out []FormArg, ok bool) {
 		form := AnyString
 		c.Walk(func(x *ast.Expr) bool {
 			if x.Kind == ast.ColumnRef {
-				if f := s.p.consts.keyForm(s.m.table.Column(s.p.names.targetColumn(s.m.sc, s.m.target, x.Name))); f != AnyString {
+				if f := s.p.consts.keyForm(s.m.table.Column(s.p.names.TargetColumn(s.m.sc, s.m.target, x.Name))); f != AnyString {
 					form = f
 				}
 			}

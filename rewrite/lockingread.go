@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/names"
 	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
@@ -30,13 +31,13 @@ type LockingRead struct {
 
 // lockingRead returns the form of a query that locks the row that its WHERE fixes; nil where there
 // is none.
-func (dr *drainer) lockingRead(st *ast.Statement, sc *scope, where *ast.Expr, rows *rowset) *LockingRead {
+func (dr *drainer) lockingRead(st *ast.Statement, sc *names.Scope, where *ast.Expr, rows *rowset) *LockingRead {
 	d, ok := dr.d.(LockingDialect)
 	if !ok || rows == nil || !rows.single || where == nil || st.Kind != ast.KindSelect || st.Opaque != "" || len(st.With) > 0 ||
 		dr.src.large || dr.volatility.reason(sc, where) != "" {
 		return nil
 	}
-	q, t := st.Select, rows.binding.table
+	q, t := st.Select, rows.binding.Table
 	if !q.Lock || dr.src.hasWord("SHARE") || q.Into || q.Table || q.Distinct || len(q.With)+len(q.Windows)+len(q.GroupBy) > 0 || q.Having != nil ||
 		len(q.Items) == 0 || len(t.Counter.Key) == 0 || t.IsView || t.Storage.NoTransactions != "" {
 		return nil
@@ -50,7 +51,7 @@ func (dr *drainer) lockingRead(st *ast.Statement, sc *scope, where *ast.Expr, ro
 	}
 	var tp template
 	columns := d.LockColumns(t, Scope{
-		Ref: dr.names.baseRef(t, rows.binding), Qualifier: dr.names.qualifier(rows.binding), Where: tp.mark(rows.where),
+		Ref: dr.names.BaseRef(t, rows.binding), Qualifier: dr.names.Qualifier(rows.binding), Where: tp.mark(rows.where),
 	})
 	if len(columns) == 0 {
 		return nil

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/names"
 )
 
 // This file is about values that are looked up in a query whose source is a query of totals, v IN (SELECT d.id FROM (SELECT
@@ -20,13 +21,13 @@ func (b *blockReader) lookedUp(e *ast.Expr, in clause, edited bool) error {
 	case sub == nil || sub.Kind != ast.Subquery || sub.Query == nil:
 		return nil
 	case row && edited && b.repeats(sub):
-		return opaque("a row is compared with a column that a query selects twice: MySQL may compare one of the two only")
+		return names.Opaque("a row is compared with a column that a query selects twice: MySQL may compare one of the two only")
 	case e.Kind != ast.In && !(e.Kind == ast.Opaque && len(e.Args) == 2):
 		return nil
 	case e.Kind == ast.In && !e.Negated && !row && in == inPredicate && b.q != nil && conjunct(b.q.Where, e) && unconditional(sub.Query):
 		return nil
 	case b.overTotals(sub.Query, edited):
-		return opaque("a value is looked up in a query over a query of totals: MySQL may lose the conditions of the first")
+		return names.Opaque("a value is looked up in a query over a query of totals: MySQL may lose the conditions of the first")
 	}
 	return nil
 }
@@ -56,10 +57,10 @@ func (b *blockReader) overTotals(q *ast.Select, edited bool) bool {
 		if s == nil {
 			return false
 		}
-		if _, ok := b.p.names.derived[s]; ok {
+		if _, ok := b.p.names.Derived[s]; ok {
 			return true
 		}
-		if len(s.Name) == 1 && len(b.r.edits) > 0 && (b.p.names.findCTE(b.sc, s.Name) != nil || b.declares(q, s.Name[0])) {
+		if len(s.Name) == 1 && len(b.r.edits) > 0 && (b.p.names.CTE(b.sc, s.Name) != nil || b.declares(q, s.Name[0])) {
 			return true
 		}
 		return edited && s.Select != nil || source(s.Left) || source(s.Right)
@@ -69,7 +70,7 @@ func (b *blockReader) overTotals(q *ast.Select, edited bool) bool {
 
 // declares reports whether a query's own WITH clause has a query of that name.
 func (b *blockReader) declares(q *ast.Select, name ast.Ident) bool {
-	return slices.ContainsFunc(q.With, func(c *ast.CTE) bool { return b.p.names.sameLabel(name, c.Name) })
+	return slices.ContainsFunc(q.With, func(c *ast.CTE) bool { return b.p.names.SameLabel(name, c.Name) })
 }
 
 // repeats reports whether a subquery selects two columns of one name.
@@ -84,7 +85,7 @@ func (b *blockReader) repeats(e *ast.Expr) bool {
 		}
 		name := it.Expr.Name[len(it.Expr.Name)-1]
 		for _, n := range list {
-			if b.p.names.sameLabel(n, name) {
+			if b.p.names.SameLabel(n, name) {
 				return true
 			}
 		}

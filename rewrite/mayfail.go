@@ -41,18 +41,3 @@ func cannotFail(e *ast.Expr) bool {
 	}
 	return !slices.ContainsFunc(x.Args, func(a *ast.Expr) bool { return !cannotFail(a) })
 }
-
-// namesSlotted reports whether an expression may look at a column of the binding's that slots hold.
-func (n *resolver) namesSlotted(sc *scope, b *binding, e *ast.Expr) (found bool) {
-	e.Walk(func(x *ast.Expr) bool {
-		switch x.Kind {
-		case ast.Star, ast.Subquery:
-			found = true
-		case ast.ColumnRef:
-			name := n.targetColumn(sc, b, x.Name)
-			found = found || name != "" && b.table.IsSlotted(name)
-		}
-		return !found
-	})
-	return found
-}

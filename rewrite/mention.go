@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite/lex"
+	"github.com/slotsql/slotsql/rewrite/names"
 	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
@@ -12,7 +13,7 @@ import (
 type mentions struct {
 	d         Dialect
 	src       *source
-	catalog   Catalog
+	catalog   names.Catalog
 	sentinels *sentinels
 }
 

@@ -2,13 +2,14 @@ package rewrite
 
 import (
 	"github.com/slotsql/slotsql/rewrite/lex"
+	"github.com/slotsql/slotsql/rewrite/names"
 	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // A NamingCatalog is a Catalog that finds the names of its tables in a statement by one
 // look-up per word.
 type NamingCatalog interface {
-	Catalog
+	names.Catalog
 	// Named returns what a statement may name.
 	Named(sql string) Named
 }
@@ -37,7 +38,7 @@ func (pl *Planner) narrowed(sql string) *Planner {
 // namedCatalog is a catalog without the tables that a statement does not name. A table that
 // another name means is found by Lookup as ever.
 type namedCatalog struct {
-	Catalog
+	names.Catalog
 	named Named
 }
 

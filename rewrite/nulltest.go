@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/names"
 )
 
 // A counter IS NULL when its base value is, whatever the slots hold: a total is
@@ -31,6 +32,6 @@ func nullTest(e *ast.Expr) *ast.Expr {
 
 // nullAsBase reports whether a column which is asked whether it is NULL is a counter
 // of a table that stands in the statement as it is.
-func (b *blockReader) nullAsBase(t *target) bool {
-	return !t.binding.derived && t.binding.table.IsCounter(t.column.Name)
+func (b *blockReader) nullAsBase(t *names.Target) bool {
+	return !t.Binding.Derived && t.Binding.Table.IsCounter(t.Column.Name)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/slotsql/slotsql/rewrite/ast"
 	"github.com/slotsql/slotsql/rewrite/lex"
+	"github.com/slotsql/slotsql/rewrite/names"
 	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
@@ -69,7 +70,7 @@ type ObservingDialect interface {
 func (p *planning) observed(st *ast.Statement, tables []*schema.Table, of *reader) *Observed {
 	q := st.Select
 	blocks := arms(q)
-	if st.Kind != ast.KindSelect || st.Opaque != "" || len(tables) == 0 || len(blocks) == 0 || p.src.large || p.names.work > maxWork ||
+	if st.Kind != ast.KindSelect || st.Opaque != "" || len(tables) == 0 || len(blocks) == 0 || p.src.large || p.names.Work > names.MaxWork ||
 		!onlyReads(st) || !p.consts.positionsStay(q, blocks) ||
 		slices.ContainsFunc(tables, func(t *schema.Table) bool { return t.IsView || t.Counter.Rights.Blind }) {
 		return nil
@@ -213,7 +214,7 @@ func (p *planning) withColumn(blocks []*ast.Select, column string, more ...edit)
 		if !p.src.endsList(next) {
 			return "", false
 		}
-		if p.d.Traits().ItemNames == ItemsToNextToken { // the name of an item ends where the next token begins
+		if p.d.Traits().ItemNames == names.ItemsToNextToken { // the name of an item ends where the next token begins
 			end := len(p.src.sql)
 			if next < len(p.src.tokens) {
 				end = p.src.tokens[next].Start
@@ -323,26 +324,26 @@ func ofOneRow(q *ast.Select) bool {
 // returns false for any other.
 func (r *reader) observedRow(o *Observed, q *ast.Select) bool {
 	d, ok := r.p.d.(ObservingDialect)
-	if !ok || len(r.p.names.derived) > 0 || !ofOneTable(q) || r.p.groups(q) || r.p.windowed() { // no column may stand beside aggregates
+	if !ok || len(r.p.names.Derived) > 0 || !ofOneTable(q) || r.p.groups(q) || r.p.windowed() { // no column may stand beside aggregates
 		return false
 	}
-	sc := r.p.names.newScope(nil, nil, q.From)
-	b := sc.bindings[0]
-	if !b.counts || b.table.IsView || len(b.table.Counter.Key) == 0 {
+	sc := r.p.names.NewScope(nil, nil, q.From)
+	b := sc.Bindings[0]
+	if !b.Counts || b.Table.IsView || len(b.Table.Counter.Key) == 0 {
 		return false
 	}
 	rows := r.p.keys.fixedRows(sc, b, q.Where)
 	if rows == nil || !rows.single {
 		return false
 	}
-	slots := d.HasSlots(b.table, r.p.names.qualifier(b))
+	slots := d.HasSlots(b.Table, r.p.names.Qualifier(b))
 	sql, ok := r.p.withColumn([]*ast.Select{q}, slots)
 	if !ok {
 		return false
 	}
 	o.SQL = Whole(sql)
-	held, _ := r.p.withColumn([]*ast.Select{q}, d.HeldSlots(b.table, r.p.names.qualifier(b)))
-	o.Row = &ObservedRow{Held: Whole(held), Key: rows.slotKey(b.table)}
+	held, _ := r.p.withColumn([]*ast.Select{q}, d.HeldSlots(b.Table, r.p.names.Qualifier(b)))
+	o.Row = &ObservedRow{Held: Whole(held), Key: rows.slotKey(b.Table)}
 	if numbers, marks := r.numbersEqual(sc, b, q.Where); numbers != nil && r.p.d.Traits().KeepsRecurring && r.sameAsText(sc, b, q.Items) {
 		kept, _ := r.p.withColumn([]*ast.Select{q}, slots, marks...)
 		o.Row.Kept = &KeptQuery{SQL: Whole(kept), Numbers: numbers}
@@ -352,14 +353,14 @@ func (r *reader) observedRow(o *Observed, q *ast.Select) bool {
 
 // numbersEqual returns the whole numbers that integer columns equal in a condition, and placeholders in
 // their place; nil if there are other numbers or strings in it.
-func (r *reader) numbersEqual(sc *scope, b *binding, where *ast.Expr) (numbers []Literal, marks []edit) {
+func (r *reader) numbersEqual(sc *names.Scope, b *names.Binding, where *ast.Expr) (numbers []Literal, marks []edit) {
 	for _, e := range equalities(where) {
 		column, values := r.p.keys.equated(sc, b, e)
 		if len(values) != 1 || values[0].Kind != ast.Number || column.Kind != ast.ColumnRef {
 			continue
 		}
 		n, whole := keyNumber(r.p.src.cut(values[0].Span))
-		if c := b.table.Column(r.p.names.targetColumn(sc, b, column.Name)); !whole || c == nil || c.Numeric != schema.Integer || c.Bits == 0 {
+		if c := b.Table.Column(r.p.names.TargetColumn(sc, b, column.Name)); !whole || c == nil || c.Numeric != schema.Integer || c.Bits == 0 {
 			return nil, nil
 		}
 		numbers, marks = append(numbers, n.Literal), append(marks, edit{values[0].Span, "?"})
@@ -379,17 +380,17 @@ func (r *reader) numbersEqual(sc *scope, b *binding, where *ast.Expr) (numbers [
 
 // sameAsText reports whether the values of a list are the same from a prepared statement as from
 // one sent as text. Floating-point numbers have fewer digits as text.
-func (r *reader) sameAsText(sc *scope, b *binding, list []ast.Item) bool {
+func (r *reader) sameAsText(sc *names.Scope, b *names.Binding, list []ast.Item) bool {
 	same := func(c *schema.Column) bool { return c != nil && !c.Padded && c.Numeric != schema.Float }
 	for _, it := range list {
 		switch {
 		case it.Expr.Kind == ast.Star:
-			for i := range b.table.Columns {
-				if !same(&b.table.Columns[i]) {
+			for i := range b.Table.Columns {
+				if !same(&b.Table.Columns[i]) {
 					return false
 				}
 			}
-		case it.Expr.Kind != ast.ColumnRef || !same(b.table.Column(r.p.names.targetColumn(sc, b, it.Expr.Name))):
+		case it.Expr.Kind != ast.ColumnRef || !same(b.Table.Column(r.p.names.TargetColumn(sc, b, it.Expr.Name))):
 			return false
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/names"
 )
 
 // This file tells names of result columns, which are totals already, from names
@@ -30,26 +31,26 @@ func (n itemNames) outputName(e *ast.Expr, in clause, wholeEntry bool) (bool, er
 	default:
 		return false, nil
 	}
-	t, err := n.p.names.resolve(n.b.sc, e.Name)
+	t, err := n.p.names.Resolve(n.b.sc, e.Name)
 	if err != nil {
 		return false, err
 	}
 	if wholeEntry && n.severalHave(e.Name[0]) {
-		return false, opaque("ORDER BY names several result columns: MySQL may take another one of them, or none")
+		return false, names.Opaque("ORDER BY names several result columns: MySQL may take another one of them, or none")
 	}
 	for _, it := range n.b.q.Items {
 		name, same, err := n.itemMeans(it, t)
 		if err != nil {
 			return false, err
 		}
-		if name == nil || !n.p.names.sameLabel(e.Name[0], *name) {
+		if name == nil || !n.p.names.SameLabel(e.Name[0], *name) {
 			continue
 		}
 		switch edited, derived := n.twice(e.Name[0]); {
 		case derived && in == inHaving:
-			return false, opaque("two result columns are named " + name.Name)
+			return false, names.Opaque("two result columns are named " + name.Name)
 		case edited:
-			return false, derivable("two result columns are named "+name.Name, allOf(n.b.sc)...)
+			return false, names.Derivable("two result columns are named "+name.Name, names.AllOf(n.b.sc)...)
 		}
 		if wholeEntry || same {
 			// Inside an expression the engine may take the base column; the
@@ -57,7 +58,7 @@ func (n itemNames) outputName(e *ast.Expr, in clause, wholeEntry bool) (bool, er
 			return wholeEntry || in == inHaving, nil
 		}
 		if t != nil {
-			return false, derivable("alias "+name.Name+" hides the counter of that name in an expression", t.binding)
+			return false, names.Derivable("alias "+name.Name+" hides the counter of that name in an expression", t.Binding)
 		}
 		return true, nil
 	}
@@ -76,14 +77,14 @@ func (n itemNames) severalHave(label ast.Ident) bool {
 	}
 	named := func(it ast.Item) bool {
 		name, _, err := n.itemMeans(it, nil)
-		return err == nil && name != nil && n.p.names.sameLabel(label, *name)
+		return err == nil && name != nil && n.p.names.SameLabel(label, *name)
 	}
 	return slices.ContainsFunc(n.b.q.Items, named) && n.starsHave(label, false) > 0
 }
 
 // hasQuerySource reports whether a source is a query, one of WITH included, or a join of one.
 func (n itemNames) hasQuerySource(s *ast.Source) bool {
-	return s != nil && (s.Select != nil || n.p.names.findCTE(n.b.sc, s.Name) != nil || n.hasQuerySource(s.Left) || n.hasQuerySource(s.Right))
+	return s != nil && (s.Select != nil || n.p.names.CTE(n.b.sc, s.Name) != nil || n.hasQuerySource(s.Left) || n.hasQuerySource(s.Right))
 }
 
 // twice reports whether several items have the name, and that one of them is no
@@ -93,7 +94,7 @@ func (nm itemNames) twice(label ast.Ident) (edited, derived bool) {
 	n, computed := 0, false
 	for _, it := range nm.b.q.Items {
 		name, _, err := nm.itemMeans(it, nil)
-		if err != nil || name == nil || !nm.p.names.sameLabel(label, *name) {
+		if err != nil || name == nil || !nm.p.names.SameLabel(label, *name) {
 			continue
 		}
 		n++
@@ -106,15 +107,15 @@ func (nm itemNames) twice(label ast.Ident) (edited, derived bool) {
 		stars := nm.starsHave(label, true)
 		n, edited = n+stars, edited || stars > 0
 	}
-	for _, x := range nm.b.sc.bindings {
-		derived = derived || x.derived
+	for _, x := range nm.b.sc.Bindings {
+		derived = derived || x.Derived
 	}
 	return n > 1 && edited, n > 1 && derived
 }
 
 // itemMeans returns the result name of an item, and whether the item is the
 // bare counter t.
-func (n itemNames) itemMeans(it ast.Item, t *target) (*ast.Ident, bool, error) {
+func (n itemNames) itemMeans(it ast.Item, t *names.Target) (*ast.Ident, bool, error) {
 	x := it.Expr
 	for x != nil && x.Kind == ast.Paren {
 		x = x.Args[0]
@@ -124,11 +125,11 @@ func (n itemNames) itemMeans(it ast.Item, t *target) (*ast.Ident, bool, error) {
 	}
 	var same bool
 	if x.Kind == ast.ColumnRef {
-		u, err := n.p.names.resolve(n.b.sc, x.Name)
+		u, err := n.p.names.Resolve(n.b.sc, x.Name)
 		if err != nil {
 			return nil, false, err
 		}
-		same = u != nil && t != nil && u.binding == t.binding && u.column == t.column
+		same = u != nil && t != nil && u.Binding == t.Binding && u.Column == t.Column
 	}
 	if it.Alias != nil {
 		return it.Alias, same, nil
@@ -136,7 +137,7 @@ func (n itemNames) itemMeans(it ast.Item, t *target) (*ast.Ident, bool, error) {
 	if x.Kind == ast.ColumnRef {
 		return &x.Name[len(x.Name)-1], same, nil
 	}
-	if n.p.d.Traits().ItemNames == ItemsByRule {
+	if n.p.d.Traits().ItemNames == names.ItemsByRule {
 		return n.ruled(x), false, nil
 	}
 	return nil, false, nil
@@ -182,12 +183,12 @@ func (nm itemNames) starsHave(name ast.Ident, replaced bool) int {
 		if it.Expr == nil || it.Expr.Kind != ast.Star || replaced && nm.b.r.replaced[it.Expr.Span] == nil {
 			continue
 		}
-		outs, known, err := nm.p.names.starOutputs(nm.b.sc, it.Expr.Name)
+		outs, known, err := nm.p.names.StarOutputs(nm.b.sc, it.Expr.Name)
 		if err != nil || !known {
 			return 0
 		}
 		for _, o := range outs {
-			if nm.p.names.sameLabel(name, o.name) {
+			if nm.p.names.SameLabel(name, o.Name) {
 				n++
 			}
 		}

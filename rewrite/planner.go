@@ -1,23 +1,13 @@
 package rewrite
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
 	"github.com/slotsql/slotsql/rewrite/lex"
+	"github.com/slotsql/slotsql/rewrite/names"
 	"github.com/slotsql/slotsql/rewrite/schema"
 )
-
-// Catalog is how the planner looks up tables.
-type Catalog interface {
-	// Lookup returns the table that a name in a statement refers to. A nil table with
-	// known true means that there is none. If known is false, the table has not been
-	// looked up yet, and the plan is returned as a *MissingError.
-	Lookup(name []ast.Ident) (t *schema.Table, known bool)
-	// Counters returns the counter tables.
-	Counters() []*schema.Table
-}
 
 // MissingError says which tables have to be looked up before a statement can be
 // planned.
@@ -39,7 +29,7 @@ func (e *MissingError) Error() string {
 // Planner makes plans. It is safe for concurrent use when its catalog is.
 type Planner struct {
 	Dialect Dialect
-	Catalog Catalog
+	Catalog names.Catalog
 
 	sentinels *sentinels // what stands for literals that are unknown; nil where all are known
 }
@@ -120,7 +110,7 @@ type planning struct {
 	src    *source
 	parsed *ast.Statement // nil where the parser rejects it
 
-	names       resolver
+	names       names.Resolver
 	consts      constants
 	written     writtenSources
 	volatility  volatility
@@ -130,7 +120,7 @@ type planning struct {
 	definitions definitions
 	queries     queryState
 
-	outer         *scope          // what a data-modifying CTE stands in
+	outer         *names.Scope    // what a data-modifying CTE stands in
 	changedWithin []*schema.Table // by data-modifying CTEs
 
 	tp template // what edits repeat of the statement, with its arguments
@@ -138,7 +128,7 @@ type planning struct {
 
 func newPlanning(pl *Planner, src *source) *planning {
 	p := &planning{pl: pl, d: pl.Dialect, src: src}
-	p.names = newResolver(p.d, p.d.Traits().NameRules, pl.Catalog)
+	p.names = names.New(p.d, p.d.Traits().Rules, pl.Catalog)
 	p.consts = constants{d: p.d, src: src, sentinels: pl.sentinels}
 	p.written = writtenSources{names: &p.names, consts: &p.consts}
 	p.volatility = volatility{names: &p.names, consts: &p.consts}
@@ -159,13 +149,6 @@ func (p *planning) main() *ast.Select {
 	return p.parsed.Select
 }
 
-// maxWork bounds planning: what names mean takes time in the product of names
-// and sources. No statement written by hand comes near.
-const (
-	maxWork     = 2_000_000
-	tooMuchWork = "the statement has too many names and sources"
-)
-
 func (pl *Planner) single(sql string, tokens []lex.Token, spans []lex.Span) (*Plan, error) {
 	if len(spans) == 0 {
 		return &Plan{Class: PassThrough, SQL: sql, Effects: pl.effects(sql)}, nil
@@ -173,11 +156,11 @@ func (pl *Planner) single(sql string, tokens []lex.Token, spans []lex.Span) (*Pl
 	body := sql[:spans[0].End]
 	p := newPlanning(pl, newSource(pl.Dialect.LexRules(), body))
 	plan := p.plan()
-	if p.names.work > maxWork && plan.Class != Drain && plan.Class != Refused {
-		plan = p.drains.drainAll(p.mentions.tables(), tooMuchWork)
+	if p.names.Work > names.MaxWork && plan.Class != Drain && plan.Class != Refused {
+		plan = p.drains.drainAll(p.mentions.tables(), names.TooMuchWork)
 	}
-	if len(p.names.missing) > 0 {
-		return nil, &MissingError{p.names.missing}
+	if len(p.names.Missing) > 0 {
+		return nil, &MissingError{p.names.Missing}
 	}
 	if plan.SQL == "" {
 		plan.SQL = sql
@@ -302,8 +285,8 @@ func (p *planning) plan() *Plan {
 	}
 	if st.Merge && st.Opaque == "" {
 		// A row that it inserts has no slots, and one that others have inserted is found by key.
-		sc := p.names.newScope(p.outer, nil, append([]*ast.Source{st.Target}, st.From...))
-		return p.drains.drainRows(st, sc, sc.bindings[0], st.Where, true, "there is no faster plan for MERGE")
+		sc := p.names.NewScope(p.outer, nil, append([]*ast.Source{st.Target}, st.From...))
+		return p.drains.drainRows(st, sc, sc.Bindings[0], st.Where, true, "there is no faster plan for MERGE")
 	}
 	return p.drains.drainAll(mentioned, "there is no faster plan for this kind of statement")
 }
@@ -354,29 +337,6 @@ func sessionOnly(src *source) bool {
 	}
 	// SET @x = f(), and SET @x = (SELECT ... FROM v), are no session's business.
 	return src.is(0, "SET") && !src.hasOperator("(")
-}
-
-func (n *resolver) lookup(name []ast.Ident) (*schema.Table, bool) {
-	t, known := n.catalog.Lookup(name)
-	if !known {
-		n.missing = append(n.missing, name)
-	}
-	return t, known
-}
-
-// lookupCounter returns the counter table that a name means, or nil; it only
-// asks the catalog about names that could be one.
-func (n *resolver) lookupCounter(name []ast.Ident) *schema.Table {
-	last := name[len(name)-1]
-	for _, c := range n.catalog.Counters() {
-		if strings.EqualFold(last.Name, c.Name) {
-			if t, _ := n.lookup(name); t != nil && slices.Contains(n.catalog.Counters(), t) {
-				return t
-			}
-			return nil
-		}
-	}
-	return nil
 }
 
 func equalFold(a, b string) bool { return strings.EqualFold(a, b) }

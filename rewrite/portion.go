@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/names"
 	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
@@ -187,16 +188,16 @@ func mostPortion(c *schema.Column, slots int) int64 {
 func (bd boundedForm) portionSQL(d PortionDialect, out *Portion, rows *rowset) bool {
 	var tp template
 	name := ast.Ident{Name: bd.g.real.Name, Quoted: true}
-	b := &binding{source: &ast.Source{Name: []ast.Ident{name}}, label: name, table: bd.g.real}
+	b := &names.Binding{Source: &ast.Source{Name: []ast.Ident{name}}, Label: name, Table: bd.g.real}
 	in := PortionSQL{Column: bd.g.counts[0].column.Name, Slot: tp.mark(bound(Arg{Slot: true})),
-		Ref:   bd.p.names.baseRef(bd.g.real, bd.g.m.target),
+		Ref:   bd.p.names.BaseRef(bd.g.real, bd.g.m.target),
 		Place: tp.mark(bound(Arg{Portion: PortionPlace, Index: -1}))}
 	var equal []fragment
 	for _, k := range bd.g.real.Counter.Key {
 		v := rows.values[k]
 		in.Key = append(in.Key, tp.mark(v))
 		f := fragment{parts: append([]string(nil), v.parts...), args: v.args}
-		f.parts[0] = bd.p.names.qualifier(b) + "." + bd.p.d.Quote(k) + " = " + f.parts[0]
+		f.parts[0] = bd.p.names.Qualifier(b) + "." + bd.p.d.Quote(k) + " = " + f.parts[0]
 		equal = append(equal, f)
 	}
 	in.Base = bd.withTaken(d, &tp, out)
@@ -242,7 +243,7 @@ func (b boundedForm) withTaken(d PortionDialect, tp *template, out *Portion) str
 			if x.Kind != ast.ColumnRef {
 				return true
 			}
-			i := b.g.share(b.p.names.targetColumn(b.g.m.sc, b.g.m.target, x.Name))
+			i := b.g.share(b.p.names.TargetColumn(b.g.m.sc, b.g.m.target, x.Name))
 			if i < 0 || out.Shares[i].Side == schema.AnySide {
 				return true
 			}
@@ -273,7 +274,9 @@ func baseEnd(c *schema.Column) int64 {
 }
 
 // moveSQL writes how a portion of one counter is moved.
-func (bd boundedForm) moveSQL(d PortionDialect, tp *template, s *PortionShare, in PortionSQL, b *binding, where string, clustered bool) {
+func (bd boundedForm) moveSQL(
+	d PortionDialect, tp *template, s *PortionShare, in PortionSQL, b *names.Binding, where string, clustered bool,
+) {
 	n := &bd.g.counts[bd.g.share(s.Column)]
 	bounds := bd.g.real.Counter.BoundsOf(s.Column)
 	end := bounds.Min
@@ -281,13 +284,13 @@ func (bd boundedForm) moveSQL(d PortionDialect, tp *template, s *PortionShare, i
 		end = bounds.Max
 	}
 	c, size := bd.p.d.Quote(s.Column), tp.mark(bound(Arg{Portion: PortionSize, Index: -1}))
-	in.Column, in.Ref, in.Base, in.Bound = s.Column, bd.p.names.baseRef(bd.g.real, nil), where, strconv.FormatInt(end.Number, 10)
+	in.Column, in.Ref, in.Base, in.Bound = s.Column, bd.p.names.BaseRef(bd.g.real, nil), where, strconv.FormatInt(end.Number, 10)
 	if end.Column != "" {
-		in.Bound = bd.p.names.qualifier(b) + "." + bd.p.d.Quote(end.Column)
+		in.Bound = bd.p.names.Qualifier(b) + "." + bd.p.d.Quote(end.Column)
 	}
 	s.Move = &PortionMove{Most: mostPortion(n.column, bd.g.real.Counter.Slots), Lock: tp.expand(bd.p.d, d.LockBase(bd.g.real, in))}
 	s.Move.Less = tp.expand(bd.p.d, "UPDATE "+in.Ref+" SET "+c+" = "+c+" - "+size+" WHERE "+where)
 	s.Move.Give = tp.expand(bd.p.d, bd.p.d.Increment(bd.g.real, IncrementSQL{
-		Ref: in.Ref, Qualifier: bd.p.names.qualifier(b), Where: where, Slot: in.Slot,
+		Ref: in.Ref, Qualifier: bd.p.names.Qualifier(b), Where: where, Slot: in.Slot,
 		Deltas: []Delta{{s.Column, size}}, Clustered: clustered, Holds: true}))
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/names"
 	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
@@ -54,18 +55,18 @@ type ProofSQL struct {
 
 // proof returns the form of a statement that drains the row that its WHERE fixes; nil
 // where there is none.
-func (dr *drainer) proof(st *ast.Statement, sc *scope, where *ast.Expr, rows *rowset) *Proof {
+func (dr *drainer) proof(st *ast.Statement, sc *names.Scope, where *ast.Expr, rows *rowset) *Proof {
 	d, ok := dr.d.(ProvingDialect)
 	if !ok || rows == nil || !rows.single || !dr.provable(st, sc, where) {
 		return nil
 	}
-	t := rows.binding.table
+	t := rows.binding.Table
 	if len(t.Counter.Key) == 0 || t.Triggers.Ruled || t.Triggers.UpdateRule || t.IsView || t.Storage.NoTransactions != "" {
 		return nil
 	}
 	var tp template
 	sql := d.Proof(t, Scope{
-		Ref: dr.names.baseRef(t, rows.binding), Qualifier: dr.names.qualifier(rows.binding), Where: tp.mark(rows.where), Removes: rows.removes,
+		Ref: dr.names.BaseRef(t, rows.binding), Qualifier: dr.names.Qualifier(rows.binding), Where: tp.mark(rows.where), Removes: rows.removes,
 	})
 	if sql.Holds == "" {
 		return nil
@@ -102,9 +103,9 @@ func (dr *drainer) proof(st *ast.Statement, sc *scope, where *ast.Expr, rows *ro
 
 // proved adds the condition to a statement's predicate. The engine may evaluate it last. So if the predicate names
 // counters, anything in it that may fail for a base value is made to depend on the condition.
-func (d *drainer) proved(sc *scope, where *ast.Expr, b *binding, holds string) []edit {
+func (d *drainer) proved(sc *names.Scope, where *ast.Expr, b *names.Binding, holds string) []edit {
 	edits := []edit{{ast.At(where.Start), "("}}
-	asked := d.names.namesSlotted(sc, b, where)
+	asked := d.names.NamesSlotted(sc, b, where)
 	for _, c := range ast.Conjuncts(where, nil) {
 		if asked && !cannotFail(c) {
 			edits = append(edits, edit{ast.At(c.Start), "CASE WHEN " + holds + " THEN ("}, edit{ast.At(c.End), ") END"})
@@ -127,13 +128,13 @@ func (d *drainer) proving(tp *template, where *ast.Expr, rows *rowset, holds str
 
 // undone reports whether a statement is an UPDATE that a rollback undoes entirely, and that leaves its row where the
 // key finds it.
-func (d *drainer) undone(st *ast.Statement, sc *scope, rows *rowset) bool {
+func (d *drainer) undone(st *ast.Statement, sc *names.Scope, rows *rowset) bool {
 	if st.Kind != ast.KindUpdate {
 		return false
 	}
-	t := rows.binding.table
+	t := rows.binding.Table
 	for _, a := range st.Set {
-		column := d.names.targetColumn(sc, rows.binding, a.Column)
+		column := d.names.TargetColumn(sc, rows.binding, a.Column)
 		keyed := slices.Contains(rows.key.Columns, column) || slices.Contains(t.Counter.Key, column)
 		if keyed || a.Value == nil || d.volatility.reason(sc, a.Value) != "" {
 			return false
@@ -144,7 +145,7 @@ func (d *drainer) undone(st *ast.Statement, sc *scope, rows *rowset) bool {
 
 // rereads reports whether a statement is a query that locks its row as a drain does, and that neither fails for base values
 // nor does anything but return them.
-func (d *drainer) rereads(st *ast.Statement, sc *scope, rows *rowset) bool {
+func (d *drainer) rereads(st *ast.Statement, sc *names.Scope, rows *rowset) bool {
 	if st.Kind != ast.KindSelect || d.src.hasWord("SHARE") {
 		return false
 	}
@@ -156,7 +157,7 @@ func (d *drainer) rereads(st *ast.Statement, sc *scope, rows *rowset) bool {
 		list = append(list, it.Expr)
 	}
 	return !slices.ContainsFunc(list, func(e *ast.Expr) bool {
-		return e.Kind != ast.Star && d.names.namesSlotted(sc, rows.binding, e) && !cannotFail(e)
+		return e.Kind != ast.Star && d.names.NamesSlotted(sc, rows.binding, e) && !cannotFail(e)
 	})
 }
 
@@ -170,7 +171,7 @@ func resultItems(st *ast.Statement) []ast.Item {
 
 // provable reports whether a statement that touches no row may run once more: all that
 // is evaluated before a row is touched gives a value and does nothing else.
-func (d *drainer) provable(st *ast.Statement, sc *scope, where *ast.Expr) bool {
+func (d *drainer) provable(st *ast.Statement, sc *names.Scope, where *ast.Expr) bool {
 	if where == nil || st.Opaque != "" || st.Replace || len(st.With) > 0 || d.src.large || d.src.hasWord("IGNORE") {
 		return false // MySQL makes warnings of errors where IGNORE is written
 	}

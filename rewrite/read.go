@@ -6,6 +6,7 @@ import (
 
 	"github.com/slotsql/slotsql/rewrite/ast"
 	"github.com/slotsql/slotsql/rewrite/lex"
+	"github.com/slotsql/slotsql/rewrite/names"
 	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
@@ -24,11 +25,11 @@ type reader struct {
 	aggregates int
 	with       withNames
 
-	outward  int                 // counters of a block around the one that names them
-	replaced map[ast.Span]*scope // of which the totals are that an edit writes
-	wide     *scope              // of the statement's query, if it reads the totals of many rows
-	many     bool                // another block reads those of many rows, see fewrows.go
-	narrowed bool                // candidates are named
+	outward  int                       // counters of a block around the one that names them
+	replaced map[ast.Span]*names.Scope // of which the totals are that an edit writes
+	wide     *names.Scope              // of the statement's query, if it reads the totals of many rows
+	many     bool                      // another block reads those of many rows, see fewrows.go
+	narrowed bool                      // candidates are named
 
 	reason string // what stands for counters beside their totals, and why
 }
@@ -108,7 +109,7 @@ func (p *planning) planSelect(st *ast.Statement) *Plan {
 		func(r *reader) error { return r.query(nil, st.Select) })
 	switch {
 	case err != nil:
-		plan := p.drains.drainSelect(st, tables, reasonOf(err))
+		plan := p.drains.drainSelect(st, tables, names.Reason(err))
 		plan.Read.Observed = p.observed(st, tables, nil)
 		return plan
 	case r.found.locks && r.locksOnly():
@@ -175,11 +176,11 @@ func opaqueReason(st *ast.Statement) string {
 	return "the statement has a form that slotsql does not analyze"
 }
 
-func (r *reader) query(parent *scope, q *ast.Select) error {
+func (r *reader) query(parent *names.Scope, q *ast.Select) error {
 	if q == nil {
 		return nil
 	}
-	sc := r.p.names.withScope(parent, q.With)
+	sc := r.p.names.WithScope(parent, q.With)
 	if err := r.ctes(sc, q.With); err != nil {
 		return err
 	}
@@ -192,7 +193,7 @@ func (r *reader) query(parent *scope, q *ast.Select) error {
 		}
 		joins := r.p.src.hasWord("FULL") || r.p.src.hasWord("RIGHT")
 		if len(r.edits) > before && q != r.p.main() && r.p.d.Traits().Defects.Has(FullJoinFilter) && joins {
-			return opaque("a set operation inside a query, beside a FULL or RIGHT JOIN: SQLite may lose a condition that reads a counter")
+			return names.Opaque("a set operation inside a query, beside a FULL or RIGHT JOIN: SQLite may lose a condition that reads a counter")
 		}
 		return r.setOrder(sc, q)
 	}
@@ -201,7 +202,7 @@ func (r *reader) query(parent *scope, q *ast.Select) error {
 
 // setOrder handles ORDER BY of a set operation: it can only name result
 // columns, which are totals already; a subquery in it is looked into.
-func (r *reader) setOrder(sc *scope, q *ast.Select) error {
+func (r *reader) setOrder(sc *names.Scope, q *ast.Select) error {
 	for _, list := range [][]*ast.Expr{q.OrderBy, q.Limit} {
 		for _, e := range list {
 			if err := r.subqueries(sc, e); err != nil {
@@ -215,26 +216,26 @@ func (r *reader) setOrder(sc *scope, q *ast.Select) error {
 	return nil
 }
 
-func (r *reader) block(parent *scope, q *ast.Select) error {
-	sc := r.p.names.newScope(parent, nil, q.From)
-	sc.grouped, sc.block = r.p.groups(q), q
+func (r *reader) block(parent *names.Scope, q *ast.Select) error {
+	sc := r.p.names.NewScope(parent, nil, q.From)
+	sc.Grouped, sc.Block = r.p.groups(q), q
 	for _, f := range q.From {
 		if err := r.source(sc, parent, f); err != nil {
 			return err
 		}
 	}
 	counts := false
-	for _, b := range sc.bindings {
-		if b.counts || b.derived {
+	for _, b := range sc.Bindings {
+		if b.Counts || b.Derived {
 			counts = true
-			r.addSeen(b.table)
+			r.addSeen(b.Table)
 		}
 	}
 	if q.Lock && (counts || len(r.seen) > 0) {
 		r.found.locks = true
 	}
 	if q.Table && len(q.Items) == 0 && counts {
-		return opaque("IN names a counter table")
+		return names.Opaque("IN names a counter table")
 	}
 	b := r.in(sc, q)
 	for _, it := range q.Items {
@@ -261,13 +262,13 @@ func (r *reader) block(parent *scope, q *ast.Select) error {
 			if l.in == inGroup && b.byPosition(e) {
 				continue
 			}
-			sc.ordering = q.Distinct && l.in == inOrder
+			sc.Ordering = q.Distinct && l.in == inOrder
 			if err := b.expr(e, l.in); err != nil {
 				return err
 			}
 		}
 	}
-	sc.ordering = false
+	sc.Ordering = false
 	if err := (keyGrouping{b, b.p}).byKey(); err != nil {
 		return err
 	}
@@ -283,7 +284,7 @@ func (r *reader) addSeen(t *schema.Table) {
 
 // source looks into a FROM entry. A derived table sees the enclosing scope,
 // and its siblings only when LATERAL.
-func (r *reader) source(sc, parent *scope, s *ast.Source) error {
+func (r *reader) source(sc, parent *names.Scope, s *ast.Source) error {
 	switch {
 	case s == nil:
 		return nil
@@ -296,7 +297,7 @@ func (r *reader) source(sc, parent *scope, s *ast.Source) error {
 		}
 		if s.Alias != nil {
 			// Its columns are the join's: names do not say whose they are.
-			if err := derivable("a join that holds a counter table has an alias", sc.under(s)...); derives(err) {
+			if err := names.Derivable("a join that holds a counter table has an alias", sc.Under(s)...); names.Derives(err) {
 				return err
 			}
 		}
@@ -323,21 +324,21 @@ func (r *reader) source(sc, parent *scope, s *ast.Source) error {
 // merged refuses joins that compare counters without naming them in the statement.
 // A query's columns are totals already. What a NATURAL join compares is left
 // to the engine: another program may add a column of that name at any time.
-func (r *reader) merged(sc *scope, s *ast.Source) error {
-	for _, b := range sc.bindings {
-		if !b.counts {
+func (r *reader) merged(sc *names.Scope, s *ast.Source) error {
+	for _, b := range sc.Bindings {
+		if !b.Counts {
 			continue
 		}
 		if s.Natural {
-			return derivable("a NATURAL join may compare a counter", sc.bindings...)
+			return names.Derivable("a NATURAL join may compare a counter", sc.Bindings...)
 		}
 		for _, u := range s.Using {
-			t, err := r.p.names.columnOf(b, u)
+			t, err := r.p.names.ColumnOf(b, u)
 			if err != nil {
 				return err
 			}
 			if t != nil {
-				return derivable("counter "+u.Name+" is a column of USING", b)
+				return names.Derivable("counter "+u.Name+" is a column of USING", b)
 			}
 		}
 	}
@@ -351,9 +352,9 @@ func (r *reader) readsBase(t *schema.Table) bool {
 }
 
 // replace writes totals of sources of a scope in the place of what names them.
-func (r *reader) replace(sp ast.Span, totals string, sources *scope) {
+func (r *reader) replace(sp ast.Span, totals string, sources *names.Scope) {
 	if r.replaced == nil {
-		r.replaced = map[ast.Span]*scope{}
+		r.replaced = map[ast.Span]*names.Scope{}
 	}
 	r.replaced[sp] = sources
 	r.edits = append(r.edits, edit{sp, totals})

@@ -1,17 +1,20 @@
 package rewrite
 
-import "github.com/slotsql/slotsql/rewrite/ast"
+import (
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/names"
+)
 
 // A blockReader edits the expressions of one SELECT block.
 type blockReader struct {
 	r  *reader
 	p  *planning
-	sc *scope
+	sc *names.Scope
 	q  *ast.Select // nil outside a block (ON, DML)
 }
 
 // in returns a reader of expressions that stand in a scope, and in the block q if it is not nil.
-func (r *reader) in(sc *scope, q *ast.Select) *blockReader { return &blockReader{r, r.p, sc, q} }
+func (r *reader) in(sc *names.Scope, q *ast.Select) *blockReader { return &blockReader{r, r.p, sc, q} }
 
 // expr edits one expression.
 func (b *blockReader) expr(e *ast.Expr, in clause) error {
@@ -22,7 +25,7 @@ func (b *blockReader) expr(e *ast.Expr, in clause) error {
 		// Of two result columns of the name MySQL takes the first, or the one
 		// that is a table's column and no expression.
 		if edited, derived := (itemNames{b, b.p}).twice(e.Name[0]); edited || derived {
-			return opaque("two result columns are named " + e.Name[0].Name)
+			return names.Opaque("two result columns are named " + e.Name[0].Name)
 		}
 	}
 	if skip, err := (itemNames{b, b.p}).outputName(e, in, true); skip || err != nil {
@@ -89,7 +92,7 @@ func (b *blockReader) column(e *ast.Expr, in clause, aggregate bool) error {
 	if done, err := b.field(e); done || err != nil {
 		return err
 	}
-	t, err := b.p.names.resolve(b.sc, e.Name)
+	t, err := b.p.names.Resolve(b.sc, e.Name)
 	if err != nil {
 		return err
 	}
@@ -100,74 +103,74 @@ func (b *blockReader) column(e *ast.Expr, in clause, aggregate bool) error {
 		}
 		return b.systemColumn(e.Name[0])
 	}
-	if t != nil && t.wholeRow {
-		if t.binding.counts && b.q != nil && len(b.q.GroupBy) > 0 && groupingSets(b.p.src) {
-			return derivable("grouping sets over a counter", t.binding)
+	if t != nil && t.WholeRow {
+		if t.Binding.Counts && b.q != nil && len(b.q.GroupBy) > 0 && groupingSets(b.p.src) {
+			return names.Derivable("grouping sets over a counter", t.Binding)
 		}
-		return b.wholeRow(e, t.binding)
+		return b.wholeRow(e, t.Binding)
 	}
-	if t == nil || t.column == nil || b.r.readsBase(t.binding.table) || e == b.r.nullTested && b.nullAsBase(t) {
+	if t == nil || t.Column == nil || b.r.readsBase(t.Binding.Table) || e == b.r.nullTested && b.nullAsBase(t) {
 		return nil
 	}
 	if skip, err := (itemNames{b, b.p}).outputName(e, in, false); skip || err != nil {
 		return err
 	}
-	if t.binding.table.Companion(t.column.Name) != nil {
-		if err := b.companion(t.binding, b.wholeItem(e)); err != nil {
+	if t.Binding.Table.Companion(t.Column.Name) != nil {
+		if err := b.companion(t.Binding, b.wholeItem(e)); err != nil {
 			return err
 		}
 	}
 	switch {
-	case aggregate && !b.sc.holds(t.binding):
+	case aggregate && !b.sc.Holds(t.Binding):
 		// Such an aggregate is the outer query's; a subquery inside it could
 		// make it this one's.
-		return derivable("an aggregate over an outer query's counter", t.binding)
+		return names.Derivable("an aggregate over an outer query's counter", t.Binding)
 	case in == inHaving && !aggregate && b.p.d.Traits().HavingAlias:
-		return derivable("HAVING names a counter that is neither aggregated nor selected", t.binding)
+		return names.Derivable("HAVING names a counter that is neither aggregated nor selected", t.Binding)
 	case !aggregate && b.q != nil && len(b.q.GroupBy) > 0 && groupingSets(b.p.src):
 		// Which of the expressions are the grouped one, and NULL in the rows
 		// that sum up, the engines decide in ways of their own.
-		return derivable("grouping sets over a counter", t.binding)
+		return names.Derivable("grouping sets over a counter", t.Binding)
 	case in == inGroup && b.p.d.Traits().HavingAlias:
 		// Under ONLY_FULL_GROUP_BY a column that is selected has to be one that
 		// is grouped by; an expression is no column.
-		return derivable("GROUP BY names a counter", t.binding)
+		return names.Derivable("GROUP BY names a counter", t.Binding)
 	}
-	if t.binding.scope.ordering && b.p.d.Traits().StrictDistinct {
+	if t.Binding.Scope.Ordering && b.p.d.Traits().StrictDistinct {
 		// The total depends on the base value and on the key, of which the first is no longer among the items.
-		return derivable("rows are distinct, and ORDER BY names a counter", t.binding)
+		return names.Derivable("rows are distinct, and ORDER BY names a counter", t.Binding)
 	}
 	if b.p.d.Traits().StrictGroups {
 		switch {
-		case in != inPredicate && t.binding.scope.grouped && !(aggregate && b.sc.holds(t.binding)):
+		case in != inPredicate && t.Binding.Scope.Grouped && !(aggregate && b.sc.Holds(t.Binding)):
 			// The total depends on the key, which is not grouped by: under
 			// ONLY_FULL_GROUP_BY the engine refuses it even where the counter is.
-			return derivable("rows are grouped, and a counter is named outside of aggregates", t.binding)
+			return names.Derivable("rows are grouped, and a counter is named outside of aggregates", t.Binding)
 		case b.r.aggregates > 0:
 			// MariaDB takes the sum of the slots for an aggregate of the block,
 			// if the subquery has aggregates of its own.
-			return derivable("a counter is named in a subquery inside an aggregate", t.binding)
+			return names.Derivable("a counter is named in a subquery inside an aggregate", t.Binding)
 		case len(e.Name) == 1 && b.p.windowed() && b.isAlias(e.Name[0]) && !b.wholeItem(e):
 			// MariaDB finds names of result columns in ORDER BY and PARTITION BY
 			// of windows.
-			return derivable("alias "+e.Name[0].Name+" may hide the counter of that name in a window", t.binding)
+			return names.Derivable("alias "+e.Name[0].Name+" may hide the counter of that name in a window", t.Binding)
 		}
 	}
-	b.r.found.counter = b.r.found.counter || t.binding.table.IsCounter(t.column.Name)
-	b.r.note(t.binding.table)
-	if !b.sc.holds(t.binding) {
+	b.r.found.counter = b.r.found.counter || t.Binding.Table.IsCounter(t.Column.Name)
+	b.r.note(t.Binding.Table)
+	if !b.sc.Holds(t.Binding) {
 		b.r.outward++
 	}
-	total := b.r.total(t.binding.table, b.p.names.qualifier(t.binding), t.column.Name, true)
+	total := b.r.total(t.Binding.Table, b.p.names.Qualifier(t.Binding), t.Column.Name, true)
 	if in == inItems && b.wholeItem(e) {
-		total = b.r.resultColumn(t.binding.table, b.p.names.qualifier(t.binding), t.column.Name, b.q)
+		total = b.r.resultColumn(t.Binding.Table, b.p.names.Qualifier(t.Binding), t.Column.Name, b.q)
 	}
-	b.r.replace(e.Span, total, t.binding.scope)
+	b.r.replace(e.Span, total, t.Binding.Scope)
 	return nil
 }
 
 // subqueries looks only into the subqueries of an expression.
-func (r *reader) subqueries(sc *scope, e *ast.Expr) error {
+func (r *reader) subqueries(sc *names.Scope, e *ast.Expr) error {
 	var err error
 	e.Walk(func(x *ast.Expr) bool {
 		if err == nil && x.Kind == ast.Subquery {

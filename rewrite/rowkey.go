@@ -1,6 +1,9 @@
 package rewrite
 
-import "github.com/slotsql/slotsql/rewrite/ast"
+import (
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/names"
+)
 
 // This file is about keys that are compared as rows: (page, day) = (?, ?), as
 // SQLAlchemy and jOOQ write them, and (page, day) IN ((?, ?), (?, ?)).
@@ -44,7 +47,7 @@ func byColumn(e *ast.Expr) (out []*ast.Expr) {
 
 // equality writes the condition of equalities that a column of b equals one of the
 // values.
-func (k *keyFinder) equality(e *ast.Expr, b *binding, name string, values []*ast.Expr) fragment {
+func (k *keyFinder) equality(e *ast.Expr, b *names.Binding, name string, values []*ast.Expr) fragment {
 	if e.End > 0 {
 		return k.src.cut(e.Span)
 	}
@@ -52,6 +55,6 @@ func (k *keyFinder) equality(e *ast.Expr, b *binding, name string, values []*ast
 		return k.oneOf(b, name, values)
 	}
 	of := k.src.cut(values[0].Span)
-	of.parts[0] = k.names.qualifier(b) + "." + k.d.Quote(name) + " = " + of.parts[0]
+	of.parts[0] = k.names.Qualifier(b) + "." + k.d.Quote(name) + " = " + of.parts[0]
 	return of
 }

@@ -2,6 +2,7 @@ package rewrite
 
 import (
 	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/names"
 	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
@@ -15,20 +16,20 @@ import (
 // selfValues returns the constants to which column IN (subquery), or column =
 // (subquery), fixes a column of the table; only reports whether the predicate is no
 // narrower than that.
-func (k *keyFinder) selfValues(sc *scope, t *schema.Table, column string, q *ast.Select) (values []*ast.Expr, only bool) {
+func (k *keyFinder) selfValues(sc *names.Scope, t *schema.Table, column string, q *ast.Select) (values []*ast.Expr, only bool) {
 	if q == nil || len(q.Operands) > 0 || len(q.With) > 0 || len(q.From) != 1 || len(q.Items) != 1 || len(q.Values) > 0 || q.Lock ||
 		q.Table {
 		return nil, false
 	}
 	item := q.Items[0].Expr
-	src := k.names.newScope(sc, nil, q.From).bindings[0]
-	if item == nil || item.Kind != ast.ColumnRef || len(src.columns) > 0 ||
-		len(item.Name) > 1 && !k.names.sameLabel(item.Name[len(item.Name)-2], src.label) {
+	src := k.names.NewScope(sc, nil, q.From).Bindings[0]
+	if item == nil || item.Kind != ast.ColumnRef || len(src.Columns) > 0 ||
+		len(item.Name) > 1 && !k.names.SameLabel(item.Name[len(item.Name)-2], src.Label) {
 		return nil, false
 	}
 	name := item.Name[len(item.Name)-1]
 	plain := len(q.GroupBy) == 0 && q.Having == nil && len(q.Limit) == 0
-	if in := src.source.Select; in != nil {
+	if in := src.Source.Select; in != nil {
 		if len(in.Items) != 1 || in.Items[0].Expr == nil || in.Items[0].Expr.Kind != ast.ColumnRef {
 			return nil, false
 		}
@@ -43,7 +44,7 @@ func (k *keyFinder) selfValues(sc *scope, t *schema.Table, column string, q *ast
 		values, only = k.selfValues(sc, t, column, in)
 		return values, only && plain && q.Where == nil
 	}
-	if src.table != t || src.query != nil || !k.selfColumn(item, t, column, src.label) || q.Where == nil {
+	if src.Table != t || src.Query != nil || !k.selfColumn(item, t, column, src.Label) || q.Where == nil {
 		return nil, false
 	}
 	all := ast.Conjuncts(q.Where, nil)
@@ -56,10 +57,10 @@ func (k *keyFinder) selfValues(sc *scope, t *schema.Table, column string, q *ast
 			if l.Kind != ast.ColumnRef {
 				l, r = r, l
 			}
-			if k.selfColumn(l, t, column, src.label) {
+			if k.selfColumn(l, t, column, src.Label) {
 				list = []*ast.Expr{r}
 			}
-		case e.Kind == ast.In && !e.Negated && len(e.Args) > 1 && k.selfColumn(ast.Unparen(e.Args[0]), t, column, src.label):
+		case e.Kind == ast.In && !e.Negated && len(e.Args) > 1 && k.selfColumn(ast.Unparen(e.Args[0]), t, column, src.Label):
 			list = e.Args[1:]
 		}
 		for _, v := range list {
@@ -76,21 +77,21 @@ func (k *keyFinder) selfValues(sc *scope, t *schema.Table, column string, q *ast
 }
 
 func (k *keyFinder) selfColumn(e *ast.Expr, t *schema.Table, column string, label ast.Ident) bool {
-	if e.Kind != ast.ColumnRef || len(e.Name) > 1 && !k.names.sameLabel(e.Name[len(e.Name)-2], label) {
+	if e.Kind != ast.ColumnRef || len(e.Name) > 1 && !k.names.SameLabel(e.Name[len(e.Name)-2], label) {
 		return false
 	}
-	stored, has := columnNamed(k.d, t, e.Name[len(e.Name)-1])
+	stored, has := names.Column(k.d, t, e.Name[len(e.Name)-1])
 	return has && stored == column
 }
 
 // oneOf writes column IN (values).
-func (k *keyFinder) oneOf(b *binding, column string, values []*ast.Expr) fragment {
+func (k *keyFinder) oneOf(b *names.Binding, column string, values []*ast.Expr) fragment {
 	var list []fragment
 	for _, v := range values {
 		list = append(list, k.src.cut(v.Span))
 	}
 	f := join(list, ", ")
-	f.parts[0] = k.names.qualifier(b) + "." + k.d.Quote(column) + " IN (" + f.parts[0]
+	f.parts[0] = k.names.Qualifier(b) + "." + k.d.Quote(column) + " IN (" + f.parts[0]
 	f.parts[len(f.parts)-1] += ")"
 	return f
 }
@@ -111,7 +112,7 @@ func (m *dml) readsItself(e *ast.Expr) bool {
 		if s == nil || found {
 			return
 		}
-		found = len(s.Name) > 0 && m.p.names.lookupCounter(s.Name) == m.table
+		found = len(s.Name) > 0 && m.p.names.LookupCounter(s.Name) == m.table
 		source(s.Left)
 		source(s.Right)
 		expr(s.On)

@@ -24,8 +24,8 @@ func (sl slotWriter) slotted(base *Plan, a assigned, rows *rowset, where fragmen
 	a.increments = ordered(t.Counter, a.increments)
 	var tp template
 	in := IncrementSQL{
-		Ref:       sl.p.names.baseRef(t, rows.binding),
-		Qualifier: sl.p.names.qualifier(rows.binding),
+		Ref:       sl.p.names.BaseRef(t, rows.binding),
+		Qualifier: sl.p.names.Qualifier(rows.binding),
 		Where:     tp.mark(where),
 		Slot:      tp.mark(bound(Arg{Slot: true})),
 		Clustered: rows.primary,

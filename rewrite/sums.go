@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/names"
 	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
@@ -12,13 +13,13 @@ import (
 // exact because addition commutes and each slot row belongs to exactly one
 // base row (its foreign key says so, and where it has none the form is not used). It spares the engine a look at the slots
 // of every row. False when the query has another form.
-func (r *reader) sums(sc *scope, q *ast.Select) bool {
-	if r.found.wholeRow || len(r.p.names.derived) > 0 || r.p.consts.mistyped(nil) != "" || strings.Contains(r.p.src.sql, markerByte) || !ofOneTable(q) ||
+func (r *reader) sums(sc *names.Scope, q *ast.Select) bool {
+	if r.found.wholeRow || len(r.p.names.Derived) > 0 || r.p.consts.mistyped(nil) != "" || strings.Contains(r.p.src.sql, markerByte) || !ofOneTable(q) ||
 		len(q.GroupBy) > 0 || q.Having != nil || len(q.OrderBy) > 0 {
 		return false
 	}
-	s := summer{c: candidates{r: r, p: r.p, q: q, sc: sc, b: sc.bindings[0]}}
-	if !s.c.b.counts || r.readsBase(s.c.b.table) || len(s.c.b.columns) > 0 || s.c.p.volatility.reason(sc, q.Where) != "" ||
+	s := summer{c: candidates{r: r, p: r.p, q: q, sc: sc, b: sc.Bindings[0]}}
+	if !s.c.b.Counts || r.readsBase(s.c.b.Table) || len(s.c.b.Columns) > 0 || s.c.p.volatility.reason(sc, q.Where) != "" ||
 		s.limitedByQuery() ||
 		q.Where != nil && !r.p.counterFree(sc, q.Where) {
 		return false
@@ -36,7 +37,7 @@ func (r *reader) sums(sc *scope, q *ast.Select) bool {
 			return false
 		}
 	}
-	if !cascadesDelete(s.c.p.d, s.c.b.table) && len(s.c.b.table.Counter.Key) > 0 || q.Where != nil && len(s.c.b.table.Counter.Key) == 0 {
+	if !cascadesDelete(s.c.p.d, s.c.b.Table) && len(s.c.b.Table.Counter.Key) > 0 || q.Where != nil && len(s.c.b.Table.Counter.Key) == 0 {
 		return false
 	}
 	r.edits, r.reason = s.sums, "a sum over the table: base values and slots are summed separately"
@@ -72,8 +73,8 @@ func (s *summer) isCounter(e *ast.Expr) bool {
 	if e.Kind != ast.ColumnRef {
 		return false
 	}
-	t, err := s.c.p.names.resolve(s.c.sc, e.Name)
-	return err == nil && t != nil && t.column != nil
+	t, err := s.c.p.names.Resolve(s.c.sc, e.Name)
+	return err == nil && t != nil && t.Column != nil
 }
 
 // item replaces each SUM and AVG of a counter in an item; false when a counter stands
@@ -93,13 +94,13 @@ func (s *summer) item(it ast.Item) bool {
 				ok = false
 				return false
 			}
-			t, _ := s.c.p.names.resolve(s.c.sc, e.Args[0].Name)
-			if !s.c.b.table.IsCounter(t.column.Name) {
+			t, _ := s.c.p.names.Resolve(s.c.sc, e.Args[0].Name)
+			if !s.c.b.Table.IsCounter(t.Column.Name) {
 				ok = false
 				return false
 			}
-			s.sums = append(s.sums, edit{e.Span, s.aggregate(e, t.column)})
-			if it.Expr == e && it.Alias == nil && s.c.p.d.Traits().ItemNames == ItemsByRule {
+			s.sums = append(s.sums, edit{e.Span, s.aggregate(e, t.Column)})
+			if it.Expr == e && it.Alias == nil && s.c.p.d.Traits().ItemNames == names.ItemsByRule {
 				s.sums = append(s.sums, edit{ast.At(e.End), " AS " + s.c.p.d.Quote(e.Op)})
 			}
 			return false
@@ -133,7 +134,7 @@ func (s *summer) aggregate(e *ast.Expr, c *schema.Column) string {
 
 // sum writes the sum of a counter over the rows that WHERE selects, whose base values have the sum base.
 func (s *summer) sum(base string, c *schema.Column) string {
-	t := s.c.b.table
+	t := s.c.b.Table
 	slots := SlotSource(s.c.p.d, t, c.Name)
 	sum := "SELECT SUM(slotsql_g." + s.c.p.d.Quote(c.Name) + ") FROM " + slots + " AS slotsql_g"
 	var where []string
@@ -147,11 +148,11 @@ func (s *summer) sum(base string, c *schema.Column) string {
 		groupBy := s.c.slotKeys(t)
 		var match []string
 		for i, k := range t.Counter.Key {
-			match = append(match, s.c.p.names.qualifier(s.c.b)+"."+s.c.p.d.Quote(k)+" = slotsql_h."+keyName(i))
+			match = append(match, s.c.p.names.Qualifier(s.c.b)+"."+s.c.p.d.Quote(k)+" = slotsql_h."+keyName(i))
 		}
 		group := append(asKeys(groupBy), "SUM(slotsql_g."+s.c.p.d.Quote(c.Name)+") AS slotsql_c0")
 		sum = "SELECT SUM(slotsql_h.slotsql_c0) FROM (SELECT " + strings.Join(group, ", ") + " FROM " + slots +
-			" AS slotsql_g GROUP BY " + strings.Join(groupBy, ", ") + ") AS slotsql_h CROSS JOIN " + s.c.p.names.baseRef(t, s.c.b) +
+			" AS slotsql_g GROUP BY " + strings.Join(groupBy, ", ") + ") AS slotsql_h CROSS JOIN " + s.c.p.names.BaseRef(t, s.c.b) +
 			" WHERE " + strings.Join(append(match, where...), " AND ")
 	}
 	sql := "(" + base + " + COALESCE((" + sum + "), 0))"

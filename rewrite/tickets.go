@@ -3,6 +3,7 @@ package rewrite
 import (
 	"github.com/slotsql/slotsql/rewrite/ast"
 	"github.com/slotsql/slotsql/rewrite/lex"
+	"github.com/slotsql/slotsql/rewrite/names"
 	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
@@ -62,8 +63,8 @@ func (g *grouper) tryLock() *Bound {
 	}
 	var tp template
 	sql := d.TryLock(g.real, Scope{
-		Ref:       g.p.names.baseRef(g.real, g.m.target),
-		Qualifier: g.p.names.qualifier(g.m.target),
+		Ref:       g.p.names.BaseRef(g.real, g.m.target),
+		Qualifier: g.p.names.Qualifier(g.m.target),
 		Where:     tp.mark(g.rows.where),
 	})
 	if sql == "" {
@@ -89,8 +90,8 @@ func (pl *Planner) withTickets(plan *Plan, sql string) (*Plan, error) {
 	var effect Effect
 	if len(sql) > maxPlanned || len(spans) > 1 {
 		effect = unreadEffect(p.src)
-	} else if effect = p.ticketEffect(plan); len(p.names.missing) > 0 {
-		return nil, &MissingError{p.names.missing}
+	} else if effect = p.ticketEffect(plan); len(p.names.Missing) > 0 {
+		return nil, &MissingError{p.names.Missing}
 	}
 	out := *plan
 	out.Effects |= effect
@@ -214,8 +215,8 @@ func (m *dml) raises(t *schema.Table, column string, value *ast.Expr) bool {
 	if m.table != t || value == nil {
 		return false
 	}
-	m.sc.strict = m.st.Kind == ast.KindInsert && m.p.d.Traits().StrictConflict
-	defer func() { m.sc.strict = false }()
+	m.sc.Strict = m.st.Kind == ast.KindInsert && m.p.d.Traits().StrictConflict
+	defer func() { m.sc.Strict = false }()
 	ops, ok := m.p.additive(m.sc, value, t, column)
 	if !ok {
 		return false
@@ -230,6 +231,6 @@ func (m *dml) raises(t *schema.Table, column string, value *ast.Expr) bool {
 }
 
 // hasTickets reports whether a source is a table with tickets.
-func hasTickets(n *resolver, s *ast.Source) bool {
-	return len(s.Name) == 0 || n.lookupCounter(s.Name) != nil
+func hasTickets(n *names.Resolver, s *ast.Source) bool {
+	return len(s.Name) == 0 || n.LookupCounter(s.Name) != nil
 }

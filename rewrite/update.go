@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/names"
 	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
@@ -113,9 +114,9 @@ func (a *assigned) companionName() string {
 func (m *dml) assignments(set []ast.Assignment) (out assigned, why string) {
 	out.except = map[*ast.Expr]bool{}
 	for _, a := range set {
-		name, has := columnNamed(m.p.d, m.table, a.Column[len(a.Column)-1])
+		name, has := names.Column(m.p.d, m.table, a.Column[len(a.Column)-1])
 		switch {
-		case !has || !m.p.names.qualifies(m.target, a.Column):
+		case !has || !m.p.names.Qualifies(m.target, a.Column):
 			return out, "cannot tell which column " + a.Column[len(a.Column)-1].Name + " is"
 		case m.setsNothing(a.Value, name):
 			out.plain = true
@@ -171,7 +172,7 @@ func (m *dml) setsNothing(value *ast.Expr, name string) bool {
 		return false
 	}
 	e := ast.Unparen(value)
-	return e.Kind == ast.ColumnRef && m.p.names.targetColumn(m.sc, m.target, e.Name) == name
+	return e.Kind == ast.ColumnRef && m.p.names.TargetColumn(m.sc, m.target, e.Name) == name
 }
 
 func (a *assigned) has(companion string) bool {

@@ -2,6 +2,7 @@ package rewrite
 
 import (
 	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/names"
 	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
@@ -51,7 +52,7 @@ func (i insertion) upsertFromCounters(source *Plan) *Plan {
 
 func (i insertion) conflict(c *ast.Conflict, st *ast.Statement) *Plan {
 	all := i.drainInserted
-	i.m.sc.strict = i.p.d.Traits().StrictConflict
+	i.m.sc.Strict = i.p.d.Traits().StrictConflict
 	assigned, why := i.m.assignments(c.Set)
 	if why != "" {
 		return all(why)
@@ -76,16 +77,16 @@ func (i insertion) planConflict(c *ast.Conflict, st *ast.Statement, as assigned)
 			continue
 		}
 		if err := b.expr(a.Value, inPredicate); err != nil {
-			return all(reasonOf(err))
+			return all(names.Reason(err))
 		}
 	}
 	for _, e := range append([]*ast.Expr{c.Where, c.Predicate}, c.Others...) {
 		if err := b.expr(e, inPredicate); err != nil {
-			return all(reasonOf(err))
+			return all(names.Reason(err))
 		}
 	}
 	if err := i.m.returning(b); err != nil {
-		return all(reasonOf(err))
+		return all(names.Reason(err))
 	}
 	if len(r.edits) > 0 || r.found.locks {
 		return all("the conflict clause reads a counter")
@@ -164,7 +165,7 @@ func (i insertion) insertedAt(ops []operand) (int, *schema.Column) {
 		return -1, nil
 	}
 	written := e.Name[len(e.Name)-1]
-	name, ok := columnNamed(i.p.d, i.m.table, written)
+	name, ok := names.Column(i.p.d, i.m.table, written)
 	if !ok {
 		return -1, nil
 	}
@@ -173,7 +174,7 @@ func (i insertion) insertedAt(ops []operand) (int, *schema.Column) {
 
 // insertIndex returns the position of a column in the INSERT's column list.
 func (m *dml) insertIndex(written ast.Ident) int {
-	name, ok := columnNamed(m.p.d, m.table, written)
+	name, ok := names.Column(m.p.d, m.table, written)
 	if !ok {
 		return -1
 	}

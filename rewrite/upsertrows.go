@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/names"
 	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
@@ -59,7 +60,7 @@ func (i insertion) newRows(t *schema.Table, rows *rowset, keys int) *NewRows {
 	}
 	out := &NewRows{Rows: keys}
 	var tp template
-	scope := Scope{Ref: i.p.names.baseRef(t, nil), Qualifier: i.p.d.Quote(t.Name), Where: tp.mark(rows.where)}
+	scope := Scope{Ref: i.p.names.BaseRef(t, nil), Qualifier: i.p.d.Quote(t.Name), Where: tp.mark(rows.where)}
 	if count := i.p.d.Count(t, scope); count != "" {
 		b := tp.expand(i.p.d, count)
 		out.Probe = &b
@@ -99,11 +100,11 @@ func (i insertion) givenRows() (rows *rowset, keys int, given []InsertedArg) {
 	if !i.m.once || t.OtherUniques || t.Triggers.Insert || len(lists) == 0 || len(lists) > maxGivenRows || len(t.Counter.Key) == 0 {
 		return nil, 0, nil
 	}
-	b := &binding{
-		source: &ast.Source{Name: []ast.Ident{{Name: t.Name, Quoted: true}}},
-		label:  ast.Ident{Name: t.Name, Quoted: true},
-		table:  t,
-		counts: true,
+	b := &names.Binding{
+		Source: &ast.Source{Name: []ast.Ident{{Name: t.Name, Quoted: true}}},
+		Label:  ast.Ident{Name: t.Name, Quoted: true},
+		Table:  t,
+		Counts: true,
 	}
 	rows = &rowset{binding: b}
 	var any []fragment

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/names"
 	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
@@ -110,11 +111,11 @@ func (in insertion) insertedColumns(key *schema.Unique) (givens []InsertedArg, n
 // they are stored, or why it cannot be found by that.
 func (in insertion) insertedKey(key *schema.Unique) (rows *rowset, givens []InsertedArg, no string) {
 	st, t := in.m.st, in.m.table
-	b := &binding{
-		source: &ast.Source{Name: []ast.Ident{{Name: t.Name, Quoted: true}}},
-		label:  ast.Ident{Name: t.Name, Quoted: true},
-		table:  t,
-		counts: true,
+	b := &names.Binding{
+		Source: &ast.Source{Name: []ast.Ident{{Name: t.Name, Quoted: true}}},
+		Label:  ast.Ident{Name: t.Name, Quoted: true},
+		Table:  t,
+		Counts: true,
 	}
 	rows = &rowset{binding: b, single: true, primary: key.Primary, key: key, values: map[string]fragment{}, only: true}
 	var parts []fragment

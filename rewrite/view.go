@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/slotsql/slotsql/rewrite/lex"
+	"github.com/slotsql/slotsql/rewrite/names"
 	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
@@ -29,7 +30,7 @@ type viewCatalog interface {
 	Views() []View
 }
 
-func views(catalog Catalog) []View {
+func views(catalog names.Catalog) []View {
 	if c, ok := catalog.(viewCatalog); ok {
 		return c.Views()
 	}

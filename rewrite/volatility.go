@@ -5,6 +5,7 @@ import (
 
 	"github.com/slotsql/slotsql/rewrite/ast"
 	"github.com/slotsql/slotsql/rewrite/lex"
+	"github.com/slotsql/slotsql/rewrite/names"
 )
 
 // A slotted upsert evaluates the application's WHERE, and when it affects no row
@@ -52,7 +53,7 @@ func stable(d Dialect) *Stable {
 
 // volatility looks for what must be evaluated only once.
 type volatility struct {
-	names  *resolver
+	names  *names.Resolver
 	consts *constants
 	also   map[string]bool // functions that may be called twice
 	// sources reports whether queries may read other queries of the statement, views, and rows of functions.
@@ -60,13 +61,13 @@ type volatility struct {
 }
 
 // reasonBesides is reason with further functions allowed.
-func (v volatility) reasonBesides(sc *scope, e *ast.Expr, also map[string]bool) string {
+func (v volatility) reasonBesides(sc *names.Scope, e *ast.Expr, also map[string]bool) string {
 	v.also = also
 	return v.reason(sc, e)
 }
 
 // reason says why an expression must be evaluated only once, or "".
-func (v volatility) reason(sc *scope, e *ast.Expr) string {
+func (v volatility) reason(sc *names.Scope, e *ast.Expr) string {
 	if e == nil {
 		return ""
 	}
@@ -132,11 +133,11 @@ func typeName(s string) string {
 }
 
 // namesColumn reports whether a qualified name is a column of a source.
-func (v volatility) namesColumn(sc *scope, name []ast.Ident) bool {
+func (v volatility) namesColumn(sc *names.Scope, name []ast.Ident) bool {
 	qualifier, column := name[len(name)-2], name[len(name)-1]
-	for s := sc; s != nil; s = s.parent {
-		for _, b := range s.bindings {
-			if !v.names.sameLabel(qualifier, b.label) {
+	for s := sc; s != nil; s = s.Parent {
+		for _, b := range s.Bindings {
+			if !v.names.SameLabel(qualifier, b.Label) {
 				continue
 			}
 			for _, c := range v.consts.d.Traits().SystemColumns {
@@ -144,21 +145,21 @@ func (v volatility) namesColumn(sc *scope, name []ast.Ident) bool {
 					return true
 				}
 			}
-			has, err := v.names.hasColumn(b, column)
-			return err == nil && has == yes
+			has, err := v.names.HasColumn(b, column)
+			return err == nil && has == names.Yes
 		}
 	}
 	return false
 }
 
-func (v volatility) query(sc *scope, q *ast.Select) string {
+func (v volatility) query(sc *names.Scope, q *ast.Select) string {
 	const form = "has a subquery of a form that slotsql does not analyze"
 	if q == nil || q.Lock || q.Into || len(q.With) > 0 && !v.sources || v.consts.src.hasWord("TABLESAMPLE") {
 		return form
 	}
-	sc = v.names.withScope(sc, q.With)
+	sc = v.names.WithScope(sc, q.With)
 	for _, c := range q.With {
-		if why := v.query(v.names.cteScope(sc, c), c.Select); why != "" {
+		if why := v.query(v.names.CTEScope(sc, c), c.Select); why != "" {
 			return why
 		}
 	}
@@ -167,7 +168,7 @@ func (v volatility) query(sc *scope, q *ast.Select) string {
 			return why
 		}
 	}
-	inner := v.names.newScope(sc, nil, q.From)
+	inner := v.names.NewScope(sc, nil, q.From)
 	for _, s := range q.From {
 		if why := v.source(inner, s); why != "" {
 			return why
@@ -187,7 +188,7 @@ func (v volatility) query(sc *scope, q *ast.Select) string {
 	return ""
 }
 
-func (v volatility) source(sc *scope, s *ast.Source) string {
+func (v volatility) source(sc *names.Scope, s *ast.Source) string {
 	switch {
 	case s == nil:
 		return ""
@@ -201,15 +202,15 @@ func (v volatility) source(sc *scope, s *ast.Source) string {
 	case s.Select != nil && s.Lateral && v.sources:
 		return v.query(sc, s.Select)
 	case s.Select != nil:
-		return v.query(sc.parent, s.Select)
+		return v.query(sc.Parent, s.Select)
 	case s.Func != nil && v.sources:
 		return v.reason(sc, s.Func)
-	case len(s.Name) > 0 && v.sources && v.names.findCTE(sc, s.Name) != nil:
+	case len(s.Name) > 0 && v.sources && v.names.CTE(sc, s.Name) != nil:
 		return ""
-	case len(s.Name) == 0 || v.names.findCTE(sc, s.Name) != nil:
+	case len(s.Name) == 0 || v.names.CTE(sc, s.Name) != nil:
 		return "has a subquery of something other than a table"
 	}
-	if t, known := v.names.lookup(s.Name); known && (t == nil || t.IsView && !v.sources || t.Triggers.Ruled) {
+	if t, known := v.names.Lookup(s.Name); known && (t == nil || t.IsView && !v.sources || t.Triggers.Ruled) {
 		return "has a subquery of " + nameText(s.Name) + ", which may call functions"
 	}
 	return ""

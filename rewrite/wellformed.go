@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/names"
 	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
@@ -12,27 +13,6 @@ import (
 // does not see them, and so does not refuse them. They are left out only when they
 // are certainly what the engine would take; else the application's own SQL runs,
 // and the engine says of it what it says.
-
-// qualifies reports whether the qualifiers of a column's name are those of b, by the
-// engine's own rules: of an alias it knows no schema.
-func (ns *resolver) qualifies(b *binding, name []ast.Ident) bool {
-	switch n := len(name); {
-	case n == 1:
-		return true
-	case n > 3 || !ns.sameSource(name[n-2], b.label):
-		return false
-	case n == 3:
-		return b.source.Alias == nil && b.table != nil && ns.d.SameTable(name[0], b.table.Schema)
-	}
-	return true
-}
-
-// sameSource is sameLabel where the letter case of a table's name counts, when it
-// does for the engine.
-func (n *resolver) sameSource(written, label ast.Ident) bool {
-	folds := n.d.SameTable(ast.Ident{Name: "A"}, "a")
-	return n.sameLabel(written, label) && (folds || written.Name == label.Name)
-}
 
 // coalesces reports whether a call is COALESCE, or what the engine has beside it, of two
 // arguments.
@@ -78,7 +58,7 @@ func (m *dml) misfit() string {
 	}
 	seen := map[string]bool{}
 	for i, written := range st.Columns {
-		name, has := columnNamed(m.p.d, m.table, written)
+		name, has := names.Column(m.p.d, m.table, written)
 		switch {
 		case !has:
 			return "the table has no column " + written.Name
@@ -198,7 +178,7 @@ func (m *dml) typeAt(incs []increment) func(ast.Span) string {
 		}
 	}
 	for i, c := range m.st.Columns {
-		if name, has := columnNamed(m.p.d, m.table, c); has && len(m.st.Rows) == 1 && i < len(m.st.Rows[0]) {
+		if name, has := names.Column(m.p.d, m.table, c); has && len(m.st.Rows) == 1 && i < len(m.st.Rows[0]) {
 			note(m.table.Column(name), m.st.Rows[0][i])
 		}
 	}
@@ -210,7 +190,7 @@ func (m *dml) typeAt(incs []increment) func(ast.Span) string {
 			var c *schema.Column
 			switch x = ast.Unparen(x); {
 			case x.Kind == ast.ColumnRef:
-				c = m.table.Column(m.p.names.targetColumn(m.sc, m.target, x.Name))
+				c = m.table.Column(m.p.names.TargetColumn(m.sc, m.target, x.Name))
 			case x.Kind == ast.Number && len(x.Text) < 10 && strings.Trim(m.p.src.sql[x.Start:x.End], "0123456789") == "":
 				c = &schema.Column{Type: "integer"}
 			}
@@ -226,7 +206,7 @@ func (m *dml) typeAt(incs []increment) func(ast.Span) string {
 // namedByPlaceholder reports whether a select item is named by its own SQL, with
 // placeholders in it: numbering them anew would give the column another name.
 func (k *constants) namedByPlaceholder(it ast.Item) bool {
-	if k.d.Traits().ItemNames == ItemsByRule || it.Alias != nil || it.Expr.Kind == ast.ColumnRef {
+	if k.d.Traits().ItemNames == names.ItemsByRule || it.Alias != nil || it.Expr.Kind == ast.ColumnRef {
 		return false
 	}
 	found := false

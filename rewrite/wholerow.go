@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/names"
 )
 
 // PostgreSQL lets a table's name stand for its row: SELECT p, to_jsonb(p),
@@ -14,8 +15,8 @@ import (
 // missing side is, so that is asked of the table's own row.
 
 // wholeRow replaces a reference to the row of x.
-func (b *blockReader) wholeRow(e *ast.Expr, x *binding) error {
-	if b.r.readsBase(x.table) {
+func (b *blockReader) wholeRow(e *ast.Expr, x *names.Binding) error {
+	if b.r.readsBase(x.Table) {
 		return nil
 	}
 	row, err := b.row(x)
@@ -25,32 +26,32 @@ func (b *blockReader) wholeRow(e *ast.Expr, x *binding) error {
 	return err
 }
 
-func (b *blockReader) row(x *binding) (string, error) {
+func (b *blockReader) row(x *names.Binding) (string, error) {
 	values, err := b.fields(x)
 	if err != nil {
 		return "", err
 	}
-	q := b.p.names.qualifier(x)
-	row := "ROW(" + strings.Join(values, ", ") + ")::" + b.p.names.baseRef(x.table, nil)
-	if x.scope.outer {
+	q := b.p.names.Qualifier(x)
+	row := "ROW(" + strings.Join(values, ", ") + ")::" + b.p.names.BaseRef(x.Table, nil)
+	if x.Scope.Outer {
 		row = "CASE WHEN " + q + ".* IS DISTINCT FROM NULL THEN " + row + " END"
 	}
 	return "(" + row + ")", nil
 }
 
 // fields lists the values of a row of x.
-func (b *blockReader) fields(x *binding) ([]string, error) {
-	if x.counts && len(x.columns) > 0 {
-		return nil, derivable("counter table "+x.table.Name+" has column aliases", x)
+func (b *blockReader) fields(x *names.Binding) ([]string, error) {
+	if x.Counts && len(x.Columns) > 0 {
+		return nil, names.Derivable("counter table "+x.Table.Name+" has column aliases", x)
 	}
-	b.r.note(x.table)
-	b.r.addStar(x.table)
+	b.r.note(x.Table)
+	b.r.addStar(x.Table)
 	b.r.found.wholeRow = true
-	q := b.p.names.qualifier(x)
+	q := b.p.names.Qualifier(x)
 	var out []string
-	for i, l := range b.p.names.labels(x) {
-		if c := x.table.Columns[i].Name; x.counts && x.table.IsSlotted(c) {
-			out = append(out, b.r.total(x.table, q, c, false))
+	for i, l := range b.p.names.Labels(x) {
+		if c := x.Table.Columns[i].Name; x.Counts && x.Table.IsSlotted(c) {
+			out = append(out, b.r.total(x.Table, q, c, false))
 		} else {
 			out = append(out, q+"."+b.p.d.Quote(l.Name))
 		}
@@ -75,7 +76,7 @@ func (b *blockReader) listed(e *ast.Expr, in clause) error {
 		return b.expr(e, in)
 	}
 	x := b.rowOf(e)
-	if x == nil || !x.counts || b.r.readsBase(x.table) {
+	if x == nil || !x.Counts || b.r.readsBase(x.Table) {
 		return nil
 	}
 	values, err := b.fields(x)
@@ -86,12 +87,12 @@ func (b *blockReader) listed(e *ast.Expr, in clause) error {
 }
 
 // rowOf returns the counter table that the qualifier of a * names, or nil.
-func (b *blockReader) rowOf(e *ast.Expr) *binding {
+func (b *blockReader) rowOf(e *ast.Expr) *names.Binding {
 	if !b.p.d.Traits().WholeRow || len(e.Name) == 0 {
 		return nil
 	}
 	x := b.labelled(e.Name, false)
-	if x == nil || !x.counts && !x.derived {
+	if x == nil || !x.Counts && !x.Derived {
 		return nil
 	}
 	return x
@@ -104,15 +105,15 @@ func (b *blockReader) field(e *ast.Expr) (bool, error) {
 		return false, nil
 	}
 	x := b.labelled(e.Name, true)
-	if x == nil || !x.counts || b.r.readsBase(x.table) {
+	if x == nil || !x.Counts || b.r.readsBase(x.Table) {
 		return false, nil
 	}
 	last := e.Name[len(e.Name)-1]
-	if b.p.names.derivedHas(x, last) {
+	if b.p.names.DerivedHas(x, last) {
 		return false, nil
 	}
 	for _, system := range b.p.d.Traits().SystemColumns {
-		if b.p.names.sameLabel(last, ast.Ident{Name: system}) {
+		if b.p.names.SameLabel(last, ast.Ident{Name: system}) {
 			return false, nil
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/names"
 	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
@@ -24,7 +25,7 @@ import (
 
 // writtenSources reads such sources.
 type writtenSources struct {
-	names  *resolver
+	names  *names.Resolver
 	consts *constants
 }
 
@@ -33,16 +34,16 @@ const maxWritten = maxGivenRows
 
 // written returns what a source of the statement gives for the column that e names, where that
 // is constants; nil elsewhere.
-func (w *writtenSources) written(sc *scope, e *ast.Expr) []*ast.Expr {
+func (w *writtenSources) written(sc *names.Scope, e *ast.Expr) []*ast.Expr {
 	b := w.sourceOf(sc, e)
-	if b == nil || b.query == nil || b.optional {
+	if b == nil || b.Query == nil || b.Optional {
 		return nil
 	}
 	at := w.writtenAt(b, e.Name[len(e.Name)-1])
 	if at < 0 {
 		return nil
 	}
-	values, ok := writtenRows(b.query, at, nil)
+	values, ok := writtenRows(b.Query, at, nil)
 	if !ok || len(values) > maxWritten {
 		return nil
 	}
@@ -50,17 +51,17 @@ func (w *writtenSources) written(sc *scope, e *ast.Expr) []*ast.Expr {
 }
 
 // sourceOf returns the only source of the block that may have the column that e names.
-func (w *writtenSources) sourceOf(sc *scope, e *ast.Expr) (found *binding) {
+func (w *writtenSources) sourceOf(sc *names.Scope, e *ast.Expr) (found *names.Binding) {
 	if e.Kind != ast.ColumnRef || len(e.Name) > 2 {
 		return nil
 	}
 	column := e.Name[len(e.Name)-1]
-	for _, b := range sc.bindings {
+	for _, b := range sc.Bindings {
 		if len(e.Name) == 2 {
-			if !w.names.sameLabel(e.Name[0], b.label) {
+			if !w.names.SameLabel(e.Name[0], b.Label) {
 				continue
 			}
-		} else if has, err := w.names.hasColumn(b, column); err == nil && has == no {
+		} else if has, err := w.names.HasColumn(b, column); err == nil && has == names.No {
 			continue
 		}
 		if found != nil {
@@ -72,16 +73,16 @@ func (w *writtenSources) sourceOf(sc *scope, e *ast.Expr) (found *binding) {
 }
 
 // writtenAt returns the position of a column of a query or function in FROM, or -1.
-func (w *writtenSources) writtenAt(b *binding, column ast.Ident) int {
-	columns := b.columns
-	if len(columns) == 0 && b.query != nil {
+func (w *writtenSources) writtenAt(b *names.Binding, column ast.Ident) int {
+	columns := b.Columns
+	if len(columns) == 0 && b.Query != nil {
 		if columns = w.writtenNames(b); columns == nil {
 			return -1
 		}
 	}
 	at := -1
 	for i, name := range columns {
-		if w.names.sameLabel(column, name) {
+		if w.names.SameLabel(column, name) {
 			if at >= 0 {
 				return -1
 			}
@@ -92,8 +93,8 @@ func (w *writtenSources) writtenAt(b *binding, column ast.Ident) int {
 }
 
 // writtenNames returns the columns of the columns of a query in FROM; nil if they are not known.
-func (w *writtenSources) writtenNames(b *binding) (columns []ast.Ident) {
-	first := b.query
+func (w *writtenSources) writtenNames(b *names.Binding) (columns []ast.Ident) {
+	first := b.Query
 	for len(first.Operands) > 0 {
 		first = first.Operands[0]
 	}
@@ -103,12 +104,12 @@ func (w *writtenSources) writtenNames(b *binding) (columns []ast.Ident) {
 		}
 		return columns
 	}
-	outs, known, err := w.names.outsOf(b)
+	outs, known, err := w.names.Outputs(b)
 	if err != nil || !known {
 		return nil
 	}
 	for _, o := range outs {
-		columns = append(columns, o.name)
+		columns = append(columns, o.Name)
 	}
 	return columns
 }
@@ -151,7 +152,7 @@ func writtenRows(q *ast.Select, at int, values []*ast.Expr) (all []*ast.Expr, ok
 // The column has one type, that of all its values. Where an engine adds strings as floating-point
 // numbers, one string makes all of them strings, and so may a placeholder: the
 // sum is exact while it stays far below 2^53, in columns of 32 bits.
-func (w *writtenSources) writtenDeltas(sc *scope, c *schema.Column, op operand) (out []operand) {
+func (w *writtenSources) writtenDeltas(sc *names.Scope, c *schema.Column, op operand) (out []operand) {
 	values := w.written(sc, ast.Unparen(op.expr))
 	narrow := c.Numeric == schema.Integer && c.Bits <= 32
 	for _, v := range values {
@@ -181,7 +182,7 @@ const maxKeys = 1 << 30
 
 // givenKeys returns the values that a column of the target equals by being compared with a
 // column of such a source; nil where it is compared with something else.
-func (k *keyFinder) givenKeys(sc *scope, b *binding, column string, compared []*ast.Expr) *givenKeys {
+func (k *keyFinder) givenKeys(sc *names.Scope, b *names.Binding, column string, compared []*ast.Expr) *givenKeys {
 	if len(compared) != 1 {
 		return nil
 	}
@@ -189,7 +190,7 @@ func (k *keyFinder) givenKeys(sc *scope, b *binding, column string, compared []*
 		return &givenKeys{[]*ast.Expr{a.array}, maxKeys, k.anyOf(b, column, a.array)}
 	}
 	values := k.written.written(sc, compared[0])
-	if values == nil || !k.consts.comparesAlike(b.table.Column(column), values) {
+	if values == nil || !k.consts.comparesAlike(b.Table.Column(column), values) {
 		return nil
 	}
 	return &givenKeys{values, len(values), k.oneOf(b, column, values)}

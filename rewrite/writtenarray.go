@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/names"
 	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
@@ -24,12 +25,12 @@ type arrayColumn struct {
 
 // arrayOf returns the array that the column which e names is made of; nil where it is
 // made of something else.
-func (w *writtenSources) arrayOf(sc *scope, e *ast.Expr) *arrayColumn {
+func (w *writtenSources) arrayOf(sc *names.Scope, e *ast.Expr) *arrayColumn {
 	b := w.sourceOf(sc, e)
-	if b == nil || b.optional || b.source.Func == nil {
+	if b == nil || b.Optional || b.Source.Func == nil {
 		return nil
 	}
-	f := b.source.Func
+	f := b.Source.Func
 	at := w.writtenAt(b, e.Name[len(e.Name)-1])
 	if f.Kind != ast.Call || f.Op != "unnest" || f.Aggregate || at < 0 || at >= len(f.Args) {
 		return nil
@@ -56,7 +57,7 @@ func (w *writtenSources) arrayOf(sc *scope, e *ast.Expr) *arrayColumn {
 
 // arrayDelta is what an operand that is such a column demands of the arrays; nil for other
 // operands.
-func (w *writtenSources) arrayDelta(sc *scope, c *schema.Column, op operand) *DeltaArg {
+func (w *writtenSources) arrayDelta(sc *names.Scope, c *schema.Column, op operand) *DeltaArg {
 	e, negative := ast.Signed(op.expr, op.negative)
 	a := w.arrayOf(sc, e)
 	if a == nil {
@@ -72,9 +73,9 @@ func (w *writtenSources) arrayDelta(sc *scope, c *schema.Column, op operand) *De
 }
 
 // anyOf writes column = ANY (array).
-func (k *keyFinder) anyOf(b *binding, column string, array *ast.Expr) fragment {
+func (k *keyFinder) anyOf(b *names.Binding, column string, array *ast.Expr) fragment {
 	f := k.src.cut(array.Span)
-	f.parts[0] = k.names.qualifier(b) + "." + k.d.Quote(column) + " = ANY (" + f.parts[0]
+	f.parts[0] = k.names.Qualifier(b) + "." + k.d.Quote(column) + " = ANY (" + f.parts[0]
 	f.parts[len(f.parts)-1] += ")"
 	return f
 }

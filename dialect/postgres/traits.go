@@ -2,14 +2,15 @@ package postgres
 
 import (
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/names"
 	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // Traits implements rewrite.Dialect.
 func (*Dialect) Traits() rewrite.Traits {
 	return rewrite.Traits{
-		NameRules: rewrite.NameRules{
-			StoredNames:    rewrite.NamesStored,
+		Rules: names.Rules{
+			StoredNames:    names.NamesStored,
 			WholeRow:       true,
 			SystemColumns:  []string{"ctid", "xmin", "xmax", "cmin", "cmax", "tableoid"},
 			StrictConflict: true,

@@ -2,15 +2,16 @@ package sqlite
 
 import (
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/names"
 	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // Traits implements rewrite.Dialect.
 func (*Dialect) Traits() rewrite.Traits {
 	return rewrite.Traits{
-		NameRules: rewrite.NameRules{
-			ItemNames:     rewrite.ItemsToNextToken,
-			StoredNames:   rewrite.OutermostNamesStored,
+		Rules: names.Rules{
+			ItemNames:     names.ItemsToNextToken,
+			StoredNames:   names.OutermostNamesStored,
 			AliasInExpr:   true,
 			SystemColumns: []string{"rowid", "oid", "_rowid_"},
 			RowNumbers:    true,

@@ -9,6 +9,7 @@ import (
 	"github.com/slotsql/slotsql/dialect/sqlite"
 	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/names"
 	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
@@ -170,7 +171,7 @@ var (
 		Commit:   []string{"COMMIT"},
 		Rollback: []string{"ROLLBACK"},
 	}, traits: rewrite.Traits{
-		NameRules:      rewrite.NameRules{ItemNames: rewrite.ItemsByText},
+		Rules:          names.Rules{ItemNames: names.ItemsByText},
 		StatementRules: rewrite.StatementRules{UpsertCounts: true},
 		SessionRules:   rewrite.SessionRules{ArgsRestart: true, MultiProbe: "DO 0; DO 0"},
 	}}
