@@ -53,7 +53,7 @@ type Scope struct {
 	Grouped  bool        // the block's rows are made of groups
 	Ordering bool        // ORDER BY of a block with DISTINCT is being read
 	Block    *ast.Select // the block itself, where there is one
-	Strict   bool        // columns are ambiguous without the table's name: Traits.StrictConflict
+	Strict   bool        // columns are ambiguous without the table's name: Rules.StrictConflict
 }
 
 // A Binding is one source that columns may come from.
