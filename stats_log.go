@@ -10,7 +10,7 @@ import (
 	"github.com/slotsql/slotsql/internal/session"
 	"github.com/slotsql/slotsql/internal/shadow"
 	"github.com/slotsql/slotsql/internal/tally"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 // statsLogger logs what Stats and Shadows count, at the interval of log: {stats:
@@ -138,7 +138,7 @@ func (l *statsLogger) concerns(dialect string, tables []string) bool {
 	configured := l.shared.Config.Tables()
 	for _, name := range tables {
 		if !slices.ContainsFunc(configured, func(t config.TableConfig) bool {
-			return l.shared.Dialect.SameTable(rewrite.Ident{Name: t.Table, Quoted: true}, name)
+			return l.shared.Dialect.SameTable(ast.Ident{Name: t.Table, Quoted: true}, name)
 		}) {
 			return false
 		}

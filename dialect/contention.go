@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // An Observer reads which sessions wait for which others from the server's own views. It
@@ -22,7 +22,7 @@ type Observer interface {
 	Rights(ctx context.Context, s Session) ([]Lack, error)
 	// Locked returns the values of the table's key in the row that a session waits for;
 	// nil if they cannot be found out, or no longer.
-	Locked(ctx context.Context, s Session, t *rewrite.Table, key []string, w *Wait) ([]string, error)
+	Locked(ctx context.Context, s Session, t *schema.Table, key []string, w *Wait) ([]string, error)
 }
 
 // Wait is a session that waits for another session's lock.

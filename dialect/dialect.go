@@ -29,6 +29,7 @@ import (
 	"time"
 
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // Session runs slotsql's own statements on one connection.
@@ -67,7 +68,7 @@ type Dialect interface {
 	// Table reads the facts of one table, resolved as the session would
 	// resolve it in a statement; schema may be "". It returns nil and no
 	// error when there is none. Counter is nil in the result.
-	Table(ctx context.Context, s Session, schema, name string) (*rewrite.Table, error)
+	Table(ctx context.Context, s Session, schema, name string) (*schema.Table, error)
 
 	// Drain returns how a drain begins and ends its own transaction.
 	Drain() DrainTx
@@ -134,15 +135,15 @@ type SnapshotTeller interface {
 	// values of its key and its number, that are not certainly older than the snapshot.
 	// It takes what Snapshot has returned: the oldest transaction and, if keyed, a JSON
 	// list of keys, each a list of strings.
-	Newer(t *rewrite.Table, keyed bool) string
+	Newer(t *schema.Table, keyed bool) string
 	// Meet writes the statement with which the transaction checks these rows, a JSON list
 	// of lists. If one of them exists that the transaction does not see, it fails as a
 	// change of a newer row does. The fold deletes what it inserts.
-	Meet(t *rewrite.Table) string
+	Meet(t *schema.Table) string
 	// MeetEvery writes the same check for every number below slots of a JSON list of
 	// keys, without knowing which rows exist; "" if numbers are not bounded. The fold
 	// deletes what it inserts.
-	MeetEvery(t *rewrite.Table, slots int) string
+	MeetEvery(t *schema.Table, slots int) string
 	// Unserializable writes a statement that fails as such a change does.
 	Unserializable() string
 }
@@ -172,7 +173,7 @@ type Yielder interface {
 type Widener interface {
 	// WidenSlots writes the DDL that makes a slot table wide enough for a
 	// journal, to be run in one transaction.
-	WidenSlots(t *rewrite.Table) []string
+	WidenSlots(t *schema.Table) []string
 }
 
 // NamespaceMover is for an engine whose functions may move the session that calls them to
@@ -253,7 +254,7 @@ const PassPrefix = "pass "
 // A LockNoter describes, for people, which locks CreateSlots takes on a base table.
 type LockNoter interface {
 	// CreateLocks returns the lines of the comment, without --.
-	CreateLocks(t *rewrite.Table) []string
+	CreateLocks(t *schema.Table) []string
 }
 
 // LeaseTable is the name of the table of leases.
@@ -274,14 +275,14 @@ type SlotRefitter interface {
 	// facts, the types that CreateSlots would give them. With refer, it also makes the
 	// foreign key reference t, and deletes slots without a row in t. The statements run
 	// in one transaction if DDL is transactional, and may be repeated.
-	RefitSlots(t, slots *rewrite.Table, refer bool) []string
+	RefitSlots(t, slots *schema.Table, refer bool) []string
 	// DropColumns writes the DDL that drops columns of a slot table.
-	DropColumns(t *rewrite.Table, columns []string) []string
+	DropColumns(t *schema.Table, columns []string) []string
 }
 
 // A TriggerKeeper is a Dialect that keeps slot tables in step with their base tables by
 // triggers.
 type TriggerKeeper interface {
 	// MissingTriggers returns the names of the triggers that the table lacks.
-	MissingTriggers(t *rewrite.Table) []string
+	MissingTriggers(t *schema.Table) []string
 }

@@ -1,6 +1,8 @@
 package dialect
 
-import "github.com/slotsql/slotsql/rewrite"
+import (
+	"github.com/slotsql/slotsql/rewrite/schema"
+)
 
 // A SlotNamer is a Dialect whose drains ask first which slot rows there are, and
 // then name each of them. It is for an engine where a locking read locks more than
@@ -14,7 +16,7 @@ type SlotNamer interface {
 	// Nameable reports whether the slot rows of a table can be named. For a scope
 	// with a predicate Lock then returns a row for each base row: 1, where it is
 	// (a name of the server), the session's isolation level, the key.
-	Nameable(t *rewrite.Table) bool
+	Nameable(t *schema.Table) bool
 
 	// GapLocks reports whether FindSlots with lock locks what is around slot rows
 	// at an isolation level. OpensSnapshot reports whether FindSlots without lock
@@ -26,7 +28,7 @@ type SlotNamer interface {
 	// FindSlots writes a query for the slot rows of keys, or of the whole table
 	// where keys is nil: the name of the server and the row, which is NULL where
 	// there is none. It is "" when a key cannot be written.
-	FindSlots(t *rewrite.Table, keys [][]any, lock bool) string
+	FindSlots(t *schema.Table, keys [][]any, lock bool) string
 
 	// Observer are the statements by which another session reads what is committed:
 	// those after connecting, and before each question, which also end what is left of the question before.
@@ -36,10 +38,10 @@ type SlotNamer interface {
 	// there. It returns for each key of them: the key, their number, whether there
 	// is no base row, and for each counter whether the rows add anything to it and
 	// what the base value is to be.
-	HoldSlots(t *rewrite.Table, rows [][]any) string
+	HoldSlots(t *schema.Table, rows [][]any) string
 	// MoveSlots adds them to their base rows.
-	MoveSlots(t *rewrite.Table, rows [][]any) string
+	MoveSlots(t *schema.Table, rows [][]any) string
 	// RemoveSlots deletes those of keys whose base row is gone, or has become what
 	// HoldSlots has said.
-	RemoveSlots(t *rewrite.Table, rows, held [][]any) string
+	RemoveSlots(t *schema.Table, rows, held [][]any) string
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // A ReadOnlyDetector recognises the error of a write where writing is not allowed.
@@ -31,7 +31,7 @@ type ReadOnlyReader interface {
 	HasSnapshot(ctx context.Context, s Session) (bool, error)
 	// Shows writes queries, each of which returns a row if there are slots: in the snapshot, and, where
 	// statements that lock rows read newer ones, in those, which they keep as they are until the transaction ends.
-	Shows(t *rewrite.Table) []string
+	Shows(t *schema.Table) []string
 }
 
 // A ReadOnlyWatcher is for an engine where an error aborts the transaction, so that
@@ -43,5 +43,5 @@ type ReadOnlyWatcher interface {
 	// ReadOnlyQuery asks whether the open transaction is: "on". It takes no snapshot.
 	ReadOnlyQuery() string
 	// Refused writes a statement that such a transaction refuses at once, without waiting for a row.
-	Refused(t *rewrite.Table) string
+	Refused(t *schema.Table) string
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"strings"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // A RightsReader is a Dialect of an engine with accounts, which may have rights on a
@@ -26,7 +26,7 @@ type RightsReader interface {
 // SlotTable is a counter table with its slot table, which is nil if the session's user
 // does not see it, and the names of the views over it.
 type SlotTable struct {
-	Base, Slots *rewrite.Table
+	Base, Slots *schema.Table
 	Views       []string
 }
 
@@ -105,7 +105,7 @@ func (h HeldRights) Lacking(n GrantNames) (out SlotRights) {
 }
 
 // FoldColumns are the columns of a base row that a fold reads and writes.
-func FoldColumns(t *rewrite.Table) (read, written []string) {
+func FoldColumns(t *schema.Table) (read, written []string) {
 	written = append(written, t.Counter.Counters...)
 	for _, co := range t.Counter.Companions {
 		written = append(written, co.Column)

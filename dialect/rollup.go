@@ -3,7 +3,7 @@ package dialect
 import (
 	"context"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // A RollUpper writes the statements of the roll-up, which moves slots into base rows
@@ -21,9 +21,9 @@ type RollUpper interface {
 	DrainTransaction() []string
 	// LockSlots keeps all other sessions out of a slot table until the transaction ends
 	// or, if tables are dropped outside transactions, until unlock.
-	LockSlots(t *rewrite.Table) (lock, unlock []string)
+	LockSlots(t *schema.Table) (lock, unlock []string)
 	// RollUp writes the statements for a part of a slot table.
-	RollUp(t *rewrite.Table, part RollUpPart) RollUp
+	RollUp(t *schema.Table, part RollUpPart) RollUp
 }
 
 // A WriterLocker is a RollUpper whose engine can keep writers out of a slot table with a
@@ -35,7 +35,7 @@ type WriterLocker interface {
 	// wait, when it has waited for that a second or two, and new writers behind it.
 	// Otherwise nothing is changed until unlock, and what is read meanwhile is all that
 	// there is. Readers and base rows are not locked.
-	LockWriters(t *rewrite.Table, wait bool) (lock, unlock []string)
+	LockWriters(t *schema.Table, wait bool) (lock, unlock []string)
 }
 
 // RollUpPart is a part of a slot table in the order of its key: the rows after

@@ -4,13 +4,13 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // RollUpSQL is what the dialects' statements for one part of a slot table have in
 // common.
 type RollUpSQL struct {
-	Table *rewrite.Table
+	Table *schema.Table
 	Part  RollUpPart
 	// Args are the arguments of the statement being written, as in Step.
 	Args []int

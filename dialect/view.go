@@ -4,14 +4,14 @@ import (
 	"context"
 	"slices"
 
-	"github.com/slotsql/slotsql/rewrite"
 	"github.com/slotsql/slotsql/rewrite/lex"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // Viewed is what views may read: a table, or its rows through routines that the configuration
 // names, which a view may call.
 type Viewed struct {
-	*rewrite.Table
+	*schema.Table
 	Routines []string
 }
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 // What slotsql would make of a statement is not guessed: a configuration for the
@@ -109,7 +109,7 @@ func (l *looker) find(s *Spot, name func(*slotsql.TableConfig) string) *slotsql.
 	}
 	for _, t := range l.options.Config.Tables() {
 		same := func(written, stored string) bool {
-			return l.dialect.SameTable(rewrite.Ident{Name: written, Quoted: true}, stored)
+			return l.dialect.SameTable(ast.Ident{Name: written, Quoted: true}, stored)
 		}
 		if same(name(&t), s.Table) && (t.Schema == "" || same(t.Schema, s.Schema)) {
 			return &t
@@ -233,7 +233,7 @@ func (l *looker) saves(e *slotsql.Explainer) error {
 	}
 	for shape, sql := range l.statements {
 		st, err := l.dialect.Parse(sql)
-		if err != nil || st.Kind != rewrite.KindUpdate || st.Target == nil || len(st.Set) < 2 {
+		if err != nil || st.Kind != ast.KindUpdate || st.Target == nil || len(st.Set) < 2 {
 			continue
 		}
 		x, err := e.Explain(sql)

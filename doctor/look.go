@@ -9,7 +9,8 @@ import (
 
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/internal/digest"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // looker gathers what several looks see.
@@ -26,7 +27,7 @@ type looker struct {
 // table is what is known of a table that was waited for; facts is nil when it
 // cannot be read.
 type table struct {
-	facts *rewrite.Table
+	facts *schema.Table
 	key   []string
 }
 
@@ -220,7 +221,7 @@ func (l *looker) target(sql string) (schema, name string) {
 		return "", ""
 	}
 	parts := st.Target.Name
-	fold := func(n rewrite.Ident) string {
+	fold := func(n ast.Ident) string {
 		if lower := strings.ToLower(n.Name); l.dialect.SameTable(n, lower) {
 			return lower
 		}

@@ -2,7 +2,7 @@ package doctor
 
 import (
 	"github.com/slotsql/slotsql/dialect"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // Request is what a proposal is made of: the tables that sessions wait for, and the
@@ -15,7 +15,7 @@ type Request struct {
 
 // Table is a table that sessions wait for.
 type Table struct {
-	*rewrite.Table
+	*schema.Table
 	Visible    bool     // found without its schema
 	Configured []string // columns that Options.Config has as counters
 	// Held reports whether a transaction was seen to hold a row over round trips, and
@@ -38,7 +38,7 @@ type Proposal struct {
 
 // Proposed is what a proposal says about a table of the request.
 type Proposed struct {
-	Table    *rewrite.Table
+	Table    *schema.Table
 	Counters []string // columns that are proposed as counters and not configured
 	Off      string   // why there are none; "" if there are
 	Slotless string   // why slots: 0 is proposed; "" if the table is to have slots

@@ -7,8 +7,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/schema"
+
 	"github.com/slotsql/slotsql"
-	"github.com/slotsql/slotsql/rewrite"
 )
 
 // proposed is a configuration for the tables that have none, made of the
@@ -94,7 +96,7 @@ func (l *looker) request(ctx context.Context, spots []*Spot) (Request, error) {
 
 // contended says what is known of a table that sessions wait for. Transactions whose
 // session runs nothing, or a statement of another table, hold their rows over round trips.
-func (l *looker) contended(facts *rewrite.Table, visible bool) Table {
+func (l *looker) contended(facts *schema.Table, visible bool) Table {
 	t := Table{Table: facts, Visible: visible}
 	for _, s := range l.report.Spots {
 		if s.Table == facts.Name && s.Schema == facts.Schema {
@@ -106,7 +108,7 @@ func (l *looker) contended(facts *rewrite.Table, visible bool) Table {
 		for i := range facts.Columns {
 			column := facts.Columns[i].Name
 			if slices.ContainsFunc(cfg.Counters, func(c slotsql.CounterConfig) bool {
-				return l.dialect.SameColumn(rewrite.Ident{Name: c.Column, Quoted: true}, column)
+				return l.dialect.SameColumn(ast.Ident{Name: c.Column, Quoted: true}, column)
 			}) {
 				t.Configured = append(t.Configured, column)
 			}

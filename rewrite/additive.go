@@ -1,43 +1,49 @@
 package rewrite
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/names"
+	"github.com/slotsql/slotsql/rewrite/schema"
+)
 
 // An operand is what an increment adds to its counter.
 type operand struct {
-	expr      *Expr
+	expr      *ast.Expr
 	negative  bool
-	sometimes bool  // it is added to some rows only
-	stored    bool  // the INSERT stores it before it is added
-	unless    *Expr // there is no expr: NULL is added to rows that no WHEN of this CASE chooses
+	sometimes bool      // it is added to some rows only
+	stored    bool      // the INSERT stores it before it is added
+	unless    *ast.Expr // there is no expr: NULL is added to rows that no WHEN of this CASE chooses
 }
 
 // additive recognises value as counter plus something: c + x, x + c, c - x,
 // COALESCE(c, 0) + x, CAST(c AS SIGNED) + x, in parentheses or not. The operands are the x. It is
 // exact for NULL too: a NULL counter has no slots, so the base value is all
 // there is to it.
-func (p *planning) additive(sc *scope, value *Expr, t *Table, column string) ([]operand, bool) {
+func (p *planning) additive(sc *names.Scope, value *ast.Expr, t *schema.Table, column string) ([]operand, bool) {
 	if value == nil {
 		return nil, false
 	}
 	switch value.Kind {
-	case Paren:
+	case ast.Paren:
 		return p.additive(sc, value.Args[0], t, column)
-	case ColumnRef:
-		return nil, p.isColumn(sc, value, t, column)
-	case Call:
-		if p.coalesces(value) && p.isColumn(sc, value.Args[0], t, column) && constant(value.Args[1]) {
+	case ast.ColumnRef:
+		return nil, p.names.IsColumn(sc, value, t, column)
+	case ast.Call:
+		if p.consts.coalesces(value) && p.names.IsColumn(sc, value.Args[0], t, column) && ast.Constant(value.Args[1]) {
 			return nil, true
 		}
-	case Opaque:
-		if x, bits := p.castNumber(value); x != nil {
+	case ast.Opaque:
+		if x, bits := p.consts.castNumber(value); x != nil {
 			ops, ok := p.additive(sc, x, t, column)
-			if len(ops) > 0 && p.storesLike(t.Column(column), bits) {
+			if len(ops) > 0 && p.consts.storesLike(t.Column(column), bits) {
 				return ops, ok
 			}
-			return nil, ok && len(ops) == 0 && p.keepsNumbers(t.Column(column), bits)
+			return nil, ok && len(ops) == 0 && p.consts.keepsNumbers(t.Column(column), bits)
 		}
 		return p.additiveCase(sc, value, t, column)
-	case Binary:
+	case ast.Binary:
 		if len(value.Args) != 2 || value.Op != "+" && value.Op != "-" {
 			return nil, false
 		}
@@ -55,63 +61,32 @@ func (p *planning) additive(sc *scope, value *Expr, t *Table, column string) ([]
 // keepsNumbers reports whether a cast to a type of so many bits, of any number for 0, leaves every number
 // of a column as it is. CAST(c AS SIGNED) - 1 is then c - 1, except that what is less than 0 is
 // no error before it is stored. Where a column holds values of any type a cast may change one.
-func (p *planning) keepsNumbers(c *Column, bits int) bool {
+func (k *constants) keepsNumbers(c *schema.Column, bits int) bool {
 	switch {
-	case c == nil || p.d.Traits().AnyType:
+	case c == nil || k.d.Traits().AnyType:
 		return false
-	case c.Numeric == Integer && c.Bits > 0 && bits > 0:
+	case c.Numeric == schema.Integer && c.Bits > 0 && bits > 0:
 		return c.Bits < bits || c.Bits == bits && !c.Unsigned
 	}
-	return bits == 0 && (c.Numeric == Integer || c.Numeric == Decimal)
+	return bits == 0 && (c.Numeric == schema.Integer || c.Numeric == schema.Decimal)
 }
 
 // storesLike reports whether a cast to a type of so many bits does to a sum what storing it in the
 // column does: (c + 1)::integer of an integer is the number or the error that c + 1 is.
-func (p *planning) storesLike(c *Column, bits int) bool {
-	return p.d.Traits().TypedConstants && c != nil && c.Numeric == Integer && !c.Unsigned && c.Bits > 0 && c.Bits == bits && c.Domain == ""
-}
-
-// isColumn reports whether e is a reference to that counter of the statement's
-// own target, which is the first binding of the scope.
-func (p *planning) isColumn(sc *scope, e *Expr, t *Table, column string) bool {
-	if e.Kind == Paren {
-		return p.isColumn(sc, e.Args[0], t, column)
-	}
-	if e.Kind != ColumnRef || sc.strict && len(e.Name) == 1 || !p.qualifies(sc.bindings[0], e.Name) {
-		return false
-	}
-	tg, err := p.resolve(sc, e.Name)
-	return err == nil && tg != nil && tg.column != nil && tg.column.Name == column && tg.binding == sc.bindings[0] && tg.binding.table == t
+func (k *constants) storesLike(c *schema.Column, bits int) bool {
+	return k.d.Traits().TypedConstants && c != nil && c.Numeric == schema.Integer && !c.Unsigned && c.Bits > 0 && c.Bits == bits &&
+		c.Domain == ""
 }
 
 // counterFree reports whether evaluating e reads no counter.
-func (p *planning) counterFree(sc *scope, exprs ...*Expr) bool {
-	r := &reader{planning: p}
+func (p *planning) counterFree(sc *names.Scope, exprs ...*ast.Expr) bool {
+	r := &reader{p: p}
 	for _, e := range exprs {
-		if err := (&blockReader{r, sc, nil}).expr(e, inPredicate); err != nil {
+		if err := r.in(sc, nil).expr(e, inPredicate); err != nil {
 			return false
 		}
 	}
 	return len(r.edits) == 0 && !r.found.locks && !r.found.writes
-}
-
-// constant reports whether e has one value for the whole statement, known before it
-// starts: literals, placeholders, and casts and signs of them.
-func constant(e *Expr) bool {
-	if e == nil {
-		return false
-	}
-	switch e.Kind {
-	case Number, String, Null, Param:
-		return true
-	case Paren:
-		return constant(e.Args[0])
-	case Unary:
-		return (e.Op == "-" || e.Op == "+") && constant(e.Args[0])
-	case Opaque:
-		return e.Op == "cast" && len(e.Args) == 1 && constant(e.Args[0])
-	}
-	return false
 }
 
 // A delta is the simple form of an increment's operand: a literal or a
@@ -126,7 +101,7 @@ type delta struct {
 
 // demand returns what a bound delta of column c must be to be added exactly, in a slot, on a base row or in a group. Most
 // is the largest magnitude.
-func (d delta) demand(c *Column, most int64) DeltaArg {
+func (d delta) demand(c *schema.Column, most int64) DeltaArg {
 	_, scale := limit(c)
 	if d.float {
 		scale = 0
@@ -142,7 +117,7 @@ func (d delta) most(n int64) int64 {
 	return n
 }
 
-func (p *planning) simpleDelta(ops []operand) (delta, bool) {
+func (k *constants) simpleDelta(ops []operand) (delta, bool) {
 	if len(ops) != 1 || ops[0].sometimes {
 		return delta{}, false
 	}
@@ -150,10 +125,10 @@ func (p *planning) simpleDelta(ops []operand) (delta, bool) {
 	if e == nil { // DEFAULT
 		return delta{}, false
 	}
-	e, negative = signed(e, negative)
+	e, negative = ast.Signed(e, negative)
 	switch e.Kind {
-	case Number:
-		s := p.src.sql[e.Start:e.End]
+	case ast.Number:
+		s := k.src.sql[e.Start:e.End]
 		if strings.HasPrefix(s, "-") {
 			s, negative = s[1:], !negative
 		}
@@ -164,8 +139,8 @@ func (p *planning) simpleDelta(ops []operand) (delta, bool) {
 			s = "-" + s
 		}
 		return delta{literal: s}, true
-	case Param:
-		a, ok := p.src.paramAt(e.Span)
+	case ast.Param:
+		a, ok := k.src.paramAt(e.Span)
 		a.Negate = negative
 		return delta{arg: a}, ok
 	}
@@ -174,8 +149,8 @@ func (p *planning) simpleDelta(ops []operand) (delta, bool) {
 
 // limit returns how large a slotted delta of a column may be, and how many
 // digits it may have behind the point.
-func limit(c *Column) (largest int64, scale int) {
-	if c.Numeric == Decimal {
+func limit(c *schema.Column) (largest int64, scale int) {
+	if c.Numeric == schema.Decimal {
 		digits := c.Precision - c.Scale - 2
 		if c.Precision == 0 || digits > 12 {
 			digits = 12
@@ -194,14 +169,14 @@ func limit(c *Column) (largest int64, scale int) {
 
 // fits reports whether a literal delta can be slotted: a number of at most so
 // many digits that the column stores as it is.
-func (d delta) fits(c *Column) (ok, zero, negative bool) {
+func (d delta) fits(c *schema.Column) (ok, zero, negative bool) {
 	largest, scale := limit(c)
 	s := d.literal
 	if negative = strings.HasPrefix(s, "-"); negative {
 		s = s[1:]
 	}
 	whole, frac, _ := strings.Cut(s, ".")
-	if c.Numeric != Decimal || c.Precision > 0 { // PostgreSQL's plain numeric keeps them: 6 + 10.00 is 16.00
+	if c.Numeric != schema.Decimal || c.Precision > 0 { // PostgreSQL's plain numeric keeps them: 6 + 10.00 is 16.00
 		frac = strings.TrimRight(frac, "0")
 	}
 	whole = strings.TrimLeft(whole, "0")
@@ -216,7 +191,7 @@ func (d delta) fits(c *Column) (ok, zero, negative bool) {
 }
 
 // text writes the literal so that it is read back without rounding.
-func (d delta) text(c *Column) string {
+func (d delta) text(c *schema.Column) string {
 	if _, scale := limit(c); scale == 0 {
 		whole, _, _ := strings.Cut(d.literal, ".")
 		if whole == "" || whole == "-" {

@@ -1,6 +1,11 @@
 package rewrite
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/schema"
+)
 
 // A statement on an ancestor of a counter table, a table that it is a partition of or inherits from,
 // drains it, as one on a view over it does: a drain makes any statement right, and a statement that
@@ -13,20 +18,21 @@ import "slices"
 
 // planAncestor plans DROP TABLE and TRUNCATE of ancestors of counter tables; nil for any other
 // statement.
-func (p *planning) planAncestor() *Plan {
-	if !p.src.is(0, "DROP") && !p.src.is(0, "TRUNCATE") {
+func (f *definitions) planAncestor() *Plan {
+	if !f.src.is(0, "DROP") && !f.src.is(0, "TRUNCATE") {
 		return nil
 	}
-	st, err := p.parse(p.src.sql)
-	if err != nil || st.Kind != KindDrop && st.Kind != KindTruncate {
+	st, err := parse(f.d, f.mentions.sentinels, f.src.sql)
+	if err != nil || st.Kind != ast.KindDrop && st.Kind != ast.KindTruncate {
 		return nil
 	}
-	var below []*Table // in the order of the names
-	by := map[*Table]string{}
+	var below []*schema.Table // in the order of the names
+	by := map[*schema.Table]string{}
 	for _, n := range st.Tables {
-		t, _ := p.lookup(n)
-		for _, c := range p.Catalog.Counters() {
-			named := t != nil && (t.Schema == c.Schema && t.Name == c.Name || slices.Contains(c.Storage.Ancestors, TableName{t.Schema, t.Name}))
+		t, _ := f.names.Lookup(n)
+		for _, c := range f.mentions.catalog.Counters() {
+			named := t != nil && (t.Schema == c.Schema && t.Name == c.Name ||
+				slices.Contains(c.Storage.Ancestors, schema.TableName{Schema: t.Schema, Name: t.Name}))
 			if named && by[c] == "" {
 				below, by[c] = append(below, c), t.Name
 			}
@@ -35,10 +41,10 @@ func (p *planning) planAncestor() *Plan {
 	switch {
 	case len(below) == 0:
 		return nil
-	case st.Kind == KindTruncate:
-		plan := p.planTruncate(below, nil, by)
+	case st.Kind == ast.KindTruncate:
+		plan := f.planTruncate(below, nil, by)
 		plan.Drain.FoldOptional = false
 		return plan
 	}
-	return p.planDrop(below, nil)
+	return f.planDrop(below, nil)
 }

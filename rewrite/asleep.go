@@ -4,7 +4,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slotsql/slotsql/rewrite/ast"
 	"github.com/slotsql/slotsql/rewrite/lex"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // This file plans a statement that would drain all rows of a table for the case that the table has no slots,
@@ -32,28 +34,28 @@ type Asleep struct {
 type SleepingDialect interface {
 	// Asleep writes the parts of an Asleep. Keep is Before. Failing is a value of type boolean that is TRUE, and fails
 	// if there are slots; "" where the engine's statements have no snapshot of their own. Deletes: the statement may delete rows.
-	Asleep(tables []*Table, deletes bool) (keep []string, failing string)
+	Asleep(tables []*schema.Table, deletes bool) (keep []string, failing string)
 	// Awake writes a query that returns a row if there are slots, or if there may be some that it does not show. Locks: it keeps
 	// slots from being created where the statement's own locks do not.
-	Awake(t *Table, locks bool) string
+	Awake(t *schema.Table, locks bool) string
 }
 
-// asleep returns how a statement runs whose tables have no slots; nil if it drains no table as a whole, and the session's user may
-// drain some of its rows, or if it may do more than read and change rows.
-func (p *planning) asleep(plan *Plan) *Asleep {
-	d, ok := p.d.(SleepingDialect)
+// asleep returns how a statement runs if its tables have no slots; st is nil if it is not parsed. It returns nil if the statement
+// drains no table as a whole, and the session's user may drain some of its rows, or if it may do more than read and change rows.
+func (dr *drainer) asleep(plan *Plan, st *ast.Statement) *Asleep {
+	d, ok := dr.d.(SleepingDialect)
 	ungranted := slices.ContainsFunc(plan.Drain.Tables, func(t DrainTable) bool { return len(t.Table.Counter.Rights.Ungranted) > 0 })
-	if scope := plan.DrainScope(); !ok || scope == "" || scope != ScopeAll && !ungranted || plan.Effects&(SchemaChange|TxControl) != 0 || p.src.bad ||
+	if scope := plan.DrainScope(); !ok || scope == "" || scope != ScopeAll && !ungranted || plan.Effects&(SchemaChange|TxControl) != 0 || dr.src.bad ||
 		len(plan.Drain.Before)+len(plan.Drain.After) > 0 || plan.Drain.OutsideTx || plan.Drain.FoldOptional || plan.Drain.InsideTx {
 		return nil
 	}
-	first := lex.NewScanner(p.d.LexRules(), p.src.sql).Next()
-	switch strings.ToUpper(p.src.sql[first.Start:first.End]) {
+	first := lex.NewScanner(dr.d.LexRules(), dr.src.sql).Next()
+	switch strings.ToUpper(dr.src.sql[first.Start:first.End]) {
 	case "SELECT", "INSERT", "UPDATE", "DELETE", "REPLACE", "WITH", "MERGE", "VALUES", "TABLE":
 	default:
 		return nil
 	}
-	var tables []*Table
+	var tables []*schema.Table
 	for i := range plan.Drain.Tables {
 		t := plan.Drain.Tables[i].Table
 		// The slots of a table of the empty key are those of its one row. A row that is inserted must not come beside an increment that
@@ -63,12 +65,12 @@ func (p *planning) asleep(plan *Plan) *Asleep {
 		}
 		tables = append(tables, t)
 	}
-	out := &Asleep{Deletes: p.parsed == nil || p.parsed.Opaque != "" || deletes(p.parsed)}
+	out := &Asleep{Deletes: st == nil || st.Opaque != "" || deletes(st)}
 	keep, failing := d.Asleep(tables, out.Deletes)
-	where := p.checkable(tables)
+	where := dr.checkable(st, tables)
 	if where != nil && failing != "" {
-		out.Checked.SQL.same = p.src.apply([]edit{
-			{Span{where.Start, where.Start}, "("}, {Span{where.End, where.End}, ") AND " + failing},
+		out.Checked.SQL.same = dr.src.apply([]edit{
+			{ast.At(where.Start), "("}, {ast.At(where.End), ") AND " + failing},
 		})
 		out.Check = &Bound{SQL: Whole("SELECT " + failing)}
 		return out
@@ -79,18 +81,18 @@ func (p *planning) asleep(plan *Plan) *Asleep {
 	for _, sql := range keep {
 		out.Before = append(out.Before, Bound{SQL: Whole(sql)})
 	}
-	if where != nil && len(tables) == 1 && onlySource(p.parsed) {
+	if where != nil && len(tables) == 1 && onlySource(st) {
 		out.After = &Bound{SQL: Whole(d.Awake(tables[0], false))}
 	}
 	return out
 }
 
 // onlySource reports whether a statement reads nothing but the rows of one table, each as it is when the statement comes to it.
-func onlySource(st *Statement) bool {
+func onlySource(st *ast.Statement) bool {
 	sources, queries := 0, 0
-	v := Visitor{
-		Source:    func(*Source) { sources++ },
-		Statement: func(*Statement) { queries++ },
+	v := ast.Visitor{
+		Source:    func(*ast.Source) { sources++ },
+		Statement: func(*ast.Statement) { queries++ },
 	}
 	v.Walk(st)
 	return sources == 1 && queries == 1
@@ -98,23 +100,22 @@ func onlySource(st *Statement) bool {
 
 // checkable returns the condition of a statement that may be run and undone, and in which whatever reads a counter reads it
 // in the statement's snapshot, or locks its row against new slots; nil for any other.
-func (p *planning) checkable(tables []*Table) *Expr {
-	st := p.parsed
-	if st == nil || st.Opaque != "" || st.Replace || p.src.exec || p.src.large || p.src.hasWord("SHARE") || !p.calm(st) {
+func (d *drainer) checkable(st *ast.Statement, tables []*schema.Table) *ast.Expr {
+	if st == nil || st.Opaque != "" || st.Replace || d.src.exec || d.src.large || d.src.hasWord("SHARE") || !d.volatility.calm(st) {
 		return nil
 	}
 	for _, t := range tables {
 		tr := t.Triggers
-		if t.Counter.Layout == LayoutJournal || tr.Ruled || tr.UpdateRule || tr.Update || tr.Delete || tr.Insert {
+		if t.Counter.Layout == schema.LayoutJournal || tr.Ruled || tr.UpdateRule || tr.Update || tr.Delete || tr.Insert {
 			return nil
 		}
 	}
 	switch st.Kind {
-	case KindUpdate, KindDelete:
-		if st.Target != nil && p.lookupCounter(st.Target.Name) != nil {
+	case ast.KindUpdate, ast.KindDelete:
+		if st.Target != nil && d.names.LookupCounter(st.Target.Name) != nil {
 			return st.Where
 		}
-	case KindSelect:
+	case ast.KindSelect:
 		if q := st.Select; q != nil && len(q.Operands) == 0 && !q.Into && !q.Table {
 			return q.Where
 		}
@@ -123,27 +124,27 @@ func (p *planning) checkable(tables []*Table) *Expr {
 }
 
 // deletes reports whether a statement deletes rows, or one of its WITH queries does.
-func deletes(st *Statement) (found bool) {
-	v := Visitor{Statement: func(s *Statement) { found = found || s.Kind == KindDelete }}
+func deletes(st *ast.Statement) (found bool) {
+	v := ast.Visitor{Statement: func(s *ast.Statement) { found = found || s.Kind == ast.KindDelete }}
 	v.Walk(st)
 	return found
 }
 
 // calm reports whether a statement calls only functions that have no side effects and read no tables, and inserts nothing.
-func (p *planning) calm(st *Statement) bool {
-	known, calm := p.stable(), true
-	v := Visitor{
-		Expr: func(e *Expr) {
-			if e.Kind == Call {
+func (vo volatility) calm(st *ast.Statement) bool {
+	known, calm := stable(vo.consts.d), true
+	v := ast.Visitor{
+		Expr: func(e *ast.Expr) {
+			if e.Kind == ast.Call {
 				calm = calm && known.Functions[e.Op]
-			} else if e.Kind == Binary || e.Kind == Unary || e.Kind == Opaque {
-				calm = calm && p.volatileForm(known, e) == ""
+			} else if e.Kind == ast.Binary || e.Kind == ast.Unary || e.Kind == ast.Opaque {
+				calm = calm && vo.volatileForm(known, e) == ""
 			}
 		},
-		Statement: func(s *Statement) {
-			calm = calm && (s.Kind == KindSelect || s.Kind == KindUpdate || s.Kind == KindDelete)
+		Statement: func(s *ast.Statement) {
+			calm = calm && (s.Kind == ast.KindSelect || s.Kind == ast.KindUpdate || s.Kind == ast.KindDelete)
 		},
-		Source: func(s *Source) { calm = calm && s.Func == nil },
+		Source: func(s *ast.Source) { calm = calm && s.Func == nil },
 	}
 	v.Walk(st)
 	return calm

@@ -10,14 +10,16 @@ import (
 	"github.com/slotsql/slotsql/internal/catalog"
 	"github.com/slotsql/slotsql/internal/config"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
 	"github.com/slotsql/slotsql/rewrite/lex"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // benchCatalog knows one counter table, posts.
-type benchCatalog struct{ posts *rewrite.Table }
+type benchCatalog struct{ posts *schema.Table }
 
-func (c benchCatalog) Counters() []*rewrite.Table { return []*rewrite.Table{c.posts} }
-func (c benchCatalog) Lookup(name []rewrite.Ident) (*rewrite.Table, bool) {
+func (c benchCatalog) Counters() []*schema.Table { return []*schema.Table{c.posts} }
+func (c benchCatalog) Lookup(name []ast.Ident) (*schema.Table, bool) {
 	if name[len(name)-1].Name == "posts" {
 		return c.posts, true
 	}
@@ -36,16 +38,16 @@ var benchStatements = []struct{ name, sql string }{
 }
 
 // benchPosts is a counter table as a configuration with defaults has it.
-func benchPosts() *rewrite.Table {
-	posts := &rewrite.Table{
+func benchPosts() *schema.Table {
+	posts := &schema.Table{
 		Schema: "main", Name: "posts",
-		Columns: []rewrite.Column{
-			{Name: "id", Type: "bigint", NumericType: rewrite.NumericType{Numeric: rewrite.Integer, Bits: 64}},
-			{Name: "author_id", Type: "bigint", NumericType: rewrite.NumericType{Numeric: rewrite.Integer, Bits: 64}},
+		Columns: []schema.Column{
+			{Name: "id", Type: "bigint", NumericType: schema.NumericType{Numeric: schema.Integer, Bits: 64}},
+			{Name: "author_id", Type: "bigint", NumericType: schema.NumericType{Numeric: schema.Integer, Bits: 64}},
 			{Name: "title", Type: "text"},
-			{Name: "views", Type: "bigint", NumericType: rewrite.NumericType{Numeric: rewrite.Integer, Bits: 64}},
+			{Name: "views", Type: "bigint", NumericType: schema.NumericType{Numeric: schema.Integer, Bits: 64}},
 		},
-		Uniques: []rewrite.Unique{{Name: "posts_pkey", Primary: true, Columns: []string{"id"}}},
+		Uniques: []schema.Unique{{Name: "posts_pkey", Primary: true, Columns: []string{"id"}}},
 	}
 	cfg := config.TableDefaults()
 	cfg.Counters = []config.CounterConfig{{Column: "views"}}

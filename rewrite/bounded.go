@@ -1,5 +1,13 @@
 package rewrite
 
+import (
+	"slices"
+
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/names"
+	"github.com/slotsql/slotsql/rewrite/schema"
+)
+
 // This file finds statements whose guards a part of the total may prove.
 //
 // Slots of a counter with a lower bound are never negative, no matter which process has written them and
@@ -28,55 +36,61 @@ type Bounded struct {
 	Portion *Portion
 }
 
+// A boundedForm writes the forms of a guarded statement.
+type boundedForm struct {
+	g *grouper
+	p *planning
+}
+
 // planBounded adds to the plan of a drain the form that the base row may decide.
-func (g *grouper) planBounded(plan *Plan) {
-	if plan.Class != Drain || len(plan.Drain.Tables) != 1 || !g.proves() {
+func (b boundedForm) planBounded(plan *Plan) {
+	if plan.Class != Drain || len(plan.Drain.Tables) != 1 || !b.proves() {
 		return
 	}
 	row := plan.Drain.Tables[0]
-	if !row.Keyed && !g.real.Counter.Single() || row.New != nil || row.Table != g.real {
+	if !row.Keyed && !b.g.real.Counter.Single() || row.New != nil || row.Table != b.g.real {
 		return
 	}
-	plan.Bounded = &Bounded{Row: row, Key: g.rows.slotKey(g.real), NotNumber: g.group.NotNumber, Forms: row.Forms}
-	g.planPortion(plan.Bounded)
+	plan.Bounded = &Bounded{Row: row, Key: b.g.rows.slotKey(b.g.real), NotNumber: b.g.group.NotNumber, Forms: row.Forms}
+	b.planPortion(plan.Bounded)
 }
 
 // proves reports whether the base row alone may decide: the statement looks at no counter
 // but by guards that are harder for the base value to satisfy than for the total.
-func (g *grouper) proves() bool {
-	if len(g.group.Guards) == 0 || g.group.InsertID > 0 || len(g.st.Returning) > 0 {
+func (b boundedForm) proves() bool {
+	if len(b.g.group.Guards) == 0 || b.g.group.InsertID > 0 || len(b.g.m.st.Returning) > 0 {
 		return false
 	}
-	for _, guard := range g.group.Guards {
-		side := g.real.Counter.Side(g.counts[guard.Share].column.Name)
-		if guard.AtLeast && side != NeverNegative || !guard.AtLeast && side != NeverPositive {
+	for _, guard := range b.g.group.Guards {
+		side := b.g.real.Counter.Side(b.g.counts[guard.Share].column.Name)
+		if guard.AtLeast && side != schema.NeverNegative || !guard.AtLeast && side != schema.NeverPositive {
 			return false
 		}
 	}
-	for i := range g.counts {
-		if g.counts[i].coalesced && g.counts[i].column.Nullable {
+	for i := range b.g.counts {
+		if b.g.counts[i].coalesced && b.g.counts[i].column.Nullable {
 			return false
 		}
 	}
-	free := !g.readsSlotted(g.st.Where, true)
-	for _, a := range g.st.Set {
-		name, _ := columnNamed(g.planning, g.table, a.Column[len(a.Column)-1])
-		free = free && (g.share(name) >= 0 || !g.readsSlotted(a.Value, false))
+	free := !b.readsSlotted(b.g.m.st.Where, true)
+	for _, a := range b.g.m.st.Set {
+		name, _ := names.Column(b.p.d, b.g.m.table, a.Column[len(a.Column)-1])
+		free = free && (b.g.share(name) >= 0 || !b.readsSlotted(a.Value, false))
 	}
 	return free
 }
 
 // readsSlotted reports whether an expression reads a column whose newest value may be in
 // slots; guards reports whether the counters of the statement's guards are none.
-func (g *grouper) readsSlotted(e *Expr, guards bool) bool {
+func (b boundedForm) readsSlotted(e *ast.Expr, guards bool) bool {
 	if e == nil {
 		return false
 	}
-	c, found := g.real.Counter, false
-	e.Walk(func(x *Expr) bool {
-		if x.Kind == ColumnRef {
-			name := g.targetColumn(g.sc, g.target, x.Name)
-			found = found || name == "" || contains(c.Counters, name) && (!guards || g.share(name) < 0) || g.real.Companion(name) != nil
+	c, found := b.g.real.Counter, false
+	e.Walk(func(x *ast.Expr) bool {
+		if x.Kind == ast.ColumnRef {
+			name := b.p.names.TargetColumn(b.g.m.sc, b.g.m.target, x.Name)
+			found = found || name == "" || slices.Contains(c.Counters, name) && (!guards || b.g.share(name) < 0) || b.g.real.Companion(name) != nil
 		}
 		return !found
 	})

@@ -3,6 +3,10 @@ package rewrite
 import (
 	"slices"
 	"strings"
+
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/names"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // Candidates.
@@ -24,10 +28,11 @@ import (
 
 // candidates are those of a block that reads one table.
 type candidates struct {
-	*reader
-	sc   *scope
-	q    *Select
-	b    *binding
+	r    *reader
+	p    *planning
+	sc   *names.Scope
+	q    *ast.Select
+	b    *names.Binding
 	tail int // where WHERE goes in a block without one
 
 	near   []string // conditions on counters, by base values
@@ -39,20 +44,21 @@ type candidates struct {
 }
 
 // narrow adds the condition to a block that reads one counter table and nothing else, and reports whether it did.
-func (r *reader) narrow(sc *scope, q *Select) bool {
-	if len(r.edits) == 0 || r.found.locks || strings.Contains(r.src.sql, markerByte) || r.mistyped(nil) != "" || len(r.derived) > 0 ||
-		!ofOneTable(q) && !q.Distinct || len(sc.bindings) != 1 || slices.ContainsFunc(q.Items, r.namedByPlaceholder) {
+func (r *reader) narrow(sc *names.Scope, q *ast.Select) bool {
+	if len(r.edits) == 0 || r.found.locks || strings.Contains(r.p.src.sql, markerByte) || r.p.consts.mistyped(nil) != "" ||
+		len(r.p.names.Derived) > 0 ||
+		!ofOneTable(q) && !q.Distinct || len(sc.Bindings) != 1 || slices.ContainsFunc(q.Items, r.p.consts.namedByPlaceholder) {
 		return false
 	}
-	b := sc.bindings[0]
-	if !b.counts || r.readsBase(b.table) || len(b.columns) > 0 || len(b.table.Counter.Key) == 0 ||
-		r.fixedRows(sc, b, q.Where) != nil { // the totals of a few rows cost less than the look for candidates
+	b := sc.Bindings[0]
+	if !b.Counts || r.readsBase(b.Table) || len(b.Columns) > 0 || len(b.Table.Counter.Key) == 0 ||
+		r.p.keys.fixedRows(sc, b, q.Where) != nil { // the totals of a few rows cost less than the look for candidates
 		return false
 	}
-	c := candidates{reader: r, sc: sc, q: q, b: b}
-	for _, k := range b.table.Counter.Key {
-		c.keys = append(c.keys, r.qualifier(b)+"."+r.d.Quote(k))
-		col := b.table.Column(k)
+	c := candidates{r: r, p: r.p, sc: sc, q: q, b: b}
+	for _, k := range b.Table.Counter.Key {
+		c.keys = append(c.keys, r.p.names.Qualifier(b)+"."+r.p.d.Quote(k))
+		col := b.Table.Column(k)
 		c.keyless = c.keyless || col == nil || col.Nullable
 	}
 	if c.keyless && c.listed() {
@@ -75,9 +81,9 @@ func (r *reader) narrow(sc *scope, q *Select) bool {
 func (c *candidates) beside(condition string) []edit {
 	w := c.q.Where
 	if w == nil {
-		return []edit{{Span{c.tail, c.tail}, " WHERE " + condition}}
+		return []edit{{ast.At(c.tail), " WHERE " + condition}}
 	}
-	return []edit{{Span{w.Start, w.Start}, "("}, {Span{w.End, w.End}, ") AND " + condition}}
+	return []edit{{ast.At(w.Start), "("}, {ast.At(w.End), ") AND " + condition}}
 }
 
 // conditions finds the conditions that can be written a second time, by base values.
@@ -85,7 +91,7 @@ func (c *candidates) conditions() {
 	if c.q.Where == nil {
 		return
 	}
-	for _, e := range conjuncts(c.q.Where, nil) {
+	for _, e := range ast.Conjuncts(c.q.Where, nil) {
 		switch sql := "(" + c.asWritten(e.Span) + ")"; {
 		case !c.repeatable(e):
 		case c.edited(e.Span):
@@ -97,53 +103,55 @@ func (c *candidates) conditions() {
 }
 
 // repeatable reports whether a condition may be written in a query of the source alone, by base values.
-func (c *candidates) repeatable(e *Expr) bool {
-	return c.volatile(c.sc, e) == "" && c.own(e) && (cannotFail(e) || !c.edited(e.Span))
+func (c *candidates) repeatable(e *ast.Expr) bool {
+	return c.p.volatility.reason(c.sc, e) == "" && c.own(e) && (cannotFail(e) || !c.edited(e.Span))
 }
 
 // asWritten is a piece of the block, by base values.
-func (c *candidates) asWritten(sp Span) string { return c.tp.mark(c.src.cut(sp)) }
+func (c *candidates) asWritten(sp ast.Span) string { return c.p.tp.mark(c.p.src.cut(sp)) }
 
 // edited reports whether anything has been replaced inside a span.
-func (c *candidates) edited(sp Span) bool {
-	c.work += len(c.edits)
-	for _, e := range c.edits {
+func (c *candidates) edited(sp ast.Span) bool {
+	c.p.names.Work += len(c.r.edits)
+	for _, e := range c.r.edits {
 		if e.within(sp) {
 			return true
 		}
 	}
-	return c.work > maxWork
+	return c.p.names.Work > names.MaxWork
 }
 
 // base writes the base value of a counter.
-func (c *candidates) base(col *Column) string { return c.qualifier(c.b) + "." + c.d.Quote(col.Name) }
+func (c *candidates) base(col *schema.Column) string {
+	return c.p.names.Qualifier(c.b) + "." + c.p.d.Quote(col.Name)
+}
 
 // counter returns the counter of the source that an expression is, or nil.
-func (c *candidates) counter(e *Expr) *Column {
-	if e = unparen(e); e.Kind != ColumnRef {
+func (c *candidates) counter(e *ast.Expr) *schema.Column {
+	if e = ast.Unparen(e); e.Kind != ast.ColumnRef {
 		return nil
 	}
-	t, err := c.resolve(c.sc, e.Name)
-	if err != nil || t == nil || t.binding != c.b || t.column == nil || !c.b.table.IsCounter(t.column.Name) {
+	t, err := c.p.names.Resolve(c.sc, e.Name)
+	if err != nil || t == nil || t.Binding != c.b || t.Column == nil || !c.b.Table.IsCounter(t.Column.Name) {
 		return nil
 	}
-	return t.column
+	return t.Column
 }
 
 // own reports whether all columns that an expression names are certainly the source's, and there is no query in it.
-func (c *candidates) own(e *Expr) bool { return namesOnly(e, c.ownColumn, nil) }
+func (c *candidates) own(e *ast.Expr) bool { return namesOnly(e, c.ownColumn, nil) }
 
 // namesOnly reports whether an expression names only columns of a kind, and has only queries of a
 // kind in it, none where that is nil.
-func namesOnly(e *Expr, column func(name []Ident) bool, query func(*Expr) bool) bool {
+func namesOnly(e *ast.Expr, column func(name []ast.Ident) bool, query func(*ast.Expr) bool) bool {
 	ok := true
-	e.Walk(func(x *Expr) bool {
+	e.Walk(func(x *ast.Expr) bool {
 		switch x.Kind {
-		case ColumnRef:
+		case ast.ColumnRef:
 			ok = ok && column(x.Name)
-		case Subquery:
+		case ast.Subquery:
 			ok = ok && query != nil && query(x)
-		case Star, Excluded:
+		case ast.Star, ast.Excluded:
 			ok = false
 		}
 		return ok
@@ -151,9 +159,9 @@ func namesOnly(e *Expr, column func(name []Ident) bool, query func(*Expr) bool) 
 	return ok
 }
 
-func (c *candidates) ownColumn(name []Ident) bool {
-	has, err := c.hasColumn(c.b, name[len(name)-1])
-	return err == nil && has == yes && len(name) <= 2 && (len(name) == 1 || c.sameLabel(name[0], c.b.label))
+func (c *candidates) ownColumn(name []ast.Ident) bool {
+	has, err := c.p.names.HasColumn(c.b, name[len(name)-1])
+	return err == nil && has == names.Yes && len(name) <= 2 && (len(name) == 1 || c.p.names.SameLabel(name[0], c.b.Label))
 }
 
 // keyName is the name of a key column among the candidates' columns.
@@ -163,26 +171,26 @@ func keyName(i int) string { return "slotsql_k" + formatUint(uint64(i)) }
 // engine does not find rows by base value OR by key, or not without fault, and for keys of several
 // columns, where none does. (Of arrays of arrays PostgreSQL's ANY takes the elements.)
 func (c *candidates) listed() bool {
-	if key := c.b.table.Column(c.b.table.Counter.Key[0]); key != nil && strings.HasSuffix(key.Type, "[]") {
+	if key := c.b.Table.Column(c.b.Table.Counter.Key[0]); key != nil && strings.HasSuffix(key.Type, "[]") {
 		return true
 	}
-	return len(c.keys) > 1 || c.d.Traits().KeyIn[0] == ""
+	return len(c.keys) > 1 || c.p.d.Traits().KeyIn[0] == ""
 }
 
 // condition writes it.
 func (c *candidates) condition() string {
-	arms := append([]string{"SELECT " + strings.Join(asKeys(c.slotKeys(c.b.table)), ", ") + " FROM " + c.slots()}, c.firsts...)
+	arms := append([]string{"SELECT " + strings.Join(asKeys(c.slotKeys(c.b.Table)), ", ") + " FROM " + c.slots()}, c.firsts...)
 	near := ""
 	if len(c.firsts) == 0 {
 		near = strings.Join(c.near, " AND ")
 	}
 	if c.listed() {
 		if near != "" {
-			arms = append(arms, queryOf(strings.Join(asKeys(c.keys), ", "), c.baseRef(c.b.table, c.b), append(c.near, c.rest...)))
+			arms = append(arms, queryOf(strings.Join(asKeys(c.keys), ", "), c.p.names.BaseRef(c.b.Table, c.b), append(c.near, c.rest...)))
 		}
-		return Tuple(c.keys) + " IN (SELECT " + c.keyNames() + " FROM (" + strings.Join(arms, " UNION ALL ") + ") AS slotsql_c)"
+		return schema.Tuple(c.keys) + " IN (SELECT " + c.keyNames() + " FROM (" + strings.Join(arms, " UNION ALL ") + ") AS slotsql_c)"
 	}
-	in := c.d.Traits().KeyIn
+	in := c.p.d.Traits().KeyIn
 	cond := c.keys[0] + in[0] + strings.Join(arms, " UNION ALL ") + in[1]
 	if near != "" {
 		return "(" + near + " OR " + cond + ")"
@@ -202,7 +210,7 @@ func (c *candidates) first(edge, order, rows string) {
 	if edge != "" {
 		conds = append(conds, edge)
 	}
-	first := queryOf(strings.Join(asKeys(c.keys), ", "), c.baseRef(c.b.table, c.b), append(conds, c.slotless())) +
+	first := queryOf(strings.Join(asKeys(c.keys), ", "), c.p.names.BaseRef(c.b.Table, c.b), append(conds, c.slotless())) +
 		" ORDER BY " + order + " LIMIT " + rows
 	c.firsts = append(c.firsts, "SELECT "+c.keyNames()+" FROM ("+first+") AS slotsql_n")
 }
@@ -214,8 +222,8 @@ func (c *candidates) slotless() string {
 	// meet IS NOT TRUE, and one of 200 to meet IS NULL, for which it would rather sort them. The order is that of the primary key,
 	// so that it does not scan the slot table for each row.
 	order := ""
-	if c.b.table.Counter.Layout != LayoutShared {
-		order = " ORDER BY slotsql_g." + c.d.Quote(c.b.table.Counter.SlotTable.Column)
+	if c.b.Table.Counter.Layout != schema.LayoutShared {
+		order = " ORDER BY slotsql_g." + c.p.d.Quote(c.b.Table.Counter.SlotTable.Column)
 	}
 	return "(SELECT TRUE FROM " + c.slots() + " WHERE " + c.sameKey() + order + " LIMIT 1) IS NOT TRUE"
 }
@@ -230,23 +238,23 @@ func queryOf(list, from string, conds []string) string {
 
 // slots are the slots of the table, of any counter.
 func (c *candidates) slots() string {
-	return SlotSource(c.d, c.b.table, c.b.table.Counter.Counters...) + " AS slotsql_g"
+	return SlotSource(c.p.d, c.b.Table, c.b.Table.Counter.Counters...) + " AS slotsql_g"
 }
 
 // sameKey is the condition that a slot is one of the source's row.
 func (c *candidates) sameKey() string {
 	var out []string
-	for i, k := range c.slotKeys(c.b.table) {
+	for i, k := range c.slotKeys(c.b.Table) {
 		out = append(out, k+" = "+c.keys[i])
 	}
 	return strings.Join(out, " AND ")
 }
 
 // slotKeys are the columns of a table's slots that hold the key.
-func (c *candidates) slotKeys(t *Table) []string {
+func (c *candidates) slotKeys(t *schema.Table) []string {
 	var out []string
 	for _, k := range t.Counter.Key {
-		out = append(out, "slotsql_g."+c.d.Quote(k))
+		out = append(out, "slotsql_g."+c.p.d.Quote(k))
 	}
 	return out
 }

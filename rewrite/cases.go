@@ -1,5 +1,11 @@
 package rewrite
 
+import (
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/names"
+	"github.com/slotsql/slotsql/rewrite/schema"
+)
+
 // This file reads CASE as an increment that differs by row:
 //
 //	c = CASE id WHEN ? THEN c + ? WHEN ? THEN c + ? ELSE c END
@@ -14,7 +20,7 @@ package rewrite
 
 // additiveCase recognises a CASE each of whose branches is the counter plus
 // something.
-func (p *planning) additiveCase(sc *scope, e *Expr, t *Table, column string) ([]operand, bool) {
+func (p *planning) additiveCase(sc *names.Scope, e *ast.Expr, t *schema.Table, column string) ([]operand, bool) {
 	c := e.Case
 	if c == nil || c.Operand != nil && !p.counterFree(sc, c.Operand) {
 		return nil, false
@@ -27,7 +33,7 @@ func (p *planning) additiveCase(sc *scope, e *Expr, t *Table, column string) ([]
 		}
 		out = append(out, ops...)
 	}
-	if !c.elseNull() {
+	if !c.ElseNull() {
 		ops, ok := p.additive(sc, c.Else, t, column)
 		if !ok {
 			return nil, false
@@ -42,9 +48,6 @@ func (p *planning) additiveCase(sc *scope, e *Expr, t *Table, column string) ([]
 	return out, true
 }
 
-// elseNull reports whether a CASE none of whose WHENs is true is NULL: it has no ELSE, or ELSE NULL.
-func (c *Case) elseNull() bool { return c.Else == nil || unparen(c.Else).Kind == Null }
-
 // branches returns what a CASE that is an operand itself adds.
 func branches(op operand) []operand {
 	c := op.expr.Case
@@ -52,7 +55,7 @@ func branches(op operand) []operand {
 	for _, w := range c.Whens {
 		out = append(out, operand{expr: w.Then, negative: op.negative})
 	}
-	if c.elseNull() {
+	if c.ElseNull() {
 		return append(out, operand{unless: op.expr})
 	}
 	return append(out, operand{expr: c.Else, negative: op.negative})
@@ -69,13 +72,13 @@ type Cover struct {
 
 // coversAll reports whether a WHEN of the CASE is true for each row that WHERE selects, and what
 // that demands of arguments.
-func (m *dml) coversAll(e *Expr) (covers []Cover, ok bool) {
+func (m *dml) coversAll(e *ast.Expr) (covers []Cover, ok bool) {
 	column, whens := m.chosenBy(e.Case)
 	if column == "" || m.st.Where == nil {
 		return nil, false
 	}
-	var values []*Expr
-	for _, c := range conjuncts(m.st.Where, nil) {
+	var values []*ast.Expr
+	for _, c := range ast.Conjuncts(m.st.Where, nil) {
 		name, list := m.equality(c)
 		if name == column && (values == nil || len(list) < len(values)) {
 			values = list
@@ -87,15 +90,15 @@ func (m *dml) coversAll(e *Expr) (covers []Cover, ok bool) {
 	number := numericColumn(m.table.Column(column))
 	for _, v := range values {
 		c := Cover{Number: number}
-		arg, bound := m.constantArg(v)
+		arg, bound := m.p.consts.constantArg(v)
 		found := false
 		for _, w := range whens {
-			a, ok := m.constantArg(w)
+			a, ok := m.p.consts.constantArg(w)
 			if bound && ok {
 				found = found || a == arg
 				c.In = append(c.In, a)
 			}
-			found = found || v.Kind == String && w.Kind == String && m.noted(v.Text) == m.noted(w.Text) && !number
+			found = found || v.Kind == ast.String && w.Kind == ast.String && m.p.consts.noted(v.Text) == m.p.consts.noted(w.Text) && !number
 		}
 		if found {
 			continue
@@ -111,15 +114,15 @@ func (m *dml) coversAll(e *Expr) (covers []Cover, ok bool) {
 
 // chosenBy returns the column of the target that a CASE compares, and with
 // what.
-func (m *dml) chosenBy(c *Case) (column string, values []*Expr) {
+func (m *dml) chosenBy(c *ast.Case) (column string, values []*ast.Expr) {
 	for i, w := range c.Whens {
-		name, list := "", []*Expr{unparen(w.When)}
+		name, list := "", []*ast.Expr{ast.Unparen(w.When)}
 		if c.Operand == nil {
 			if name, list = m.equality(w.When); len(list) > 1 {
 				return "", nil
 			}
-		} else if o := unparen(c.Operand); o.Kind == ColumnRef {
-			name = m.targetColumn(m.sc, m.target, o.Name)
+		} else if o := ast.Unparen(c.Operand); o.Kind == ast.ColumnRef {
+			name = m.p.names.TargetColumn(m.sc, m.target, o.Name)
 		}
 		if name == "" || i > 0 && name != column {
 			return "", nil
@@ -131,39 +134,39 @@ func (m *dml) chosenBy(c *Case) (column string, values []*Expr) {
 }
 
 // equality reads column = value and column IN (values).
-func (m *dml) equality(e *Expr) (column string, values []*Expr) {
-	e = unparen(e)
+func (m *dml) equality(e *ast.Expr) (column string, values []*ast.Expr) {
+	e = ast.Unparen(e)
 	switch {
 	case m.target == nil || m.table == nil:
 		return "", nil
-	case e.Kind == Binary && e.Op == "=" && len(e.Args) == 2:
-		l, r := unparen(e.Args[0]), unparen(e.Args[1])
-		if l.Kind != ColumnRef {
+	case e.Kind == ast.Binary && e.Op == "=" && len(e.Args) == 2:
+		l, r := ast.Unparen(e.Args[0]), ast.Unparen(e.Args[1])
+		if l.Kind != ast.ColumnRef {
 			l, r = r, l
 		}
-		if l.Kind == ColumnRef {
-			return m.targetColumn(m.sc, m.target, l.Name), []*Expr{r}
+		if l.Kind == ast.ColumnRef {
+			return m.p.names.TargetColumn(m.sc, m.target, l.Name), []*ast.Expr{r}
 		}
-	case e.Kind == In && !e.Negated && len(e.Args) > 1 && unparen(e.Args[0]).Kind == ColumnRef:
+	case e.Kind == ast.In && !e.Negated && len(e.Args) > 1 && ast.Unparen(e.Args[0]).Kind == ast.ColumnRef:
 		for _, v := range e.Args[1:] {
-			values = append(values, unparen(v))
+			values = append(values, ast.Unparen(v))
 		}
-		return m.targetColumn(m.sc, m.target, unparen(e.Args[0]).Name), values
+		return m.p.names.TargetColumn(m.sc, m.target, ast.Unparen(e.Args[0]).Name), values
 	}
 	return "", nil
 }
 
 // constantArg returns a placeholder's argument, or a whole number as one.
-func (p *planning) constantArg(e *Expr) (Arg, bool) {
+func (k *constants) constantArg(e *ast.Expr) (Arg, bool) {
 	switch e.Kind {
-	case Param:
-		return p.src.paramAt(e.Span)
-	case Number:
-		d, ok := p.simpleDelta([]operand{{expr: e}})
+	case ast.Param:
+		return k.src.paramAt(e.Span)
+	case ast.Number:
+		d, ok := k.simpleDelta([]operand{{expr: e}})
 		for i := 0; ok && i < len(d.literal); i++ {
 			ok = d.literal[i] != '.'
 		}
-		return Arg{Index: -1, Number: p.noted(d.literal)}, ok && len(d.literal) < 19
+		return Arg{Index: -1, Number: k.sentinels.noted(d.literal)}, ok && len(d.literal) < 19
 	}
 	return Arg{}, false
 }

@@ -1,5 +1,13 @@
 package rewrite
 
+import (
+	"slices"
+
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/names"
+	"github.com/slotsql/slotsql/rewrite/schema"
+)
+
 // A transaction reads its own changes. When it has changed a row of a counter
 // table and then reads the row's counter, slots have to be of the same version
 // as the row; package session sees to that (rowchange.go). For it a plan tells which
@@ -7,8 +15,8 @@ package rewrite
 
 // changed notes the rows of t that an UPDATE changes: those that WHERE fixes,
 // found by it after the change as well as before.
-func (m *dml) changed(plan *Plan, t *Table) *Plan {
-	if plan.Class != PassThrough && plan.Class != AdditiveBase || m.d.Traits().OneWriter {
+func (m *dml) changed(plan *Plan, t *schema.Table) *Plan {
+	if plan.Class != PassThrough && plan.Class != AdditiveBase || m.p.d.Traits().OneWriter {
 		return plan
 	}
 	var rows *rowset
@@ -17,12 +25,12 @@ func (m *dml) changed(plan *Plan, t *Table) *Plan {
 		target, where, alone = b, joinedOn(m.st.From, where), true
 	}
 	if alone && len(t.Counter.Key) > 0 {
-		rows = m.fixedRows(m.sc, target, where)
+		rows = m.p.keys.fixedRows(m.sc, target, where)
 		if rows != nil && !m.keeps(t, rows.key) {
 			rows = nil
 		}
 	}
-	plan.Base.Changes = []DrainTable{m.drainTable(t, rows)}
+	plan.Base.Changes = []DrainTable{m.p.drains.drainTable(t, rows)}
 	plan.Base.LocksOthers = m.locks
 	plan.Base.Counted = rows != nil && len(m.st.From)+len(m.st.With) == 0 && !t.Triggers.Ruled
 	return plan
@@ -30,17 +38,17 @@ func (m *dml) changed(plan *Plan, t *Table) *Plan {
 
 // readsBesides notes in a plan whether its statement reads anything but what it locks. One of a table without triggers that has
 // no other source, no query and no function does not: the last three may read whatever there is.
-func (p *planning) readsBesides(plan *Plan, st *Statement) *Plan {
+func (p *planning) readsBesides(plan *Plan, st *ast.Statement) *Plan {
 	if st.Target == nil || st.Opaque != "" || st.Select != nil || len(st.From)+len(st.With) > 0 {
 		return plan
 	}
-	t, _ := p.lookup(st.Target.Name)
-	only := t != nil && !t.IsView && !t.Triggers.Update && !(t.Triggers.Insert && st.Kind == KindInsert)
-	v := Visitor{Expr: func(e *Expr) {
+	t, _ := p.names.Lookup(st.Target.Name)
+	only := t != nil && !t.IsView && !t.Triggers.Update && !(t.Triggers.Insert && st.Kind == ast.KindInsert)
+	v := ast.Visitor{Expr: func(e *ast.Expr) {
 		switch e.Kind {
-		case Call, Subquery:
+		case ast.Call, ast.Subquery:
 			only = false
-		case Opaque:
+		case ast.Opaque:
 			only = only && (nullTest(e) != nil || equalFold(e.Op, "between"))
 		}
 	}}
@@ -50,14 +58,14 @@ func (p *planning) readsBesides(plan *Plan, st *Statement) *Plan {
 }
 
 // keeps reports whether the statement leaves a row's key as it is.
-func (m *dml) keeps(t *Table, key *Unique) bool {
+func (m *dml) keeps(t *schema.Table, key *schema.Unique) bool {
 	for _, name := range key.Columns {
 		c := t.Column(name)
 		if c == nil || c.Generated || t.Triggers.Update && !t.IsKey(name) {
 			return false
 		}
 		for _, a := range m.st.Set {
-			if m.d.SameColumn(a.Column[len(a.Column)-1], name) {
+			if m.p.d.SameColumn(a.Column[len(a.Column)-1], name) {
 				return false
 			}
 		}
@@ -66,31 +74,31 @@ func (m *dml) keeps(t *Table, key *Unique) bool {
 }
 
 // changedJoined notes the rows of tables that an UPDATE of several changes.
-func (m *dml) changedJoined(plan *Plan, tables []*Table) *Plan {
+func (m *dml) changedJoined(plan *Plan, tables []*schema.Table) *Plan {
 	if m.joined() != nil && len(tables) == 1 {
 		return m.changed(plan, tables[0])
 	}
-	return m.changedAll(plan, tables)
+	return m.p.drains.changedAll(plan, tables)
 }
 
 // changedAll notes all rows of tables.
-func (p *planning) changedAll(plan *Plan, tables []*Table) *Plan {
-	if p.d.Traits().OneWriter {
+func (d *drainer) changedAll(plan *Plan, tables []*schema.Table) *Plan {
+	if d.d.Traits().OneWriter {
 		return plan
 	}
 	for _, t := range tables {
-		plan.Base.Changes = append(plan.Base.Changes, p.drainTable(t, nil))
+		plan.Base.Changes = append(plan.Base.Changes, d.drainTable(t, nil))
 	}
 	return plan
 }
 
 // changedUpserted notes the rows that an upsert may change.
-func (m *dml) changedUpserted(plan *Plan) *Plan {
-	if plan.Class == Drain || plan.Class == Refused || m.d.Traits().OneWriter {
+func (i insertion) changedUpserted(plan *Plan) *Plan {
+	if plan.Class == Drain || plan.Class == Refused || i.p.d.Traits().OneWriter {
 		return plan
 	}
-	for _, d := range m.drainInserted("").Drain.Tables {
-		if d.Table == m.table {
+	for _, d := range i.drainInserted("").Drain.Tables {
+		if d.Table == i.m.table {
 			plan.Base.Changes = []DrainTable{d}
 		}
 	}
@@ -100,31 +108,31 @@ func (m *dml) changedUpserted(plan *Plan) *Plan {
 // inserted notes the rows that an INSERT makes. Where a transaction cannot see
 // slots of an earlier row of their key that is of no interest, nor where the
 // database gives the key, a new one.
-func (m *dml) inserted(plan *Plan) *Plan {
+func (in insertion) inserted(plan *Plan) *Plan {
 	if plan.Class == Drain || plan.Class == Refused {
 		return plan
 	}
-	t := m.table
-	all := m.drainTable(t, nil)
+	t := in.m.table
+	all := in.p.drains.drainTable(t, nil)
 	if all.Versions == nil {
 		return plan
 	}
 	plan.Base.Fresh = true
 	plan.Base.Changes = []DrainTable{all}
-	var key *Unique
+	var key *schema.Unique
 	for i := range t.Uniques {
-		if m.sameKey(t.Uniques[i].Columns, t.Counter.Key) {
+		if in.sameKey(t.Uniques[i].Columns, t.Counter.Key) {
 			key = &t.Uniques[i]
 		}
 	}
-	lists := m.givenLists()
+	lists := in.givenLists()
 	if key == nil || len(lists) == 0 || len(lists) > maxGivenRows || t.Triggers.Insert {
 		return plan
 	}
 	var any []fragment
 	var given []InsertedArg
 	for _, list := range lists {
-		where, more, ok := m.givenKey(key, list)
+		where, more, ok := in.givenKey(key, list)
 		if !ok {
 			return plan
 		}
@@ -136,24 +144,24 @@ func (m *dml) inserted(plan *Plan) *Plan {
 		plan.Base.Fresh, plan.Base.Changes = false, nil
 		return plan
 	}
-	b := &binding{
-		source: &Source{Name: []Ident{{Name: t.Name, Quoted: true}}},
-		label:  Ident{Name: t.Name, Quoted: true},
-		table:  t,
-		counts: true,
+	b := &names.Binding{
+		Source: &ast.Source{Name: []ast.Ident{{Name: t.Name, Quoted: true}}},
+		Label:  ast.Ident{Name: t.Name, Quoted: true},
+		Table:  t,
+		Counts: true,
 	}
-	d := m.drainTable(t, &rowset{binding: b, where: join(any, " OR ")})
+	d := in.p.drains.drainTable(t, &rowset{binding: b, where: join(any, " OR ")})
 	d.New = &NewRows{Inserted: given, All: &all}
 	plan.Base.Changes = []DrainTable{d}
 	return plan
 }
 
-func (m *dml) sameKey(a, b []string) bool {
+func (i insertion) sameKey(a, b []string) bool {
 	if len(a) != len(b) {
 		return false
 	}
 	for _, name := range a {
-		if !contains(b, name) {
+		if !slices.Contains(b, name) {
 			return false
 		}
 	}
@@ -161,8 +169,8 @@ func (m *dml) sameKey(a, b []string) bool {
 }
 
 // within notes that a data-modifying CTE changes a table.
-func (p *planning) within(t *Table) {
-	if !has(p.changedWithin, t) {
+func (p *planning) within(t *schema.Table) {
+	if !slices.Contains(p.changedWithin, t) {
 		p.changedWithin = append(p.changedWithin, t)
 	}
 }

@@ -1,5 +1,10 @@
 package rewrite
 
+import (
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/names"
+)
+
 // This file finds clamps: SET values that are counter plus something as long as the result
 // stays on one side of a limit, which the statement says itself.
 //
@@ -16,14 +21,14 @@ func (m *dml) planClamp(plan *Plan) {
 		return
 	}
 	st := *m.st
-	st.Set = append([]Assignment(nil), m.st.Set...)
-	var implied []*Expr
+	st.Set = append([]ast.Assignment(nil), m.st.Set...)
+	var implied []*ast.Expr
 	for i := range st.Set {
-		name, has := columnNamed(m.planning, m.table, st.Set[i].Column[len(st.Set[i].Column)-1])
+		name, has := names.Column(m.p.d, m.table, st.Set[i].Column[len(st.Set[i].Column)-1])
 		if !has || !m.table.IsCounter(name) || st.Set[i].Value == nil {
 			continue
 		}
-		sum, guard := m.clamped(unparen(st.Set[i].Value), name)
+		sum, guard := m.clamped(ast.Unparen(st.Set[i].Value), name)
 		if guard != nil {
 			st.Set[i].Value = sum
 			implied = append(implied, guard)
@@ -33,7 +38,7 @@ func (m *dml) planClamp(plan *Plan) {
 		return
 	}
 	for _, e := range implied {
-		st.Where = &Expr{Span: m.st.Where.Span, Kind: Binary, Op: "AND", Args: []*Expr{st.Where, e}}
+		st.Where = &ast.Expr{Span: m.st.Where.Span, Kind: ast.Binary, Op: "AND", Args: []*ast.Expr{st.Where, e}}
 	}
 	own := *m
 	own.st = &st
@@ -42,33 +47,33 @@ func (m *dml) planClamp(plan *Plan) {
 	if !g.increments() || !g.ofOneRow() || g.plan() != "" {
 		return
 	}
-	if g.planBounded(plan); plan.Bounded == nil {
+	if (boundedForm{g, g.p}).planBounded(plan); plan.Bounded == nil {
 		return
 	}
 	var tp template
 	end := m.st.Where.End
-	f := g.src.cutEdited(Span{0, m.st.Where.Start}, nil)
-	sql := tp.mark(f) + tp.mark(g.conditions(nil)) + tp.mark(g.src.cut(Span{end, len(g.src.sql)}))
-	b := tp.expand(g.d, sql)
+	f := g.p.src.cutEdited(ast.Span{Start: 0, End: m.st.Where.Start}, nil)
+	sql := tp.mark(f) + tp.mark(g.conditions(nil)) + tp.mark(g.p.src.cut(ast.Span{Start: end, End: len(g.p.src.sql)}))
+	b := tp.expand(g.p.d, sql)
 	plan.Bounded.Own = &b
 }
 
 // clamped reads a clamp: what the value is as long as the guard holds; nil for what is no clamp.
-func (m *dml) clamped(e *Expr, column string) (sum, guard *Expr) {
-	isSum := func(x *Expr) bool {
-		ops, ok := m.additive(m.sc, x, m.table, column)
+func (m *dml) clamped(e *ast.Expr, column string) (sum, guard *ast.Expr) {
+	isSum := func(x *ast.Expr) bool {
+		ops, ok := m.p.additive(m.sc, x, m.table, column)
 		return ok && len(ops) == 1
 	}
-	if op := m.extreme(e); op != "" {
+	if op := m.p.consts.extreme(e); op != "" {
 		for i, x := range e.Args {
-			if isSum(x) && constant(e.Args[1-i]) {
-				return x, &Expr{Span: e.Span, Kind: Binary, Op: op, Args: []*Expr{x, e.Args[1-i]}}
+			if isSum(x) && ast.Constant(e.Args[1-i]) {
+				return x, &ast.Expr{Span: e.Span, Kind: ast.Binary, Op: op, Args: []*ast.Expr{x, e.Args[1-i]}}
 			}
 		}
 		return nil, nil
 	}
 	when, then, other := choice(e)
-	if when == nil || when.Kind != Binary || len(when.Args) != 2 || turned[when.Op] == "" {
+	if when == nil || when.Kind != ast.Binary || len(when.Args) != 2 || turned[when.Op] == "" {
 		return nil, nil
 	}
 	switch {
@@ -76,20 +81,20 @@ func (m *dml) clamped(e *Expr, column string) (sum, guard *Expr) {
 		return then, when
 	case isSum(other):
 		// The comparison is of numbers: where it is NULL this one is, too, and proves nothing.
-		return other, &Expr{Span: when.Span, Kind: Binary, Op: opposite[when.Op], Args: when.Args}
+		return other, &ast.Expr{Span: when.Span, Kind: ast.Binary, Op: opposite[when.Op], Args: when.Args}
 	}
 	return nil, nil
 }
 
 // extreme returns the comparison that the greater, or the lesser, of two values implies for
 // the one that it is; "" for another expression.
-func (p *planning) extreme(e *Expr) string {
+func (k *constants) extreme(e *ast.Expr) string {
 	greatest, least := "greatest", "least"
-	if p.d.Traits().ScalarMax {
+	if k.d.Traits().ScalarMax {
 		greatest, least = "max", "min"
 	}
 	switch {
-	case e.Kind != Call || len(e.Args) != 2:
+	case e.Kind != ast.Call || len(e.Args) != 2:
 	case e.Op == greatest:
 		return ">="
 	case e.Op == least:
@@ -101,26 +106,26 @@ func (p *planning) extreme(e *Expr) string {
 var opposite = map[string]string{"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 
 // choice reads CASE WHEN a THEN b ELSE c END, and IF(a, b, c).
-func choice(e *Expr) (when, then, other *Expr) {
+func choice(e *ast.Expr) (when, then, other *ast.Expr) {
 	if c := e.Case; c != nil && c.Operand == nil && len(c.Whens) == 1 && c.Else != nil {
-		return unparen(c.Whens[0].When), c.Whens[0].Then, c.Else
+		return ast.Unparen(c.Whens[0].When), c.Whens[0].Then, c.Else
 	}
-	if e.Kind == Call && e.Op == "if" && len(e.Args) == 3 {
-		return unparen(e.Args[0]), e.Args[1], e.Args[2]
+	if e.Kind == ast.Call && e.Op == "if" && len(e.Args) == 3 {
+		return ast.Unparen(e.Args[0]), e.Args[1], e.Args[2]
 	}
 	return nil, nil, nil
 }
 
 // conditions is WHERE, and what SET implies, with edits.
 func (g *grouper) conditions(edits []edit) fragment {
-	where := g.st.Where.Span
+	where := g.m.st.Where.Span
 	if len(g.implied) == 0 {
-		return g.src.cutEdited(where, edits)
+		return g.p.src.cutEdited(where, edits)
 	}
-	all := []fragment{g.src.cutEdited(where, edits)}
+	all := []fragment{g.p.src.cutEdited(where, edits)}
 	for _, e := range g.implied {
 		l, r := e.Args[0].Span, e.Args[1].Span
-		both := join([]fragment{g.src.cutEdited(l, edits), g.src.cutEdited(r, edits)}, " "+e.Op+" ")
+		both := join([]fragment{g.p.src.cutEdited(l, edits), g.p.src.cutEdited(r, edits)}, " "+e.Op+" ")
 		all = append(all, both)
 	}
 	return join(all, " AND ")

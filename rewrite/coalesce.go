@@ -3,6 +3,9 @@ package rewrite
 import (
 	"strconv"
 	"strings"
+
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // Coalesced is an increment that many executions share. Its statements are those of the
@@ -62,16 +65,16 @@ const maxShareScale = 6
 // configuration forbids it, and where WHERE is more than comparisons of columns
 // and constants: what a function or a variable is may differ between two
 // executions.
-func (m *dml) coalesced(a assigned, in IncrementSQL, tp *template, rows *rowset) *Coalesced {
-	if !m.table.Counter.Options.Coalesce || !m.comparisons(m.st.Where) {
+func (sl slotWriter) coalesced(a assigned, in IncrementSQL, tp *template, rows *rowset) *Coalesced {
+	if !sl.m.table.Counter.Options.Coalesce || !sl.comparisons(sl.m.st.Where) {
 		return nil
 	}
 	out := &Coalesced{}
 	in.Deltas = nil
 	for i, inc := range a.increments {
-		d, ok := m.deltaOf(inc.column, inc.ops)
+		d, ok := sl.p.consts.deltaOf(inc.column, inc.ops)
 		largest, scale := limit(inc.column)
-		if !ok || scale > maxShareScale || inc.column.Numeric == Decimal && inc.column.Precision == 0 {
+		if !ok || scale > maxShareScale || inc.column.Numeric == schema.Decimal && inc.column.Precision == 0 {
 			return nil // PostgreSQL's plain numeric keeps the digits of what was added
 		}
 		s := Share{Scale: scale, Max: d.most(largest)}
@@ -89,7 +92,7 @@ func (m *dml) coalesced(a assigned, in IncrementSQL, tp *template, rows *rowset)
 	in.Companions = nil
 	for _, s := range a.companions {
 		value := s.value
-		if s.companion.Merge == Latest {
+		if s.companion.Merge == schema.Latest {
 			// Of several that overlap any may be the latest.
 			value.args = nil
 			for _, arg := range s.value.args {
@@ -99,11 +102,11 @@ func (m *dml) coalesced(a assigned, in IncrementSQL, tp *template, rows *rowset)
 		}
 		in.Companions = append(in.Companions, CompanionSQL{Companion: *s.companion, SQL: tp.mark(value), NotNull: !s.sure})
 	}
-	out.Upsert = tp.expand(m.d, m.d.Increment(m.table, in))
-	out.Holding = m.holding(in, tp, out.Upsert)
-	out.Add, _ = m.addSQL(tp, in, rows, false)
-	if out.Add != nil && len(in.Companions) == 0 && !m.table.Counter.Single() {
-		m.addMany(out, in, tp, rows)
+	out.Upsert = tp.expand(sl.p.d, sl.p.d.Increment(sl.m.table, in))
+	out.Holding = sl.holding(in, tp, out.Upsert)
+	out.Add, _ = sl.addSQL(tp, in, rows, false)
+	if out.Add != nil && len(in.Companions) == 0 && !sl.m.table.Counter.Single() {
+		sl.addMany(out, in, tp, rows)
 	}
 	return out
 }
@@ -111,11 +114,11 @@ func (m *dml) coalesced(a assigned, in IncrementSQL, tp *template, rows *rowset)
 // addMany is the statement for many rows. Its rows are told apart by their
 // keys, so that these must be numbers: of two strings only the engine knows
 // whether they are the same key.
-func (m *dml) addMany(out *Coalesced, in IncrementSQL, tp *template, rows *rowset) {
+func (s slotWriter) addMany(out *Coalesced, in IncrementSQL, tp *template, rows *rowset) {
 	var key []KeyNumber
-	for _, name := range m.table.Counter.Key {
-		c := m.table.Column(name)
-		if c == nil || c.Numeric != Integer {
+	for _, name := range s.m.table.Counter.Key {
+		c := s.m.table.Column(name)
+		if c == nil || c.Numeric != schema.Integer {
 			return
 		}
 		n, ok := keyNumber(rows.values[name])
@@ -124,7 +127,7 @@ func (m *dml) addMany(out *Coalesced, in IncrementSQL, tp *template, rows *rowse
 		}
 		key = append(key, n)
 	}
-	t := AddManySQL{CheckBase: m.checkBase(), Inserts: in.Inserts}
+	t := AddManySQL{CheckBase: s.checkBase(), Inserts: in.Inserts}
 	for i := range len(key) + 1 + len(in.Deltas) {
 		t.Columns = append(t.Columns, tp.mark(bound(Arg{Many: ManyColumn, Column: i, Index: -1})))
 	}
@@ -133,11 +136,11 @@ func (m *dml) addMany(out *Coalesced, in IncrementSQL, tp *template, rows *rowse
 	for _, d := range in.Deltas {
 		t.Deltas = append(t.Deltas, d.Column)
 	}
-	sql := m.d.AddMany(m.table, t)
+	sql := s.p.d.AddMany(s.m.table, t)
 	if sql == "" {
 		return
 	}
-	b := tp.expand(m.d, sql)
+	b := tp.expand(s.p.d, sql)
 	out.Many, out.Key = &b, key
 }
 
@@ -157,20 +160,20 @@ func keyNumber(f fragment) (KeyNumber, bool) {
 
 // comparisons reports whether a predicate is made of columns, constants and
 // operators.
-func (m *dml) comparisons(where *Expr) bool {
+func (s slotWriter) comparisons(where *ast.Expr) bool {
 	if where == nil {
 		return true
 	}
 	ok := true
-	where.Walk(func(e *Expr) bool {
+	where.Walk(func(e *ast.Expr) bool {
 		switch e.Kind {
-		case ColumnRef, Number, String, Null, Param, Binary, Unary, Paren, In:
+		case ast.ColumnRef, ast.Number, ast.String, ast.Null, ast.Param, ast.Binary, ast.Unary, ast.Paren, ast.In:
 		default:
 			ok = false
 		}
 		return ok
 	})
-	return ok && m.volatile(m.sc, where) == ""
+	return ok && s.p.volatility.reason(s.m.sc, where) == ""
 }
 
 // scaled returns a decimal literal in units of its last digit; the literal has

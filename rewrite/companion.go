@@ -4,138 +4,38 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/names"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
-// A companion is an ordinary column that increments of a counter set as well:
-// updated_at, last_viewed_at, high_score. Its new value rides in the slot row,
-// beside the counts, and the column's value is merged from the base row and
-// the slots.
-//
-// What keeps that exact: a slot row's companion is newer than the base row's.
-// Whatever else writes the column (any statement that is not such an
-// increment) drains first, and a drain merges the slots into the base row and
-// deletes them. Among the slots themselves the greatest stamp is the latest
-// value, or the greatest value the maximum, in whatever order they were
-// committed.
-
-// Merge says how the values of a companion become one.
-type Merge string
-
-// Latest: the value that was set last. Max and Min: the greatest and the least,
-// for columns that are only ever raised or lowered.
-const (
-	Latest Merge = "latest"
-	Max    Merge = "max"
-	Min    Merge = "min"
-)
-
-// Companion is one companion column.
-type Companion struct {
-	Column string // as stored in the database
-	Merge  Merge
-}
-
-// Stamp is the name of the slot table's column that says when a Latest
-// companion was set; empty for the others.
-func (c *Companion) Stamp() string {
-	if c.Merge != Latest {
-		return ""
-	}
-	return stampPrefix + c.Column
-}
-
-// HasLatest reports whether there is a companion whose values must move together: a
-// value that is left behind must not be older than one that has moved.
-func (c *Counter) HasLatest() bool {
-	return slices.ContainsFunc(c.Companions, func(co Companion) bool { return co.Merge == Latest })
-}
-
-const stampPrefix = "slotsql_at_"
-
-// Companion returns the configured companion of that column, or nil.
-func (t *Table) Companion(column string) *Companion {
-	if t.Counter == nil {
-		return nil
-	}
-	for i := range t.Counter.Companions {
-		if t.Counter.Companions[i].Column == column {
-			return &t.Counter.Companions[i]
-		}
-	}
-	return nil
-}
-
-// IsSlotted reports whether slots hold a part of the column's value: it is a
-// counter or a companion.
-func (t *Table) IsSlotted(column string) bool {
-	return t.IsCounter(column) || t.Companion(column) != nil
-}
-
-// CompanionFault says why a column cannot be a companion, or "".
-func (t *Table) CompanionFault(column string, merge Merge) string {
-	c := t.Column(column)
-	switch {
-	case c == nil:
-		return "is not a column of the table"
-	case c.Generated:
-		return "is a generated column"
-	case c.Identity:
-		return "is an auto-increment or identity column"
-	case c.Collation != "":
-		return "is compared by the collation " + c.Collation + ", which a value read from a slot would not be"
-	case merge != Latest && c.Numeric != Integer && !temporal(c):
-		return "has type " + c.Type + ", whose greatest or least value may depend on more than the value: only integers and times can be max or min"
-	case strings.HasSuffix(c.Type, "[]"):
-		return "is an array"
-	}
-	for _, name := range t.Checked {
-		if name == column {
-			return "is used by a CHECK or exclusion constraint, which would not see the values in slots"
-		}
-	}
-	if why := t.tied(func(c string) bool { return c == column }); why != "" {
-		return why + ", which the values in slots would not"
-	}
-	if u := t.uniqueOver(func(c string) bool { return c == column }); u != nil {
-		return "is part of the unique key " + u.Name + ", which would not see the values in slots"
-	}
-	for i := range t.Columns {
-		if g := &t.Columns[i]; g.Generated && contains(g.DependsOn, column) {
-			return "is used by generated column " + g.Name + ", which would not see the values in slots"
-		}
-	}
-	return ""
-}
-
-func temporal(c *Column) bool {
-	typ := strings.ToLower(c.Type)
-	return strings.HasPrefix(typ, "timestamp") || strings.HasPrefix(typ, "datetime")
-}
+// This file plans statements that read or set companions (package schema).
 
 // companion says where a companion of x is not read in its place. item says
 // that it is a whole select item.
-func (b *blockReader) companion(x *binding, item bool) error {
-	if !x.counts || len(x.table.Counter.Companions) == 0 {
+func (b *blockReader) companion(x *names.Binding, item bool) error {
+	if !x.Counts || len(x.Table.Counter.Companions) == 0 {
 		return nil
 	}
-	if x.scope.outer && len(x.table.Counter.Key) == 0 {
+	if x.Scope.Outer && len(x.Table.Counter.Key) == 0 {
 		// Its value is looked for in the slots by the key, and a key of NULL
 		// finds none. Where there is no key, the slots would answer for a row
 		// that is not there.
-		return derivable("an outer join may lack the row of "+x.table.Name, x)
+		return names.Derivable("an outer join may lack the row of "+x.Table.Name, x)
 	}
-	if b.d.Traits().ColumnsCollate && (!item || b.src.hasWord("UNION") || b.src.hasWord("EXCEPT") || b.src.hasWord("INTERSECT")) {
+	if b.p.d.Traits().ColumnsCollate && (!item || b.p.src.hasWord("UNION") || b.p.src.hasWord("EXCEPT") || b.p.src.hasWord("INTERSECT")) {
 		// What it is compared with would decide how. A column of a derived
 		// table has the collation of a column.
-		return derivable("the result depends on a companion's collation", x)
+		return names.Derivable("the result depends on a companion's collation", x)
 	}
 	return nil
 }
 
 // A companionSet is the value that an increment gives a companion.
 type companionSet struct {
-	companion *Companion
-	column    *Column
+	companion *schema.Companion
+	column    *schema.Column
 	value     fragment
 	sure      bool // never NULL
 	arg       *InsertedArg
@@ -143,35 +43,35 @@ type companionSet struct {
 
 // setsLatest reports whether the statement sets a companion whose latest value counts.
 func (a *assigned) setsLatest() bool {
-	return slices.ContainsFunc(a.companions, func(s companionSet) bool { return s.companion.Merge == Latest })
+	return slices.ContainsFunc(a.companions, func(s companionSet) bool { return s.companion.Merge == schema.Latest })
 }
 
 // companionSet reads the assignment of a companion; why says what a slot could
 // not hold exactly. The returned expression is part of the assignment and may
 // read the column: its own value is what the merge takes care of.
-func (m *dml) companionSet(co *Companion, e *Expr) (set companionSet, why string) {
+func (m *dml) companionSet(co *schema.Companion, e *ast.Expr) (set companionSet, why string) {
 	c := m.table.Column(co.Column)
 	set = companionSet{companion: co, column: c}
-	for e != nil && e.Kind == Paren {
+	for e != nil && e.Kind == ast.Paren {
 		e = e.Args[0]
 	}
 	if e == nil { // DEFAULT
 		return set, "companion " + c.Name + " is set to its default"
 	}
-	if co.Merge != Latest {
+	if co.Merge != schema.Latest {
 		if e = m.merged(co, e); e == nil {
 			return set, "companion " + c.Name + " is set, not merged by " + string(co.Merge)
 		}
 	}
-	if e.Kind == Excluded {
+	if e.Kind == ast.Excluded {
 		if e = m.excluded(c, e); e == nil {
 			return set, "companion " + c.Name + " takes a value that is not in the INSERT"
 		}
 	}
-	if co.Merge != Latest {
+	if co.Merge != schema.Latest {
 		// Only what compares before it is stored as it compares afterwards.
-		arg, no := m.checkInserted(c, e)
-		if no != "" || e.Kind == Null || e.Kind == String {
+		arg, no := m.p.consts.checkInserted(c, e)
+		if no != "" || e.Kind == ast.Null || e.Kind == ast.String {
 			return set, "companion " + c.Name + " is merged with a value of another type"
 		}
 		if arg != nil {
@@ -182,26 +82,27 @@ func (m *dml) companionSet(co *Companion, e *Expr) (set companionSet, why string
 	if !m.independent(e) {
 		return set, "companion " + c.Name + " is computed from other columns or by functions that may have side effects"
 	}
-	set.value = m.src.cut(e.Span)
-	set.sure = c.Nullable && co.Merge == Latest || e.Kind == Number || e.Kind == String || e.Kind == Call && len(e.Args) == 0
+	set.value = m.p.src.cut(e.Span)
+	set.sure = c.Nullable && co.Merge == schema.Latest ||
+		e.Kind == ast.Number || e.Kind == ast.String || e.Kind == ast.Call && len(e.Args) == 0
 	return set, ""
 }
 
 // merged returns x of GREATEST(c, x) for Max and LEAST(c, x) for Min, MAX and
 // MIN of two in SQLite; nil for anything else.
-func (m *dml) merged(co *Companion, e *Expr) *Expr {
+func (m *dml) merged(co *schema.Companion, e *ast.Expr) *ast.Expr {
 	want, short := "greatest", "max"
-	if co.Merge == Min {
+	if co.Merge == schema.Min {
 		want, short = "least", "min"
 	}
-	if e.Kind != Call || len(e.Args) != 2 || e.Aggregate || e.Op != want && (e.Op != short || !m.d.Traits().ScalarMax) {
+	if e.Kind != ast.Call || len(e.Args) != 2 || e.Aggregate || e.Op != want && (e.Op != short || !m.p.d.Traits().ScalarMax) {
 		return nil
 	}
 	for i, a := range e.Args {
 		if m.hasDefault(m.table.Column(co.Column), a) {
 			a = a.Args[0] // of a column that is not NULL: see the guard of the dialects
 		}
-		if m.isColumn(m.sc, a, m.table, co.Column) {
+		if m.p.names.IsColumn(m.sc, a, m.table, co.Column) {
 			return e.Args[1-i]
 		}
 	}
@@ -210,20 +111,20 @@ func (m *dml) merged(co *Companion, e *Expr) *Expr {
 
 // hasDefault reports whether e is COALESCE(c, x) with an x that the column certainly
 // takes: where the column is not NULL, x is left out.
-func (m *dml) hasDefault(c *Column, e *Expr) bool {
+func (m *dml) hasDefault(c *schema.Column, e *ast.Expr) bool {
 	switch {
-	case !m.coalesces(e) || !constant(e.Args[1]):
+	case !m.p.consts.coalesces(e) || !ast.Constant(e.Args[1]):
 		return false
-	case m.d.Traits().AnyType:
+	case m.p.d.Traits().AnyType:
 		return true
 	}
-	arg, why := m.checkInserted(c, e.Args[1])
+	arg, why := m.p.consts.checkInserted(c, e.Args[1])
 	return arg == nil && why == ""
 }
 
 // excluded returns what the one row of an INSERT gives for the column.
-func (m *dml) excluded(c *Column, e *Expr) *Expr {
-	name, ok := columnNamed(m.planning, m.table, e.Name[len(e.Name)-1])
+func (m *dml) excluded(c *schema.Column, e *ast.Expr) *ast.Expr {
+	name, ok := names.Column(m.p.d, m.table, e.Name[len(e.Name)-1])
 	if !ok || name != c.Name || len(m.st.Rows) != 1 {
 		return nil
 	}
@@ -235,29 +136,18 @@ func (m *dml) excluded(c *Column, e *Expr) *Expr {
 
 // independent reports whether an expression means the same wherever it stands: it
 // names no column, holds no query, and calls nothing that does something.
-func (m *dml) independent(e *Expr) bool {
+func (m *dml) independent(e *ast.Expr) bool {
 	ok := e != nil
-	e.Walk(func(x *Expr) bool {
+	e.Walk(func(x *ast.Expr) bool {
 		switch x.Kind {
-		case ColumnRef, Star, Subquery, Excluded, In:
+		case ast.ColumnRef, ast.Star, ast.Subquery, ast.Excluded, ast.In:
 			ok = false
-		case Call:
+		case ast.Call:
 			ok = ok && !x.Aggregate
 		}
 		return ok
 	})
-	return ok && m.volatileBut(nil, e, clocks) == ""
-}
-
-// touchesCompanion reports whether the engine itself sets a companion when it updates
-// a row.
-func (t *Table) touchesCompanion() bool {
-	for i := range t.Columns {
-		if t.Columns[i].OnUpdate && t.Companion(t.Columns[i].Name) != nil {
-			return true
-		}
-	}
-	return false
+	return ok && m.p.volatility.reasonBesides(nil, e, clocks) == ""
 }
 
 // implied adds the companions that the engine sets when a row is updated.
@@ -296,57 +186,57 @@ func companionSQL(sets []companionSet, tp *template) []CompanionSQL {
 
 // latestOnBase writes how an increment that sets a Latest companion runs on its base row: with a proof that this has no slots, or
 // before it is known whether it has some.
-func (m *dml) latestOnBase(plan *Plan, a assigned, in IncrementSQL, rows *rowset, tp *template) {
-	t, out := m.table, plan.Increment
+func (sl slotWriter) latestOnBase(plan *Plan, a assigned, in IncrementSQL, rows *rowset, tp *template) {
+	t, out := sl.m.table, plan.Increment
 	if !out.Latest {
 		return
 	}
-	plan.Drain.Proof = m.proof(m.st, m.sc, m.st.Where, rows)
-	d, ok := m.d.(ProvingDialect)
+	plan.Drain.Proof = sl.p.drains.proof(sl.m.st, sl.m.sc, sl.m.st.Where, rows)
+	d, ok := sl.p.d.(ProvingDialect)
 	if tr := t.Triggers; !ok || tr.Update || tr.Insert || tr.Ruled || tr.UpdateRule || t.IsView || len(t.Counter.Key) == 0 ||
-		m.st.Where != nil && m.namesSlotted(m.sc, rows.binding, m.st.Where) {
+		sl.m.st.Where != nil && sl.p.names.NamesSlotted(sl.m.sc, rows.binding, sl.m.st.Where) {
 		return
 	}
 	in.Where = tp.mark(rows.where)
 	sql := d.Proof(t, Scope{Ref: in.Ref, Qualifier: in.Qualifier, Where: in.Where})
 	if sql.Asked == "" {
-		plan.Drain.Proof = cmp.Or(plan.Drain.Proof, m.proofOfUpsert(d))
+		plan.Drain.Proof = cmp.Or(plan.Drain.Proof, sl.proofOfUpsert(d))
 		return
 	}
 	var set []string
 	for _, s := range a.companions {
-		if s.companion.Merge == Latest {
-			set = append(set, m.d.Quote(s.column.Name)+" = "+tp.mark(s.value))
+		if s.companion.Merge == schema.Latest {
+			set = append(set, sl.p.d.Quote(s.column.Name)+" = "+tp.mark(s.value))
 		}
 	}
-	asked, stated := tp.expand(m.d, sql.Asked), tp.expand(m.d, "UPDATE "+in.Ref+" SET "+strings.Join(set, ", ")+" WHERE "+in.Where)
+	asked, stated := tp.expand(sl.p.d, sql.Asked), tp.expand(sl.p.d, "UPDATE "+in.Ref+" SET "+strings.Join(set, ", ")+" WHERE "+in.Where)
 	out.Asked, out.Stated = &asked, &stated
-	if m.st.Kind == KindInsert {
-		confirm := tp.expand(m.d, sql.Confirm)
+	if sl.m.st.Kind == ast.KindInsert {
+		confirm := tp.expand(sl.p.d, sql.Confirm)
 		plan.Drain.Proof = &Proof{Confirm: &confirm}
 	}
 }
 
 // proofOfUpsert returns a form of the upsert that fails, before it adds anything, if the row has slots: the engine locks the existing
 // row before it computes what it sets. It returns nil if a second try could do something else.
-func (m *dml) proofOfUpsert(d ProvingDialect) *Proof {
-	holds := d.Proof(m.table, Scope{Qualifier: m.qualifier(m.target)}).Holds
-	if m.st.Kind != KindInsert || holds == "" || m.src.large || m.src.hasWord("IGNORE") {
+func (s slotWriter) proofOfUpsert(d ProvingDialect) *Proof {
+	holds := d.Proof(s.m.table, Scope{Qualifier: s.p.names.Qualifier(s.m.target)}).Holds
+	if s.m.st.Kind != ast.KindInsert || holds == "" || s.p.src.large || s.p.src.hasWord("IGNORE") {
 		return nil
 	}
-	for _, row := range m.st.Rows {
-		if slices.ContainsFunc(row, func(e *Expr) bool { return e != nil && m.volatile(m.sc, e) != "" }) {
+	for _, row := range s.m.st.Rows {
+		if slices.ContainsFunc(row, func(e *ast.Expr) bool { return e != nil && s.p.volatility.reason(s.m.sc, e) != "" }) {
 			return nil
 		}
 	}
-	for _, a := range m.st.Conflict.Set {
-		if a.Value == nil || !slices.Contains(m.table.Counter.Counters, m.targetColumn(m.sc, m.target, a.Column)) {
+	for _, a := range s.m.st.Conflict.Set {
+		if a.Value == nil || !slices.Contains(s.m.table.Counter.Counters, s.p.names.TargetColumn(s.m.sc, s.m.target, a.Column)) {
 			continue
 		}
 		var tp template
-		before, after := m.src.cut(Span{0, a.Value.Start}), m.src.cut(Span{a.Value.End, len(m.src.sql)})
-		value := "CASE WHEN " + holds + " THEN " + tp.mark(m.src.cut(a.Value.Span)) + " END"
-		return &Proof{Bound: tp.expand(m.d, tp.mark(before)+value+tp.mark(after))}
+		before, after := s.p.src.cut(ast.Span{Start: 0, End: a.Value.Start}), s.p.src.cut(ast.Span{Start: a.Value.End, End: len(s.p.src.sql)})
+		value := "CASE WHEN " + holds + " THEN " + tp.mark(s.p.src.cut(a.Value.Span)) + " END"
+		return &Proof{Bound: tp.expand(s.p.d, tp.mark(before)+value+tp.mark(after))}
 	}
 	return nil
 }

@@ -1,6 +1,12 @@
 package rewrite
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/names"
+	"github.com/slotsql/slotsql/rewrite/schema"
+)
 
 // planCreateSelect plans CREATE TABLE ... AS SELECT and SELECT ... INTO. The
 // table that comes to be must be the one that the plain driver makes: its
@@ -8,23 +14,23 @@ import "strings"
 // total's CAST, and SQLite from the plain column that a total's subquery ends
 // with. MySQL also copies NOT NULL, DEFAULT and COMMENT of a plain column, and
 // an expression has none of them: see define.
-func (p *planning) planCreateSelect(st *Statement) *Plan {
-	mentioned := p.mentioned()
+func (p *planning) planCreateSelect(st *ast.Statement) *Plan {
+	mentioned := p.mentions.tables()
 	switch {
 	case st.Opaque != "" || st.Select == nil || len(st.Tables) == 0:
-		return p.drainAll(mentioned, opaqueReason(st))
-	case p.lookupCounter(st.Tables[0]) != nil:
-		return p.drainAll(mentioned, "the statement creates a table with the name of a counter table")
+		return p.drains.drainAll(mentioned, opaqueReason(st))
+	case p.names.LookupCounter(st.Tables[0]) != nil:
+		return p.drains.drainAll(mentioned, "the statement creates a table with the name of a counter table")
 	}
 	r, err := p.reading(
-		func() *reader { return &reader{planning: p} },
+		func() *reader { return &reader{p: p} },
 		func(r *reader) error { return r.query(nil, st.Select) })
 	if err == nil && !r.found.locks && len(r.edits) > 0 && p.d.Traits().CopiesColumns {
 		if p.d.Traits().SumsSpreadNull {
-			return p.drainAll(mentioned, "columns of the new table would be nullable that are not with the plain driver")
+			return p.drains.drainAll(mentioned, "columns of the new table would be nullable that are not with the plain driver")
 		}
 		if why := p.define(st, r); why != "" {
-			return p.drainAll(mentioned, why)
+			return p.drains.drainAll(mentioned, why)
 		}
 	}
 	return p.planReads(r, err, "the query locks rows of a counter table")
@@ -39,22 +45,22 @@ func (p *planning) planCreateSelect(st *Statement) *Plan {
 // Only whole columns of a plain block are dealt with. What an outer join, a
 // grouping, a derived table or an operator makes of a column's definition is
 // the engine's own affair.
-func (p *planning) define(st *Statement, r *reader) string {
+func (p *planning) define(st *ast.Statement, r *reader) string {
 	q := st.Select
 	if st.Create == nil {
 		return "cannot tell where the new table's columns are defined"
 	}
 	simple := len(q.Operands) == 0 && len(q.With) == 0 && len(q.GroupBy) == 0 && q.Having == nil && !q.Distinct &&
-		len(q.Windows) == 0 && !outerJoins(q.From) && len(p.derived) == 0 && !r.found.wholeRow
-	sc := p.newScope(nil, nil, q.From)
-	for _, b := range sc.bindings {
-		simple = simple && b.query == nil
+		len(q.Windows) == 0 && !outerJoins(q.From) && len(p.names.Derived) == 0 && !r.found.wholeRow
+	sc := p.names.NewScope(nil, nil, q.From)
+	for _, b := range sc.Bindings {
+		simple = simple && b.Query == nil
 	}
 	if !simple {
 		return "the new table would have other column definitions than with the plain driver"
 	}
 	var defs []string
-	add := func(t *Table, column string, name Ident) string {
+	add := func(t *schema.Table, column string, name ast.Ident) string {
 		for _, c := range st.Create.Columns {
 			if p.d.SameColumn(name, c.Name) {
 				return ""
@@ -81,41 +87,43 @@ func (p *planning) define(st *Statement, r *reader) string {
 	} else {
 		list = " (" + list + ")"
 	}
-	r.edits = append(r.edits, edit{Span{st.Create.At, st.Create.At}, list})
+	r.edits = append(r.edits, edit{ast.At(st.Create.At), list})
 	return ""
 }
 
 // defineItem finds the totals that an item of the select list is or, for *,
 // stands for.
-func (p *planning) defineItem(sc *scope, it Item, r *reader, add func(t *Table, column string, name Ident) string) string {
+func (p *planning) defineItem(
+	sc *names.Scope, it ast.Item, r *reader, add func(t *schema.Table, column string, name ast.Ident) string,
+) string {
 	e := it.Expr
-	for e.Kind == Paren && len(e.Args) == 1 {
+	for e.Kind == ast.Paren && len(e.Args) == 1 {
 		e = e.Args[0]
 	}
 	switch {
-	case e.Kind == Star:
-		outs, known, err := p.starOutputs(sc, e.Name)
+	case e.Kind == ast.Star:
+		outs, known, err := p.names.StarOutputs(sc, e.Name)
 		if err != nil || !known {
 			return "cannot tell the columns of *"
 		}
 		for _, o := range outs {
-			if o.table == nil {
+			if o.Table == nil {
 				continue
 			}
-			if why := add(o.table, o.column, o.name); why != "" {
+			if why := add(o.Table, o.Column, o.Name); why != "" {
 				return why
 			}
 		}
-	case e.Kind == ColumnRef:
-		t, err := p.resolve(sc, e.Name)
-		if err != nil || t == nil || t.column == nil {
+	case e.Kind == ast.ColumnRef:
+		t, err := p.names.Resolve(sc, e.Name)
+		if err != nil || t == nil || t.Column == nil {
 			return ""
 		}
 		name := e.Name[len(e.Name)-1]
 		if it.Alias != nil {
 			name = *it.Alias
 		}
-		return add(t.binding.table, t.column.Name, name)
+		return add(t.Binding.Table, t.Column.Name, name)
 	default:
 		for _, x := range r.edits {
 			if x.Start >= it.Expr.Start && x.End <= it.Expr.End {

@@ -3,7 +3,21 @@ package rewrite
 import (
 	"strconv"
 	"strings"
+
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
+
+// constants reads what a statement has in it as values: numbers, strings and placeholders, as an increment adds them,
+// as a column stores them and as a key is compared with them.
+type constants struct {
+	d         Dialect
+	src       *source
+	sentinels *sentinels
+}
+
+// noted records that a decision depends on a piece of the statement, and returns the piece.
+func (k *constants) noted(s string) string { return k.sentinels.noted(s) }
 
 // This file recognises what a statement adds to a counter: a number or a
 // placeholder, as it is, cast to a number, computed from numbers (computed.go), or a string of digits.
@@ -17,29 +31,29 @@ import (
 // digits is the integer that it spells, to every engine. MySQL adds it as a
 // floating-point number, which is exact, and stored as it is, while the sum
 // stays far below 2^53: in columns of 32 bits.
-func (p *planning) deltaOf(c *Column, ops []operand) (delta, bool) {
-	if d, ok := p.simpleDelta(ops); ok {
-		d.float = d.literal == "" && !ops[0].stored && p.d.Traits().StringsAreFloats && c.Numeric == Decimal && c.Precision > 15
-		p.noteDelta(c, d.literal)
+func (k *constants) deltaOf(c *schema.Column, ops []operand) (delta, bool) {
+	if d, ok := k.simpleDelta(ops); ok {
+		d.float = d.literal == "" && !ops[0].stored && k.d.Traits().StringsAreFloats && c.Numeric == schema.Decimal && c.Precision > 15
+		k.noteDelta(c, d.literal)
 		return d, true
 	}
 	if len(ops) != 1 || ops[0].sometimes || ops[0].expr == nil {
 		return delta{}, false
 	}
-	if n, ok := p.computed(ops[0].expr); ok {
+	if n, ok := k.computed(ops[0].expr); ok {
 		if ops[0].negative {
 			n = -n
 		}
 		return delta{literal: strconv.FormatInt(n, 10)}, true
 	}
-	e, negative := signed(ops[0].expr, ops[0].negative)
-	if x, bits := p.castNumber(e); x != nil && (bits == 0 || c.Numeric == Integer) {
-		e, negative = signed(x, negative)
-		if e.Kind == String {
-			return p.digits(e, negative)
+	e, negative := ast.Signed(ops[0].expr, ops[0].negative)
+	if x, bits := k.castNumber(e); x != nil && (bits == 0 || c.Numeric == schema.Integer) {
+		e, negative = ast.Signed(x, negative)
+		if e.Kind == ast.String {
+			return k.digits(e, negative)
 		}
-		d, ok := p.simpleDelta([]operand{{expr: e, negative: negative}})
-		p.noted(d.literal)
+		d, ok := k.simpleDelta([]operand{{expr: e, negative: negative}})
+		k.sentinels.noted(d.literal)
 		if bits == 32 {
 			d.max = 1<<31 - 1
 		}
@@ -47,23 +61,23 @@ func (p *planning) deltaOf(c *Column, ops []operand) (delta, bool) {
 		// that is too large.
 		return d, ok && !strings.Contains(d.literal, ".") && len(d.literal) < 10
 	}
-	if e.Kind == String && (!p.d.Traits().StringsAreFloats || c.Numeric == Integer && c.Bits <= 32) {
-		return p.digits(e, negative)
+	if e.Kind == ast.String && (!k.d.Traits().StringsAreFloats || c.Numeric == schema.Integer && c.Bits <= 32) {
+		return k.digits(e, negative)
 	}
 	return delta{}, false
 }
 
 // noteDelta notes that the planner decides by what is added to a counter, where that may
 // be beyond a limit or have too many digits.
-func (p *planning) noteDelta(c *Column, literal string) {
-	if p.sentinels == nil || literal == "" {
+func (k *constants) noteDelta(c *schema.Column, literal string) {
+	if k.sentinels == nil || literal == "" {
 		return
 	}
 	largest, scale := limit(c)
-	p.noteBehind(literal, scale)
+	k.sentinels.noteBehind(literal, scale)
 	unit := pow10(scale)
 	for _, n := range []int64{largest, pow10(len(decimal(baseLimit(c)))-1) - 1, shareMax(c) / unit, guardMax(c) / unit, pow10(12) - 1} {
-		p.noteAbove(literal, n)
+		k.sentinels.noteAbove(literal, n)
 	}
 }
 
@@ -75,26 +89,10 @@ func pow10(n int) int64 {
 	return p
 }
 
-// signed takes parentheses and signs off.
-func signed(e *Expr, negative bool) (*Expr, bool) {
-	for {
-		switch {
-		case e.Kind == Paren:
-			e = e.Args[0]
-		case e.Kind == Unary && e.Op == "-":
-			e, negative = e.Args[0], !negative
-		case e.Kind == Unary && e.Op == "+":
-			e = e.Args[0]
-		default:
-			return e, negative
-		}
-	}
-}
-
 // digits is the delta of a string that spells an integer of up to nine digits,
 // with a sign or without.
-func (p *planning) digits(e *Expr, negative bool) (delta, bool) {
-	s := p.noted(e.Text)
+func (k *constants) digits(e *ast.Expr, negative bool) (delta, bool) {
+	s := k.sentinels.noted(e.Text)
 	if strings.HasPrefix(s, "-") {
 		s, negative = s[1:], !negative
 	}
@@ -109,17 +107,17 @@ func (p *planning) digits(e *Expr, negative bool) (delta, bool) {
 
 // insertedDelta is deltaOf for what the INSERT gives for the column of a number: a string is stored as
 // the number that it spells, and what is computed of it is no floating-point number.
-func (p *planning) insertedDelta(c, of *Column, op operand) (delta, bool) {
-	if e := unparen(op.expr); e.Kind == String && (of.Numeric == Integer || of == c && c.Numeric == Decimal) {
-		return p.spelled(e, op.negative)
+func (k *constants) insertedDelta(c, of *schema.Column, op operand) (delta, bool) {
+	if e := ast.Unparen(op.expr); e.Kind == ast.String && (of.Numeric == schema.Integer || of == c && c.Numeric == schema.Decimal) {
+		return k.spelled(e, op.negative)
 	}
 	op.stored = true
-	return p.deltaOf(c, []operand{op})
+	return k.deltaOf(c, []operand{op})
 }
 
 // spelled is the delta of a string that spells a number of up to fifteen digits.
-func (p *planning) spelled(e *Expr, negative bool) (delta, bool) {
-	s := p.noted(e.Text)
+func (k *constants) spelled(e *ast.Expr, negative bool) (delta, bool) {
+	s := k.sentinels.noted(e.Text)
 	if e.End-e.Start != len(s)+2 {
 		return delta{}, false // not between two quotes
 	}
@@ -138,11 +136,11 @@ func (p *planning) spelled(e *Expr, negative bool) (delta, bool) {
 
 // castNumber returns what e casts to a type of number, and the type's bits: 0
 // where it holds any number.
-func (p *planning) castNumber(e *Expr) (x *Expr, bits int) {
-	if e.Kind != Opaque || !strings.EqualFold(e.Op, "cast") || len(e.Args) != 1 {
+func (k *constants) castNumber(e *ast.Expr) (x *ast.Expr, bits int) {
+	if e.Kind != ast.Opaque || !strings.EqualFold(e.Op, "cast") || len(e.Args) != 1 {
 		return nil, 0
 	}
-	bits, ok := p.d.Traits().NumberCasts[p.castType(e)]
+	bits, ok := k.d.Traits().NumberCasts[k.castType(e)]
 	if !ok {
 		return nil, 0
 	}
@@ -151,12 +149,12 @@ func (p *planning) castNumber(e *Expr) (x *Expr, bits int) {
 
 // castType returns the name of the type in CAST(x AS type) and x::type, in lower
 // case, or "".
-func (p *planning) castType(e *Expr) string {
+func (k *constants) castType(e *ast.Expr) string {
 	x := e.Args[0]
 	if x.Start < e.Start || x.End <= x.Start || x.End > e.End {
 		return ""
 	}
-	rest := strings.ToLower(strings.TrimSpace(p.noted(p.src.sql[x.End:e.End])))
+	rest := strings.ToLower(strings.TrimSpace(k.sentinels.noted(k.src.sql[x.End:e.End])))
 	if name, ok := strings.CutPrefix(rest, "::"); ok {
 		return strings.TrimSpace(name)
 	}

@@ -2,7 +2,12 @@ package rewrite
 
 import (
 	"errors"
+	"slices"
 	"strings"
+
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/names"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // The derived form of a counter table.
@@ -25,144 +30,67 @@ import (
 // group by) is looked for in underivable, throughDerived, systemColumn and
 // byKey: a statement that needs it is drained for.
 
-// errDerive is an opaque reason that goes away once the counter tables of the
-// given sources are derived.
-type errDerive struct {
-	reason   string
-	bindings []*binding
-	separate bool // they are not to be merged into the block, see keptSeparate
-}
-
-func (e *errDerive) Error() string { return e.reason }
-
-// derivable returns an error for what prevents substitution, one
-// that derived forms of the sources among bs that are counter tables cure.
-func derivable(reason string, bs ...*binding) error {
-	e := &errDerive{reason: reason}
-	for _, b := range bs {
-		if b.counts {
-			e.bindings = append(e.bindings, b)
-		}
-	}
-	if len(e.bindings) == 0 {
-		return opaque(reason)
-	}
-	return e
-}
-
-// unmerged has the sources that an error asks to derive kept out of the block.
-func unmerged(err error) error {
-	if d, ok := err.(*errDerive); ok { //nolint:errorlint // made here
-		d.separate = true
-	}
-	return err
-}
-
-// derives reports whether an error names a source to derive.
-func derives(err error) bool {
-	var d *errDerive
-	return errors.As(err, &d)
-}
-
-// under lists the sources of a join.
-func (s *scope) under(join *Source) []*binding {
-	if join == nil {
-		return nil
-	}
-	var out []*binding
-	for _, b := range s.bindings {
-		if b.source == join {
-			out = append(out, b)
-		}
-	}
-	return append(append(out, s.under(join.Left)...), s.under(join.Right)...)
-}
-
 // reading walks a statement with new readers until no further source needs to
 // be derived. It ends: each round derives one more.
 func (p *planning) reading(start func() *reader, walk func(*reader) error) (*reader, error) {
 	for {
 		r := start()
 		err := walk(r)
-		var d *errDerive
+		var d *names.DeriveError
 		if !errors.As(err, &d) {
 			if err == nil && r.found.truth && len(r.edits) > 0 && p.d.Traits().Defects.Has(QuantifiedNull) {
-				err = opaque("a comparison with ANY or ALL is a value: MariaDB may lose its NULL beside the sum of slots")
+				err = names.Opaque("a comparison with ANY or ALL is a value: MariaDB may lose its NULL beside the sum of slots")
 			}
 			return r, err
 		}
 		if why := p.derive(d); why != "" {
-			return r, opaque(d.reason + ", and " + why)
+			return r, names.Opaque(d.Reason + ", and " + why)
 		}
-		p.outs = nil
 	}
 }
 
 // derive marks the sources that an error asks for; why says what a derived
 // form of one of them lacks.
-func (p *planning) derive(d *errDerive) (why string) {
-	for _, b := range d.bindings {
-		if why := p.underivable(b); why != "" {
+func (p *planning) derive(d *names.DeriveError) (why string) {
+	for _, b := range d.Bindings {
+		if why := p.names.Underivable(b); why != "" {
 			return why
 		}
 	}
-	if p.derived == nil {
-		p.derived = map[*Source]string{}
-	}
-	for _, b := range d.bindings {
-		p.derived[b.source] = d.reason
-		if d.separate {
-			if p.separate == nil {
-				p.separate = map[*Source]bool{}
+	for _, b := range d.Bindings {
+		p.names.Derive(b.Source, d.Reason)
+		if d.Separate {
+			if p.queries.separate == nil {
+				p.queries.separate = map[*ast.Source]bool{}
 			}
-			p.separate[b.source] = true
-		}
-	}
-	return ""
-}
-
-// underivable returns why a source cannot be replaced by a query, or "".
-func (p *planning) underivable(b *binding) string {
-	if b.source.Ref.End == 0 {
-		return b.label.Name + " cannot be replaced by a derived table"
-	}
-	for i := range b.table.Columns {
-		if b.table.Columns[i].Hidden {
-			return "a derived table has no hidden columns"
-		}
-	}
-	// Without an alias the label stays, but the schema goes that tells it
-	// from another table of that name.
-	for _, x := range b.scope.bindings {
-		if x != b && p.sameLabel(x.label, b.label) {
-			return "two sources are named " + b.label.Name
+			p.queries.separate[b.Source] = true
 		}
 	}
 	return ""
 }
 
 // derivedSource writes the derived form around a source.
-func (r *reader) derivedSource(sc *scope, s *Source) {
-	why, ok := r.derived[s]
+func (r *reader) derivedSource(sc *names.Scope, s *ast.Source) {
+	why, ok := r.p.names.Derived[s]
 	if !ok {
 		return
 	}
-	for _, b := range sc.bindings {
-		if b.source != s {
+	for _, b := range sc.Bindings {
+		if b.Source != s {
 			continue
 		}
-		q := r.qualifier(b)
-		r.note(b.table)
-		r.addStar(b.table)
+		q := r.p.names.Qualifier(b)
+		r.note(b.Table)
+		r.addStar(b.Table)
 		tail := ""
 		if r.keptSeparate(sc, b) {
-			tail = r.d.Traits().Unmerged
+			tail = r.p.d.Traits().Unmerged
 		}
 		r.edits = append(r.edits,
-			edit{Span{s.Ref.Start, s.Ref.Start}, "(SELECT " + strings.Join(r.totals(b.table, q, nil), ", ") + " FROM "},
-			edit{Span{s.Ref.End, s.Ref.End}, tail + ") AS " + q})
+			edit{ast.At(s.Ref.Start), "(SELECT " + strings.Join(r.totals(b.Table, q, nil), ", ") + " FROM "},
+			edit{ast.At(s.Ref.End), tail + ") AS " + q})
 		if r.reason == "" {
-			r.reason = "a derived table stands for " + b.table.Name + ": " + why
+			r.reason = "a derived table stands for " + b.Table.Name + ": " + why
 		}
 	}
 }
@@ -171,37 +99,37 @@ func (r *reader) derivedSource(sc *scope, s *Source) {
 // MariaDB does with derived tables where it can. Into a block that groups it must not: a HAVING that names an expression which is
 // grouped by and not selected finds no rows (10.11.14), groups by a DECIMAL that may be NULL are mixed up, of two expressions that hold the
 // same query the grouped one is not found, and a prepared statement that runs for the second time no longer knows the total (error 1055).
-func (r *reader) keptSeparate(sc *scope, x *binding) bool {
-	return r.groupingSets() || r.separate[x.source] ||
-		r.d.Traits().StrictGroups && (sc.grouped || r.windowed() && (r.compares() || r.extends()))
+func (r *reader) keptSeparate(sc *names.Scope, x *names.Binding) bool {
+	return groupingSets(r.p.src) || r.p.queries.separate[x.Source] ||
+		r.p.d.Traits().StrictGroups && (sc.Grouped || r.p.windowed() && (comparesQuery(r.p.src) || extends(r.p.src)))
 }
 
-// compares reports whether the statement may look something up in a subquery. Where a
+// comparesQuery reports whether the statement may look something up in a subquery. Where a
 // window computes over a column of a query that it has merged, MariaDB has that
 // column compared with the subquery before there is a value in it.
-func (r *reader) compares() bool {
-	return r.src.hasWord("IN") || r.src.hasWord("ANY") || r.src.hasWord("SOME") || r.src.hasWord("ALL")
+func comparesQuery(src *source) bool {
+	return src.hasWord("IN") || src.hasWord("ANY") || src.hasWord("SOME") || src.hasWord("ALL")
 }
 
 // totals writes the columns of a table, counters as totals, as result columns
 // of block; nil is the block of a derived form.
-func (r *reader) totals(t *Table, q string, block *Select) []string {
+func (r *reader) totals(t *schema.Table, q string, block *ast.Select) []string {
 	var out []string
 	for i := range t.Columns {
 		c := &t.Columns[i]
 		switch {
 		case c.Hidden:
 		case t.IsSlotted(c.Name) && !r.readsBase(t):
-			out = append(out, r.resultColumn(t, q, c.Name, block)+" AS "+r.d.Quote(c.Name))
+			out = append(out, r.resultColumn(t, q, c.Name, block)+" AS "+r.p.d.Quote(c.Name))
 		default:
-			out = append(out, q+"."+r.d.Quote(c.Name))
+			out = append(out, q+"."+r.p.d.Quote(c.Name))
 		}
 	}
 	return out
 }
 
-func (r *reader) addStar(t *Table) {
-	if !has(r.stars, t) {
+func (r *reader) addStar(t *schema.Table) {
+	if !slices.Contains(r.stars, t) {
 		r.stars = append(r.stars, t)
 	}
 }
@@ -209,44 +137,40 @@ func (r *reader) addStar(t *Table) {
 // throughDerived looks at a name that may mean a derived source's column. One
 // that names the table's schema loses it, with the column's own name left as
 // it is; one that a query does not have cannot be kept.
-func (b *blockReader) throughDerived(e *Expr) (done bool, err error) {
-	if len(b.derived) == 0 {
+func (b *blockReader) throughDerived(e *ast.Expr) (done bool, err error) {
+	if len(b.p.names.Derived) == 0 {
 		return false, nil
 	}
 	x := b.labelled(e.Name, true)
-	if x == nil || !x.derived {
+	if x == nil || !x.Derived {
 		return false, nil
 	}
 	last := e.Name[len(e.Name)-1]
 	if len(e.Name) == 1 {
 		return false, nil
 	}
-	if !b.derivedHas(x, last) {
-		return false, opaque(b.lacks(x, last))
+	if !b.p.names.DerivedHas(x, last) {
+		return false, names.Opaque(b.p.names.Lacks(x, last))
 	}
 	if len(e.Name) > 2 {
-		b.edits = append(b.edits, edit{e.Span, b.qualifier(x) + "." + b.d.Quote(last.Name)})
+		b.r.edits = append(b.r.edits, edit{e.Span, b.p.names.Qualifier(x) + "." + b.p.d.Quote(last.Name)})
 	}
 	return true, nil
 }
 
-func (p *planning) lacks(x *binding, column Ident) string {
-	return p.derived[x.source] + ", and a derived table has no column " + column.Name
-}
-
 // systemColumn finds a bare name that an engine gives to every table.
-func (b *blockReader) systemColumn(name Ident) error {
-	if len(b.derived) == 0 {
+func (b *blockReader) systemColumn(name ast.Ident) error {
+	if len(b.p.names.Derived) == 0 {
 		return nil
 	}
-	for _, system := range b.d.Traits().SystemColumns {
-		if !b.sameLabel(name, Ident{Name: system}) {
+	for _, system := range b.p.d.Traits().SystemColumns {
+		if !b.p.names.SameLabel(name, ast.Ident{Name: system}) {
 			continue
 		}
-		for s := b.sc; s != nil; s = s.parent {
-			for _, x := range s.bindings {
-				if x.derived && !b.derivedHas(x, name) {
-					return opaque(b.lacks(x, name))
+		for s := b.sc; s != nil; s = s.Parent {
+			for _, x := range s.Bindings {
+				if x.Derived && !b.p.names.DerivedHas(x, name) {
+					return names.Opaque(b.p.names.Lacks(x, name))
 				}
 			}
 		}
@@ -254,33 +178,9 @@ func (b *blockReader) systemColumn(name Ident) error {
 	return nil
 }
 
-func (p *planning) derivedHas(x *binding, column Ident) bool {
-	for _, c := range p.labels(x) {
-		if p.sameLabel(column, c) {
-			return true
-		}
-	}
-	return false
-}
-
-// labels lists the columns of a table's source by the names they have there.
-func (p *planning) labels(x *binding) []Ident {
-	var out []Ident
-	for i := range x.table.Columns {
-		if x.table.Columns[i].Hidden {
-			continue
-		}
-		out = append(out, Ident{Name: x.table.Columns[i].Name, Quoted: true})
-		if n := len(out); n <= len(x.columns) {
-			out[n-1] = x.columns[n-1]
-		}
-	}
-	return out
-}
-
 // labelled finds the source that qualifies a name, in the innermost block that
 // has one of that label; column reports whether the last part of the name is one.
-func (b *blockReader) labelled(name []Ident, column bool) *binding {
+func (b *blockReader) labelled(name []ast.Ident, column bool) *names.Binding {
 	n := len(name)
 	if column {
 		n--
@@ -288,10 +188,10 @@ func (b *blockReader) labelled(name []Ident, column bool) *binding {
 	if n == 0 {
 		return nil
 	}
-	for s := b.sc; s != nil; s = s.parent {
-		b.work += 1 + len(s.bindings)
-		for _, x := range s.bindings {
-			if !b.sameLabel(name[n-1], x.label) || n > 1 && x.table != nil && !b.d.SameTable(name[n-2], x.table.Schema) {
+	for s := b.sc; s != nil; s = s.Parent {
+		b.p.names.Work += 1 + len(s.Bindings)
+		for _, x := range s.Bindings {
+			if !b.p.names.SameLabel(name[n-1], x.Label) || n > 1 && x.Table != nil && !b.p.d.SameTable(name[n-2], x.Table.Schema) {
 				continue
 			}
 			return x

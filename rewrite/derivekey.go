@@ -1,17 +1,28 @@
 package rewrite
 
-import "strconv"
+import (
+	"strconv"
+
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/names"
+)
+
+// keyGrouping looks at the columns that a block groups by.
+type keyGrouping struct {
+	b *blockReader
+	p *planning
+}
 
 // byKey finds a block that may rely on what PostgreSQL knows of a table and
 // not of a query: that columns which are not grouped have one value once the
 // primary key is grouped.
-func (b *blockReader) byKey() error {
-	if len(b.derived) == 0 || !b.d.Traits().GroupsByKey || len(b.q.GroupBy) == 0 {
+func (k keyGrouping) byKey() error {
+	if len(k.p.names.Derived) == 0 || !k.p.d.Traits().GroupsByKey || len(k.b.q.GroupBy) == 0 {
 		return nil
 	}
-	for _, x := range b.sc.bindings {
-		if x.derived && b.keyGrouped(x) && !b.onlyGrouped(x) {
-			return opaque(b.derived[x.source] + ", and a derived table has no primary key to group by")
+	for _, x := range k.b.sc.Bindings {
+		if x.Derived && k.keyGrouped(x) && !k.onlyGrouped(x) {
+			return names.Opaque(k.p.names.Derived[x.Source] + ", and a derived table has no primary key to group by")
 		}
 	}
 	return nil
@@ -19,61 +30,61 @@ func (b *blockReader) byKey() error {
 
 // groupedColumns lists the columns of x that GROUP BY names, by themselves; known is
 // false when there may be more.
-func (b *blockReader) groupedColumns(x *binding) (columns map[string]bool, known bool) {
+func (k keyGrouping) groupedColumns(x *names.Binding) (columns map[string]bool, known bool) {
 	columns, known = map[string]bool{}, true
-	var entry func(e *Expr)
-	entry = func(e *Expr) {
+	var entry func(e *ast.Expr)
+	entry = func(e *ast.Expr) {
 		switch {
 		case e == nil:
-		case e.Kind == Paren || e.Kind == Opaque && (e.Op == "" || e.Op == "row"): // ROLLUP (...), (a, b)
+		case e.Kind == ast.Paren || e.Kind == ast.Opaque && (e.Op == "" || e.Op == "row"): // ROLLUP (...), (a, b)
 			for _, a := range e.Args {
 				entry(a)
 			}
-		case e.Kind == Number:
-			n, err := strconv.Atoi(b.noted(b.src.sql[e.Start:e.End]))
-			if err != nil || n < 1 || n > len(b.q.Items) {
+		case e.Kind == ast.Number:
+			n, err := strconv.Atoi(k.p.consts.noted(k.p.src.sql[e.Start:e.End]))
+			if err != nil || n < 1 || n > len(k.b.q.Items) {
 				known = false
 				return
 			}
-			for _, it := range b.q.Items[:n] {
-				known = known && it.Expr != nil && it.Expr.Kind != Star
+			for _, it := range k.b.q.Items[:n] {
+				known = known && it.Expr != nil && it.Expr.Kind != ast.Star
 			}
-			if c := b.itemColumn(x, b.q.Items[n-1].Expr); c != "" {
+			if c := k.itemColumn(x, k.b.q.Items[n-1].Expr); c != "" {
 				columns[c] = true
 			}
-		case e.Kind == ColumnRef:
-			if c := b.columnIn(x, e.Name); c != "" {
+		case e.Kind == ast.ColumnRef:
+			if c := k.columnIn(x, e.Name); c != "" {
 				columns[c] = true
 				return
 			}
-			for _, it := range b.q.Items { // an alias
-				if c := b.itemColumn(x, it.Expr); c != "" && len(e.Name) == 1 && it.Alias != nil && b.sameLabel(e.Name[0], *it.Alias) {
+			for _, it := range k.b.q.Items { // an alias
+				if c := k.itemColumn(x, it.Expr); c != "" && len(e.Name) == 1 && it.Alias != nil && k.p.names.SameLabel(e.Name[0], *it.Alias) {
 					columns[c] = true
 				}
 			}
 		}
 	}
-	for _, g := range b.q.GroupBy {
+	for _, g := range k.b.q.GroupBy {
 		entry(g)
 	}
 	return columns, known
 }
 
 // itemColumn returns the column of x that an item is, or "".
-func (b *blockReader) itemColumn(x *binding, e *Expr) string {
+func (k keyGrouping) itemColumn(x *names.Binding, e *ast.Expr) string {
 	if e == nil {
 		return ""
 	}
-	if e = unparen(e); e.Kind != ColumnRef {
+	if e = ast.Unparen(e); e.Kind != ast.ColumnRef {
 		return ""
 	}
-	return b.columnIn(x, e.Name)
+	return k.columnIn(x, e.Name)
 }
 
 // keyGrouped reports whether GROUP BY may name the whole primary key of x.
-func (b *blockReader) keyGrouped(x *binding) bool {
-	columns, known := b.groupedColumns(x)
-	for _, u := range x.table.Uniques {
+func (k keyGrouping) keyGrouped(x *names.Binding) bool {
+	columns, known := k.groupedColumns(x)
+	for _, u := range x.Table.Uniques {
 		if !u.Primary {
 			continue
 		}
@@ -89,26 +100,26 @@ func (b *blockReader) keyGrouped(x *binding) bool {
 
 // onlyGrouped reports whether every column of x which the block reads outside of
 // aggregates is itself one that GROUP BY names. It errs on the side of no.
-func (b *blockReader) onlyGrouped(x *binding) bool {
-	columns, ok := b.groupedColumns(x)
-	look := func(e *Expr) bool {
+func (k keyGrouping) onlyGrouped(x *names.Binding) bool {
+	columns, ok := k.groupedColumns(x)
+	look := func(e *ast.Expr) bool {
 		switch e.Kind {
-		case Subquery, Star:
-			ok = ok && e.Kind == Star && len(e.Name) == 0
-		case ColumnRef:
-			if c := b.columnIn(x, e.Name); c != "" && !columns[c] {
+		case ast.Subquery, ast.Star:
+			ok = ok && e.Kind == ast.Star && len(e.Name) == 0
+		case ast.ColumnRef:
+			if c := k.columnIn(x, e.Name); c != "" && !columns[c] {
 				ok = false
 			}
 		}
 		return !e.Aggregate
 	}
-	for _, it := range b.q.Items {
-		if it.Expr != nil && it.Expr.Kind == Star {
+	for _, it := range k.b.q.Items {
+		if it.Expr != nil && it.Expr.Kind == ast.Star {
 			return false
 		}
 		it.Expr.Walk(look)
 	}
-	for _, list := range [][]*Expr{{b.q.Having}, b.q.OrderBy, b.q.DistinctOn, b.q.Windows} {
+	for _, list := range [][]*ast.Expr{{k.b.q.Having}, k.b.q.OrderBy, k.b.q.DistinctOn, k.b.q.Windows} {
 		for _, e := range list {
 			e.Walk(look)
 		}
@@ -118,13 +129,13 @@ func (b *blockReader) onlyGrouped(x *binding) bool {
 
 // columnIn returns the stored name of x's column that a reference may mean, or
 // "".
-func (b *blockReader) columnIn(x *binding, name []Ident) string {
-	if len(name) > 1 && !b.sameLabel(name[len(name)-2], x.label) {
+func (k keyGrouping) columnIn(x *names.Binding, name []ast.Ident) string {
+	if len(name) > 1 && !k.p.names.SameLabel(name[len(name)-2], x.Label) {
 		return ""
 	}
-	for i, l := range b.labels(x) {
-		if b.sameLabel(name[len(name)-1], l) {
-			return x.table.Columns[i].Name // none is hidden: underivable
+	for i, l := range k.p.names.Labels(x) {
+		if k.p.names.SameLabel(name[len(name)-1], l) {
+			return x.Table.Columns[i].Name // none is hidden: underivable
 		}
 	}
 	return ""

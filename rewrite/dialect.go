@@ -1,6 +1,10 @@
 package rewrite
 
-import "github.com/slotsql/slotsql/rewrite/lex"
+import (
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/lex"
+	"github.com/slotsql/slotsql/rewrite/schema"
+)
 
 // Dialect is what the planner needs to know of one SQL dialect: how its SQL is read, how
 // its names compare, and how slotsql's own statements are written in it. Implementations
@@ -16,13 +20,13 @@ type Dialect interface {
 	// comments may surround it). An error means that the dialect's parser
 	// rejects the statement or gave up; the planner then drains. Parse never
 	// panics and is bounded in time and memory for any input.
-	Parse(sql string) (*Statement, error)
+	Parse(sql string) (*ast.Statement, error)
 
 	// SameTable and SameColumn report whether a name as written refers to a
 	// table or column of that stored name. DefaultSchema rules are the
 	// caller's.
-	SameTable(written Ident, stored string) bool
-	SameColumn(written Ident, stored string) bool
+	SameTable(written ast.Ident, stored string) bool
+	SameColumn(written ast.Ident, stored string) bool
 
 	// Quote writes a stored name so that the dialect reads exactly that name.
 	Quote(name string) string
@@ -36,7 +40,7 @@ type Dialect interface {
 	// with. It affects no row when the base row is missing, when a touched
 	// counter is NULL, or when its base value or slot value leaves the range
 	// in which base and slots together cannot overflow (see docs/design).
-	Increment(t *Table, in IncrementSQL) string
+	Increment(t *schema.Table, in IncrementSQL) string
 
 	// Add writes the update of one existing slot row, by its key: the short form of
 	// Increment for a connection that has written the row before. It takes no lock except
@@ -52,7 +56,7 @@ type Dialect interface {
 	// With Locks, the statement takes the base row's lock before it takes the slot row's,
 	// as Increment does: in a transaction both last, and a drain takes them in that order.
 	// An empty string means that the engine has no such form, or that it needs none.
-	Add(t *Table, in AddSQL) string
+	Add(t *schema.Table, in AddSQL) string
 
 	// AddMany writes the update of many existing slot rows of one counter table: what Add
 	// does, for each of them, in one statement. It updates all of them or none: none if
@@ -60,49 +64,49 @@ type Dialect interface {
 	// session that waits while it holds other locks may be part of a deadlock, and one
 	// that adds to a single row never is. An empty string means that the engine has no
 	// such statement.
-	AddMany(t *Table, in AddManySQL) string
+	AddMany(t *schema.Table, in AddManySQL) string
 
 	// Total writes the exact total of a counter, or the merged value of a companion, of
 	// the row that qualifier names. Without slots it is the base value itself, including
 	// its type and NULL. comparable requests an expression that also compares as the
 	// plain column would, and may be computed for many more rows than are returned.
-	Total(t *Table, qualifier, column string, comparable bool) string
+	Total(t *schema.Table, qualifier, column string, comparable bool) string
 
 	// Lock writes the statements that make increments of the base rows that scope selects
 	// wait until the transaction ends, and that themselves wait for the increments in
 	// flight. If it is empty, the first statement of Fold does that already. A returned
 	// result set is to be discarded.
-	Lock(t *Table, scope Scope) []string
+	Lock(t *schema.Table, scope Scope) []string
 
 	// Count writes a query for the number of base rows that scope selects. It takes no
 	// locks, unlike Lock, which would lock the gap around a row that does not exist; ""
 	// if Lock does not do that.
-	Count(t *Table, scope Scope) string
+	Count(t *schema.Table, scope Scope) string
 
 	// Fold writes the statements that move all slots of the base rows that scope selects
 	// into the base rows, and delete the slots. There are none if slot rows have to be
 	// named one by one (FoldByName).
-	Fold(t *Table, scope Scope) []string
+	Fold(t *schema.Table, scope Scope) []string
 
 	// Versions writes the statements that give a transaction that has changed the rows of
 	// scope a consistent version of each row and its slots, on an engine that might
 	// otherwise show it the new row together with slots of an old snapshot; nil if the
 	// engine never does that.
-	Versions(t *Table, scope Scope) *VersionSQL
+	Versions(t *schema.Table, scope Scope) *VersionSQL
 
 	// CreateSlots and DropSlots write the DDL of a slot table, idempotent
 	// where the dialect has IF [NOT] EXISTS.
-	CreateSlots(t *Table) []string
+	CreateSlots(t *schema.Table) []string
 	// AddSlots writes the DDL that adds the missing columns of counters to a slot table.
 	// It is to be run in one transaction, by a session that does not wait long for locks,
 	// since other sessions queue behind it.
-	AddSlots(t *Table, counters []string) []string
-	DropSlots(t *Table) []string
+	AddSlots(t *schema.Table, counters []string) []string
+	DropSlots(t *schema.Table) []string
 
 	// Truncate returns what TRUNCATE of a base table needs because of its slot table's
 	// foreign key: also is written after the table's name, and before and after are run
 	// around the statement.
-	Truncate(t *Table) (also string, before, after []string)
+	Truncate(t *schema.Table) (also string, before, after []string)
 }
 
 // A SnapshotDialect is a Dialect of an engine where a transaction may have a
@@ -113,7 +117,7 @@ type SnapshotDialect interface {
 	// such snapshot. Else it returns one for each base row that scope selects:
 	// the snapshot's oldest transaction, and the key's values, all as strings; for
 	// every row as scope, one with the former alone.
-	Snapshot(t *Table, scope Scope) string
+	Snapshot(t *schema.Table, scope Scope) string
 }
 
 // A ConservingDialect is a Dialect whose Fold adds to base rows and deletes slots by
@@ -125,7 +129,7 @@ type ConservingDialect interface {
 	// its rows is a reason, for people, why slots cannot be deleted: a base row has
 	// not taken what they hold. It returns none when all has arrived. An empty
 	// query asks nothing.
-	Unmoved(t *Table, scope Scope) string
+	Unmoved(t *schema.Table, scope Scope) string
 }
 
 // A HoldingDialect is a Dialect of an engine with accounts: a session's user may be
@@ -134,18 +138,18 @@ type HoldingDialect interface {
 	// Held writes a query that returns a row if there is a slot row of the base rows
 	// that scope selects. It sees what is committed where Lock has come before it and
 	// the transaction is not held to a snapshot (SnapshotDialect).
-	Held(t *Table, scope Scope) string
+	Held(t *schema.Table, scope Scope) string
 }
 
 // A GroupingDialect is a Dialect of an engine that would not compute with a sum of many
 // deltas, or not store the result, as it does one by one.
 type GroupingDialect interface {
 	// Amount writes an argument that is a sum, or a bound, of a column's numbers.
-	Amount(c *Column, arg string) string
+	Amount(c *schema.Column, arg string) string
 	// Stores writes a predicate that holds only where column + sum is exact and stored as
 	// it is; "" where the engine refuses what is not. ref is the column as the
 	// statement names it.
-	Stores(c *Column, ref, sum string) string
+	Stores(c *schema.Column, ref, sum string) string
 	// Less writes counter - amount such that it compares as the counter does.
 	Less(counter, amount string) string
 }
@@ -218,7 +222,7 @@ type AddManySQL struct {
 // CompanionSQL is a companion and what it is set to: a marker, or an expression of
 // the engine's own that takes no argument.
 type CompanionSQL struct {
-	Companion
+	schema.Companion
 	SQL     string
 	NotNull bool
 }

@@ -1,51 +1,57 @@
 package rewrite
 
+import (
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/names"
+	"github.com/slotsql/slotsql/rewrite/schema"
+)
+
 // This file holds what INSERT, UPDATE and DELETE have in common.
 
 // planDML plans an INSERT, UPDATE or DELETE.
-func (p *planning) planDML(st *Statement) *Plan {
+func (p *planning) planDML(st *ast.Statement) *Plan {
 	switch st.Kind {
-	case KindInsert:
+	case ast.KindInsert:
 		return p.planInsert(st)
-	case KindUpdate:
+	case ast.KindUpdate:
 		return p.planUpdate(st)
-	case KindDelete:
+	case ast.KindDelete:
 		return p.planDelete(st)
 	}
-	return p.drainAll(p.mentioned(), "there is no faster plan for this kind of statement")
+	return p.drains.drainAll(p.mentions.tables(), "there is no faster plan for this kind of statement")
 }
 
 // dml is the common part of planning a statement that writes.
 type dml struct {
-	*planning
-	st     *Statement
-	sc     *scope
-	target *binding // nil when the target is no single table
-	table  *Table   // the target's counter table, or nil
-	once   bool     // no other source of the statement is a counter table
-	covers []Cover  // what increments demand that run on the base table
-	locks  bool     // a query in it locks rows of counter tables, and reads no counter
+	p      *planning
+	st     *ast.Statement
+	sc     *names.Scope
+	target *names.Binding // nil when the target is no single table
+	table  *schema.Table  // the target's counter table, or nil
+	once   bool           // no other source of the statement is a counter table
+	covers []Cover        // what increments demand that run on the base table
+	locks  bool           // a query in it locks rows of counter tables, and reads no counter
 }
 
-func (p *planning) newDML(st *Statement) *dml {
+func (p *planning) newDML(st *ast.Statement) *dml {
 	from := st.From
 	if st.Target != nil {
-		from = append([]*Source{st.Target}, from...)
+		from = append([]*ast.Source{st.Target}, from...)
 	}
-	m := &dml{planning: p, st: st, sc: p.newScope(p.outer, st.With, from)}
+	m := &dml{p: p, st: st, sc: p.names.NewScope(p.outer, st.With, from)}
 	if st.Target != nil {
-		m.target = m.sc.bindings[0]
-		m.table = m.target.table
+		m.target = m.sc.Bindings[0]
+		m.table = m.target.Table
 	}
-	m.once = p.sources(st) == 1
+	m.once = p.names.Sources(st) == 1
 	return m
 }
 
 func (m *dml) drain(reason string) *Plan {
 	if b := m.joined(); b != nil {
-		return m.drainRows(m.st, m.sc, b, joinedOn(m.st.From, m.st.Where), true, reason)
+		return m.p.drains.drainRows(m.st, m.sc, b, joinedOn(m.st.From, m.st.Where), true, reason)
 	}
-	return m.drainRows(m.st, m.sc, m.target, m.st.Where, m.alone(), reason)
+	return m.p.drains.drainRows(m.st, m.sc, m.target, m.st.Where, m.alone(), reason)
 }
 
 // alone reports whether the counters of no other rows than those that WHERE selects
@@ -59,7 +65,7 @@ func (m *dml) alone() bool {
 	if len(st.From) > 0 || len(st.With) > 0 {
 		return false
 	}
-	list := append([]*Expr{st.Where}, st.OrderBy...)
+	list := append([]*ast.Expr{st.Where}, st.OrderBy...)
 	list = append(list, st.Limit...)
 	for _, a := range st.Set {
 		list = append(list, a.Value)
@@ -78,12 +84,12 @@ func (m *dml) alone() bool {
 
 // reads reports whether any part of the statement reads a counter, the listed
 // expressions excepted.
-func (m *dml) reads(except map[*Expr]bool) (bool, string) {
-	r := &reader{planning: m.planning}
+func (m *dml) reads(except map[*ast.Expr]bool) (bool, string) {
+	r := &reader{p: m.p}
 	err := m.read(r, except)
 	switch {
 	case err != nil:
-		return true, reasonOf(err)
+		return true, names.Reason(err)
 	case len(r.edits) > 0 && !r.found.counter:
 		return true, "the statement reads a companion"
 	case len(r.edits) > 0:
@@ -95,17 +101,17 @@ func (m *dml) reads(except map[*Expr]bool) (bool, string) {
 	return false, ""
 }
 
-func (m *dml) read(r *reader, except map[*Expr]bool) error {
-	b := &blockReader{r, m.sc, nil}
+func (m *dml) read(r *reader, except map[*ast.Expr]bool) error {
+	b := r.in(m.sc, nil)
 	if err := r.ctes(m.sc, m.st.With); err != nil {
 		return err
 	}
 	for _, s := range m.st.From {
-		if err := r.source(m.sc, m.sc.parent, s); err != nil {
+		if err := r.source(m.sc, m.sc.Parent, s); err != nil {
 			return err
 		}
 	}
-	list := append([]*Expr{m.st.Where}, m.st.OrderBy...)
+	list := append([]*ast.Expr{m.st.Where}, m.st.OrderBy...)
 	list = append(list, m.st.Limit...)
 	for _, a := range m.st.Set {
 		list = append(list, a.Value)
@@ -123,37 +129,37 @@ func (m *dml) read(r *reader, except map[*Expr]bool) error {
 
 func (m *dml) returning(b *blockReader) error {
 	for _, it := range m.st.Returning {
-		if it.Expr != nil && it.Expr.Kind == Star {
-			for _, s := range m.sc.bindings {
-				if s.counts {
-					return opaque("RETURNING * returns a counter")
+		if it.Expr != nil && it.Expr.Kind == ast.Star {
+			for _, s := range m.sc.Bindings {
+				if s.Counts {
+					return names.Opaque("RETURNING * returns a counter")
 				}
 			}
 			continue
 		}
-		before := len(b.edits)
+		before := len(b.r.edits)
 		if err := b.expr(it.Expr, inItems); err != nil {
 			return err
 		}
-		if len(b.edits) > before {
-			return opaque("RETURNING returns a counter")
+		if len(b.r.edits) > before {
+			return names.Opaque("RETURNING returns a counter")
 		}
 	}
 	return nil
 }
 
-func (m *dml) reader() *reader { return &reader{planning: m.planning, values: totals} }
+func (m *dml) reader() *reader { return &reader{p: m.p, values: totals} }
 
 // planOther plans a write to a table without counters: its reads of counters
 // become totals where they stand in a subquery, else it is drained for.
 func (m *dml) planOther() *Plan {
-	r, err := m.reading(m.reader, func(r *reader) error {
+	r, err := m.p.reading(m.reader, func(r *reader) error {
 		// What is derived is no source of counters any more. The target is no
 		// counter table: nothing takes its place.
-		m.sc = m.newDML(m.st).sc
+		m.sc = m.p.newDML(m.st).sc
 		return m.read(r, nil)
 	})
-	return m.planReads(r, err, "the statement locks rows of a counter table")
+	return m.p.planReads(r, err, "the statement locks rows of a counter table")
 }
 
 // planReads plans a statement that writes no counter itself by what a reader
@@ -161,11 +167,11 @@ func (m *dml) planOther() *Plan {
 func (p *planning) planReads(r *reader, err error, locked string) *Plan {
 	switch {
 	case err != nil:
-		return p.drainAll(p.mentioned(), reasonOf(err))
+		return p.drains.drainAll(p.mentions.tables(), names.Reason(err))
 	case r.found.locks:
-		return p.drainAll(p.mentioned(), locked)
+		return p.drains.drainAll(p.mentions.tables(), locked)
 	case r.found.writes && len(r.edits) > 0:
-		return p.drainAll(p.mentioned(), "a WITH query increments a counter that the statement also reads")
+		return p.drains.drainAll(p.mentions.tables(), "a WITH query increments a counter that the statement also reads")
 	case r.found.writes:
 		return &Plan{Class: AdditiveBase}
 	case len(r.edits) == 0:
@@ -175,34 +181,25 @@ func (p *planning) planReads(r *reader, err error, locked string) *Plan {
 	return &Plan{
 		Class:  Read,
 		Reason: r.form(),
-		Tables: names(r.tables),
+		Tables: tableNames(r.tables),
 		SQL:    sql,
 		Read:   ReadPlan{Args: args, Stars: r.stars, reader: r},
 	}
 }
 
-func columnNamed(p *planning, t *Table, written Ident) (string, bool) {
-	for i := range t.Columns {
-		if p.d.SameColumn(written, t.Columns[i].Name) {
-			return t.Columns[i].Name, true
-		}
-	}
-	return "", false
-}
-
 // deleted returns the counter tables that a DELETE removes rows of. One of
 // several tables names those that lose rows; the others it only reads.
-func (m *dml) deleted() (tables []*Table) {
+func (m *dml) deleted() (tables []*schema.Table) {
 	if m.target != nil {
 		if m.table != nil {
 			tables = append(tables, m.table)
 		}
 		return tables
 	}
-	for _, b := range m.sc.bindings {
+	for _, b := range m.sc.Bindings {
 		for _, name := range m.st.DeleteFrom {
-			if b.counts && m.sameLabel(name[len(name)-1], b.label) {
-				tables = append(tables, b.table)
+			if b.Counts && m.p.names.SameLabel(name[len(name)-1], b.Label) {
+				tables = append(tables, b.Table)
 			}
 		}
 	}
@@ -214,9 +211,9 @@ func (m *dml) deleted() (tables []*Table) {
 // deletes them, after it has folded them, and no session makes new ones before its
 // transaction ends: a session that makes a slot row locks the base row, and finds it gone
 // afterwards.
-func (m *dml) notCascaded(deleted []*Table) string {
+func notCascaded(d Dialect, deleted []*schema.Table) string {
 	for _, t := range deleted {
-		if !m.cascadesDelete(t) {
+		if !cascadesDelete(d, t) {
 			return "the slots of " + t.Name + " are not deleted with the row"
 		}
 	}
@@ -224,16 +221,16 @@ func (m *dml) notCascaded(deleted []*Table) string {
 }
 
 // cascadesDelete reports whether the engine deletes the slot rows of a base row that is deleted.
-func (p *planning) cascadesDelete(t *Table) bool {
-	if p.d.Traits().SlotTriggers {
+func cascadesDelete(d Dialect, t *schema.Table) bool {
+	if d.Traits().SlotTriggers {
 		return t.Counter.CascadesDelete() && !t.Counter.SlotTable.Untended
 	}
 	return t.Counter.CascadesDelete() && !t.Counter.SlotTable.NoForeignKey
 }
 
-func (p *planning) planDelete(st *Statement) *Plan {
+func (p *planning) planDelete(st *ast.Statement) *Plan {
 	if st.Opaque != "" {
-		return p.drainAll(p.mentioned(), st.Opaque)
+		return p.drains.drainAll(p.mentions.tables(), st.Opaque)
 	}
 	m := p.newDML(st)
 	deleted := m.deleted()
@@ -243,13 +240,13 @@ func (p *planning) planDelete(st *Statement) *Plan {
 	if reads, why := m.reads(nil); reads {
 		return m.drain(why)
 	}
-	if why := m.notCascaded(deleted); why != "" {
+	if why := notCascaded(m.p.d, deleted); why != "" {
 		return m.drain(why)
 	}
 	// The slot rows go with the base row: the engine's own cascade deletes them.
 	plan := &Plan{Class: PassThrough, Base: BasePlan{DeletesFrom: deleted}}
 	if m.locks {
-		plan = m.changedAll(plan, m.mentioned())
+		plan = m.p.drains.changedAll(plan, m.p.mentions.tables())
 		plan.Base.LocksOthers = true
 	}
 	return plan

@@ -3,7 +3,7 @@
 // give the same plan, and planning changes nothing that it is given.
 //
 // A Planner takes the SQL of one call. SQL that names no counter table is passed through.
-// Any other SQL is parsed by the Dialect into a Statement, a neutral form made for
+// Any other SQL is parsed by the Dialect into an ast.Statement, a neutral form made for
 // classifying and for splicing edits into the original SQL, and becomes a Plan. A plan
 // has a Class, the SQL to send in place of the application's, and the origin of each
 // argument. It holds no argument values and no slot numbers, so one plan serves every
@@ -11,7 +11,7 @@
 //
 // If a parser rejects a statement, or a dialect cannot represent it faithfully, slotsql
 // does not guess: the statement is planned as a drain, or refused with a reason. Offsets
-// (Span) are bytes of the application's SQL. No statement makes planning panic, and its
+// (ast.Span) are bytes of the application's SQL. No statement makes planning panic, and its
 // time and memory are bounded: a very large or deeply nested statement drains the tables
 // whose names occur in it.
 //
@@ -22,13 +22,19 @@
 //     (multi.go); one that is too long to parse is planned by its tokens (large.go).
 //  2. planning.plan (planner.go) has the dialect parse the statement, and picks the planner
 //     for its kind.
-//  3. A scope binds the sources of each block to tables (scope.go), and resolve.go finds what
-//     a column reference means, as far as counters are concerned.
+//  3. A names.Resolver binds the sources of each block to tables, and finds what a column
+//     reference means, as far as counters are concerned.
 //  4. The planner of the kind decides on the class: planSelect, planUpdate, planInsert,
 //     planDelete, planDDL and others, see below.
 //  5. What does not fit any faster plan ends in drainAll or drainRows (drain.go).
 //  6. withGroup (grouping.go) and withTickets (tickets.go) add the forms in which executions
 //     share a statement, or draw a number from a leased block.
+//
+// A planning is the work on one statement. Its fields are those who answer questions about the
+// statement, each of which holds only those that it asks itself: names.Resolver, constants, writtenSources,
+// volatility, keyFinder, mentions, drainer and definitions. Reads (reader, blockReader,
+// candidates), writes (dml, insertion, slotWriter) and groups (grouper and others) ask them, and they know
+// nothing of reads, writes and groups.
 //
 // # Where to find what
 //
@@ -36,44 +42,53 @@
 //
 //   - the lexical layer, with no knowledge of tables: package rewrite/lex; source.go adds the
 //     arguments of placeholders, edit.go and fragment.go how SQL is spliced
-//   - the syntax tree: statement.go, walk.go
-//   - tables, counters and slot tables: catalog.go, counter.go, slottable.go, address.go,
-//     option.go, bounds.go, companion.go
+//   - the neutral statement, with no knowledge of tables either: package rewrite/ast
+//   - tables, counters, companions and slot tables: package rewrite/schema; SQL that names
+//     slots: slotsource.go
 //   - what a dialect provides, and what it differs in: dialect.go, traits.go
 //   - the plan: plan.go, increment.go, effect.go
+//
+// Questions about a statement:
+//
+//   - what its names mean: package rewrite/names; which tables occur in it (mentions):
+//     mention.go, view.go
+//   - what its numbers, strings and arguments are worth (constants): as an increment adds them in
+//     delta.go and computed.go, as a column stores them in insertedvalue.go, keyform.go and clock.go;
+//     sources whose rows it has in itself (writtenSources): written.go, writtenarray.go
+//   - whether an expression may be evaluated twice (volatility): volatility.go; whether it may
+//     fail: mayfail.go
+//   - which rows a condition fixes by key (keyFinder): fixedrows.go, rowkey.go, selfquery.go
 //
 // Queries (class Read):
 //
 //   - planSelect and the walk over a query's blocks: read.go, readexpr.go, readcte.go;
-//     select lists and *: item.go, itemname.go, outname.go, outputs.go
+//     select lists and *: item.go, itemname.go, outname.go
 //   - the forms that stand for a counter: a total in its place (readexpr.go), a table as a
 //     query of totals (derive.go, derivekey.go), a row as a whole (wholerow.go), sums over a
 //     table (sums.go)
 //   - candidates, where a counter orders or bounds the rows of one table: candidates.go,
-//     windows.go, condition.go, firstrows.go; whether a read computes the totals of many rows:
-//     fewrows.go
+//     firstrows.go; whether a read computes the totals of many rows: fewrows.go
 //   - rules and defects of one engine: groupby.go, nulls.go, row.go, exists.go, lookedup.go
-//   - a read of a row without slots: probe.go; column types: typesquery.go; EXPLAIN, cursors
-//     and the like: reads.go; CREATE TABLE AS: create.go
+//   - the form that also reports whether there are slots: observe.go; column types: typesquery.go;
+//     EXPLAIN, cursors and the like: reads.go; CREATE TABLE AS: create.go
 //
 // Writes:
 //
-//   - what INSERT, UPDATE and DELETE have in common: dml.go; UPDATE: update.go,
-//     updatejoin.go; INSERT: insert.go, upsert.go, upsertrows.go, upsertslot.go
-//   - what counts as an increment, and by how much: additive.go, delta.go, cases.go,
-//     computed.go, clamp.go, written.go; on the base row: exact.go; in a slot: update.go
-//   - whether an expression may be evaluated twice: volatility.go, mayfail.go; whether a value
-//     fits its column: insertedvalue.go, keyform.go, wellformed.go, clock.go
-//   - shared statements: grouped*.go on the base row, coalesce.go in a slot
-//   - counters with bounds: bounded.go, portion.go; numbers drawn: tickets.go
+//   - what INSERT, UPDATE and DELETE have in common (dml): dml.go, wellformed.go; UPDATE: update.go,
+//     updatejoin.go; INSERT (insertion): insert.go, upsert.go, upsertrows.go, upsertslot.go
+//   - what counts as an increment: additive.go, cases.go, clamp.go; on the base row: exact.go; in a
+//     slot (slotWriter): slotted.go, companion.go, and shared by executions coalesce.go
+//   - shared statements on the base row: grouped_plan.go and grouped_set.go (grouper); of upserts
+//     (upsertGrouper), with guards (groupGuards), under CHECK constraints (checkConstraints): the
+//     other grouped_*.go
+//   - counters with bounds (boundedForm): bounded.go, portion.go; numbers drawn: tickets.go
 //   - rows that a transaction has changed itself: change.go
 //
 // Drains (class Drain):
 //
-//   - drain.go; which rows: fixedrows.go, rowkey.go, selfquery.go, drainscope.go,
-//     drainwith.go
-//   - without a fold if that is possible: proof.go, lockingread.go
-//   - DDL, partitions and views: ddl.go, ancestors.go, references.go, holder.go, view.go
+//   - what is drained (drainer): drain.go, drainscope.go, drainwith.go
+//   - without a fold if that is possible: proof.go, lockingread.go, asleep.go
+//   - DDL, partitions and views (definitions): ddl.go, ancestors.go, references.go, holder.go
 //
 // Plans for statements that differ in literals only: scanshape.go, shared_plan.go,
 // sentinels.go, shared_generalize.go, fieldvalues.go.

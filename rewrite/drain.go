@@ -3,25 +3,41 @@ package rewrite
 import (
 	"slices"
 	"strings"
+
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/names"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
+// A drainer plans statements that fold slots before they run: which rows they drain, and what runs in place of that where the
+// rows have no slots.
+type drainer struct {
+	d          Dialect
+	src        *source
+	names      *names.Resolver
+	consts     *constants
+	keys       *keyFinder
+	volatility *volatility
+	mentions   *mentions
+}
+
 // drainAll drains every row of the given tables.
-func (p *planning) drainAll(tables []*Table, reason string) *Plan {
-	plan := &Plan{Class: Drain, Reason: reason, Tables: names(tables)}
+func (d *drainer) drainAll(tables []*schema.Table, reason string) *Plan {
+	plan := &Plan{Class: Drain, Reason: reason, Tables: tableNames(tables)}
 	for _, t := range tables {
-		plan.Drain.Tables = append(plan.Drain.Tables, p.drainTable(t, nil))
+		plan.Drain.Tables = append(plan.Drain.Tables, d.drainTable(t, nil))
 	}
 	return plan
 }
 
 // A rowset is a set of rows fixed by an equality over a unique key.
 type rowset struct {
-	binding *binding
+	binding *names.Binding
 	where   fragment
 	single  bool // at most one row
 	primary bool // the key is the primary key
 	args    []keyArg
-	key     *Unique
+	key     *schema.Unique
 	values  map[string]fragment // of a single row: what each key column equals
 	only    bool                // the statement's predicate is this and nothing else
 	most    int                 // so many rows at most
@@ -30,7 +46,7 @@ type rowset struct {
 
 // slotKey is what the key of the table's slots equals, nil where the rows are
 // fixed otherwise.
-func (rows *rowset) slotKey(t *Table) []KeyValue {
+func (rows *rowset) slotKey(t *schema.Table) []KeyValue {
 	var out []KeyValue
 	for _, k := range t.Counter.Key {
 		v, ok := rows.values[k]
@@ -44,7 +60,7 @@ func (rows *rowset) slotKey(t *Table) []KeyValue {
 
 // which is what the slots' key equals, or else another unique key, whose name it returns; nil
 // where the rows may be several.
-func (rows *rowset) which(t *Table) (values []KeyValue, other string) {
+func (rows *rowset) which(t *schema.Table) (values []KeyValue, other string) {
 	if values = rows.slotKey(t); values != nil || !rows.single || rows.key == nil {
 		return values, ""
 	}
@@ -58,25 +74,24 @@ func (rows *rowset) which(t *Table) (values []KeyValue, other string) {
 // keyArg is an argument compared with a key column.
 type keyArg struct {
 	arg    Arg
-	column *Column
+	column *schema.Column
 }
 
 // DrainAll drains every row of a table.
-func DrainAll(d Dialect, t *Table) DrainTable {
-	p := &planning{d: d}
-	return p.drainTable(t, nil)
+func DrainAll(d Dialect, t *schema.Table) DrainTable {
+	return newPlanning(&Planner{Dialect: d}, nil).drains.drainTable(t, nil)
 }
 
 // DrainKey drains the row of one key, whose values are the arguments, in the
 // order of the key; forms are what the columns are compared with, with %s for
 // each argument.
-func DrainKey(d Dialect, t *Table, forms []string) DrainTable {
-	p := &planning{d: d}
-	b := &binding{
-		source: &Source{Name: []Ident{{Name: t.Name, Quoted: true}}},
-		label:  Ident{Name: t.Name, Quoted: true},
-		table:  t,
-		counts: true,
+func DrainKey(d Dialect, t *schema.Table, forms []string) DrainTable {
+	p := newPlanning(&Planner{Dialect: d}, nil)
+	b := &names.Binding{
+		Source: &ast.Source{Name: []ast.Ident{{Name: t.Name, Quoted: true}}},
+		Label:  ast.Ident{Name: t.Name, Quoted: true},
+		Table:  t,
+		Counts: true,
 	}
 	var equal []fragment
 	for i, k := range t.Counter.Key {
@@ -86,181 +101,114 @@ func DrainKey(d Dialect, t *Table, forms []string) DrainTable {
 			fragment{parts: []string{d.Quote(t.Name) + "." + d.Quote(k) + " = " + before, after}, args: []Arg{{Index: i}}},
 		)
 	}
-	return p.drainTable(t, &rowset{binding: b, where: join(equal, " AND "), single: true, only: true})
+	return p.drains.drainTable(t, &rowset{binding: b, where: join(equal, " AND "), single: true, only: true})
 }
 
-func (p *planning) drainTable(t *Table, rows *rowset) DrainTable {
+func (d *drainer) drainTable(t *schema.Table, rows *rowset) DrainTable {
 	out := DrainTable{Table: t}
 	if len(t.Counter.Counters) == 0 {
 		return out // a table that is only touched has nothing to drain
 	}
 	var tp template
-	scope := Scope{Ref: p.baseRef(t, nil), Qualifier: p.d.Quote(t.Name)}
+	scope := Scope{Ref: d.names.BaseRef(t, nil), Qualifier: d.d.Quote(t.Name)}
 	if rows != nil {
 		out.Keyed, out.Only, out.Most = true, rows.only, max(rows.most, 1)
 		out.Key = rows.slotKey(t)
-		if out.Forms = p.forms(rows.args); out.Forms != nil {
-			all := p.drainTable(t, nil)
+		if out.Forms = d.consts.forms(rows.args); out.Forms != nil {
+			all := d.drainTable(t, nil)
 			out.All = &all
 		}
-		scope = Scope{Ref: p.baseRef(t, rows.binding), Qualifier: p.qualifier(rows.binding), Where: tp.mark(rows.where)}
+		scope = Scope{Ref: d.names.BaseRef(t, rows.binding), Qualifier: d.names.Qualifier(rows.binding), Where: tp.mark(rows.where)}
 		scope.Removes = rows.removes
 	}
-	out.Lock = tp.expandAll(p.d, p.d.Lock(t, scope))
+	out.Lock = tp.expandAll(d.d, d.d.Lock(t, scope))
 	if rows != nil && !rows.removes {
 		strongest := scope
 		strongest.Removes = true
-		alone := tp.expandAll(p.d, p.d.Lock(t, strongest))
+		alone := tp.expandAll(d.d, d.d.Lock(t, strongest))
 		if !slices.EqualFunc(alone, out.Lock, func(a, b Bound) bool { return a.SQL == b.SQL }) {
 			out.LockAlone = alone
 		}
 	}
-	out.Rows = tp.expand(p.d, scope.Ref+" WHERE "+scope.Where)
-	if out.Fold = tp.expandAll(p.d, p.d.Fold(t, scope)); len(out.Fold) == 0 {
+	out.Rows = tp.expand(d.d, scope.Ref+" WHERE "+scope.Where)
+	if out.Fold = tp.expandAll(d.d, d.d.Fold(t, scope)); len(out.Fold) == 0 {
 		out.Folding, out.Open = FoldByName, rows == nil && len(t.Counter.Key) > 0
 	}
-	if c, ok := p.d.(ConservingDialect); ok {
+	if c, ok := d.d.(ConservingDialect); ok {
 		if sql := c.Unmoved(t, scope); sql != "" {
-			b := tp.expand(p.d, sql)
+			b := tp.expand(d.d, sql)
 			out.Look.Unmoved = &b
 		}
 	}
-	if h, ok := p.d.(HoldingDialect); ok {
-		b := tp.expand(p.d, h.Held(t, scope))
+	if h, ok := d.d.(HoldingDialect); ok {
+		b := tp.expand(d.d, h.Held(t, scope))
 		out.Look.Held = &b
 	}
-	if s, ok := p.d.(SnapshotDialect); ok {
-		b := tp.expand(p.d, s.Snapshot(t, scope))
+	if s, ok := d.d.(SnapshotDialect); ok {
+		b := tp.expand(d.d, s.Snapshot(t, scope))
 		out.Look.Snapshot = &b
 	}
-	if v := p.d.Versions(t, scope); v != nil {
-		out.Versions = &Versions{Find: tp.expand(p.d, v.Find), Hide: v.Hide, Drop: v.Drop, Touch: tp.expandAll(p.d, v.Touch)}
+	if v := d.d.Versions(t, scope); v != nil {
+		out.Versions = &Versions{Find: tp.expand(d.d, v.Find), Hide: v.Hide, Drop: v.Drop, Touch: tp.expandAll(d.d, v.Touch)}
 	}
 	return out
 }
 
-// baseRef writes a reference to a base table under the name that the
-// statement's own predicates use.
-func (p *planning) baseRef(t *Table, b *binding) string {
-	ref := p.d.Quote(t.Name)
-	if t.Schema != "" { // unknown where the facts come from a schema file
-		ref = p.d.Quote(t.Schema) + "." + ref
-	}
-	if b != nil && b.source.Alias != nil {
-		ref += " AS " + p.qualifier(b)
-	}
-	return ref
-}
-
 // drainRows drains the rows whose keys the statement's predicate names, or all rows of its table
 // when it names none, and all rows of every other counter table of the statement.
-func (p *planning) drainRows(st *Statement, sc *scope, b *binding, where *Expr, once bool, reason string) *Plan {
-	tables := p.mentioned()
+func (d *drainer) drainRows(st *ast.Statement, sc *names.Scope, b *names.Binding, where *ast.Expr, once bool, reason string) *Plan {
+	tables := d.mentions.tables()
 	var rows *rowset
-	if once && b != nil && b.counts {
-		rows = p.fixedRows(sc, b, where)
+	if once && b != nil && b.Counts {
+		rows = d.keys.fixedRows(sc, b, where)
 	}
 	if rows != nil {
-		rows.removes = p.removes(st, b.table)
+		rows.removes = d.removes(st, b.Table)
 	}
-	plan := &Plan{Class: Drain, Reason: reason, Tables: names(tables)}
+	plan := &Plan{Class: Drain, Reason: reason, Tables: tableNames(tables)}
 	for _, t := range tables {
-		if rows != nil && t == b.table {
-			plan.Drain.Tables = append(plan.Drain.Tables, p.drainTable(t, rows))
-			plan.Drain.Uncounted = st.Kind == KindSelect || st.Merge
+		if rows != nil && t == b.Table {
+			plan.Drain.Tables = append(plan.Drain.Tables, d.drainTable(t, rows))
+			plan.Drain.Uncounted = st.Kind == ast.KindSelect || st.Merge
 			continue
 		}
-		plan.Drain.Tables = append(plan.Drain.Tables, p.drainTable(t, nil))
+		plan.Drain.Tables = append(plan.Drain.Tables, d.drainTable(t, nil))
 	}
 	if len(tables) == 1 {
 		some := rows != nil && !rows.single || rows == nil && plan.Drain.Tables[0].Open
-		plan.Drain.Deletes = some && st.Kind == KindDelete && len(st.From) == 0
-		plan.Drain.Proof = p.proof(st, sc, where, rows)
-		plan.Drain.LockingRead = p.lockingRead(st, sc, where, rows)
+		plan.Drain.Deletes = some && st.Kind == ast.KindDelete && len(st.From) == 0
+		plan.Drain.Proof = d.proof(st, sc, where, rows)
+		plan.Drain.LockingRead = d.lockingRead(st, sc, where, rows)
 	}
 	return plan
 }
 
 // drainSelect drains for a query: the rows it fixes when it reads one counter
 // table once, at its top.
-func (p *planning) drainSelect(st *Statement, tables []*Table, reason string) *Plan {
+func (d *drainer) drainSelect(st *ast.Statement, tables []*schema.Table, reason string) *Plan {
 	q := st.Select
-	if q == nil || len(q.Operands) > 0 || len(q.From) != 1 || len(q.From[0].Name) == 0 || p.sources(st) != 1 {
-		return p.drainAll(tables, reason)
+	if q == nil || len(q.Operands) > 0 || len(q.From) != 1 || len(q.From[0].Name) == 0 || d.names.Sources(st) != 1 {
+		return d.drainAll(tables, reason)
 	}
-	sc := p.newScope(p.withScope(nil, q.With), nil, q.From)
-	return p.drainRows(st, sc, sc.bindings[0], q.Where, true, reason)
+	sc := d.names.NewScope(d.names.WithScope(nil, q.With), nil, q.From)
+	return d.drainRows(st, sc, sc.Bindings[0], q.Where, true, reason)
 }
 
-func numericColumn(c *Column) bool { return c != nil && c.Numeric != NotNumeric }
+func numericColumn(c *schema.Column) bool { return c != nil && c.Numeric != schema.NotNumeric }
 
-func containsNumber(e *Expr) bool {
+func containsNumber(e *ast.Expr) bool {
 	found := false
-	e.Walk(func(x *Expr) bool {
-		found = found || x.Kind == Number
+	e.Walk(func(x *ast.Expr) bool {
+		found = found || x.Kind == ast.Number
 		return true
 	})
 	return found
 }
 
-func conjuncts(e *Expr, out []*Expr) []*Expr {
-	x := e
-	for x.Kind == Paren {
-		x = x.Args[0]
+// rowsOrAll: a single-row table is drained whole.
+func rowsOrAll(t *schema.Table, rows *rowset) *rowset {
+	if len(t.Counter.Key) == 0 {
+		return nil
 	}
-	if x.Kind == Binary && x.Op == "AND" {
-		for _, a := range x.Args {
-			out = conjuncts(a, out)
-		}
-		return out
-	}
-	return append(out, e)
-}
-
-// targetColumn returns the stored name of a column of the binding's table that
-// the reference means, or "".
-func (p *planning) targetColumn(sc *scope, b *binding, name []Ident) string {
-	column := name[len(name)-1]
-	switch {
-	case len(name) == 1:
-		if len(sc.bindings) != 1 {
-			return ""
-		}
-	case !p.qualifies(b, name):
-		return ""
-	}
-	for i := range b.table.Columns {
-		if p.d.SameColumn(column, b.table.Columns[i].Name) {
-			return b.table.Columns[i].Name
-		}
-	}
-	return p.rowNumber(b.table, column)
-}
-
-// rowNumber returns the column that a table's rows are numbered by, if that is what the name of
-// a system column means.
-func (p *planning) rowNumber(t *Table, name Ident) string {
-	tr := p.d.Traits()
-	if !tr.RowNumbers || !slices.ContainsFunc(tr.SystemColumns, func(s string) bool { return p.d.SameColumn(name, s) }) {
-		return ""
-	}
-	for i := range t.Columns {
-		if t.Columns[i].Identity {
-			return t.Columns[i].Name
-		}
-	}
-	return ""
-}
-
-// sources counts the FROM entries and targets of a statement, at every depth,
-// that name a counter table.
-func (p *planning) sources(st *Statement) int {
-	n := 0
-	v := Visitor{Source: func(s *Source) {
-		if len(s.Name) > 0 && p.lookupCounter(s.Name) != nil {
-			n++
-		}
-	}}
-	v.Walk(st)
-	return n
+	return rows
 }

@@ -8,14 +8,14 @@ import (
 
 // repeats reports whether a statement that drains reads or changes rows and does nothing
 // that a savepoint does not undo.
-func (p *planning) repeats(plan *Plan) bool {
+func (d *drainer) repeats(plan *Plan) bool {
 	if plan.Effects&(SchemaChange|TxControl) != 0 || len(plan.Drain.Before)+len(plan.Drain.After) > 0 || plan.Drain.OutsideTx {
 		return false
 	}
-	first := lex.NewScanner(p.d.LexRules(), p.src.sql).Next()
-	switch strings.ToUpper(p.src.sql[first.Start:first.End]) {
+	first := lex.NewScanner(d.d.LexRules(), d.src.sql).Next()
+	switch strings.ToUpper(d.src.sql[first.Start:first.End]) {
 	case "SELECT", "INSERT", "UPDATE", "DELETE", "REPLACE", "WITH":
-		return !p.src.hasWord("OUTFILE") && !p.src.hasWord("DUMPFILE")
+		return !d.src.hasWord("OUTFILE") && !d.src.hasWord("DUMPFILE")
 	}
 	return false
 }

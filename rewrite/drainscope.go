@@ -1,6 +1,12 @@
 package rewrite
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/names"
+	"github.com/slotsql/slotsql/rewrite/schema"
+)
 
 // What a drain covers: see Plan.DrainScope.
 const (
@@ -32,17 +38,17 @@ func (d *DrainTable) Scope() string {
 
 // removes reports whether a statement that drains rows of a table deletes them or changes their keys, or locks
 // them as if it did.
-func (p *planning) removes(st *Statement, t *Table) bool {
+func (d *drainer) removes(st *ast.Statement, t *schema.Table) bool {
 	switch st.Kind {
-	case KindSelect:
-		return st.Select != nil && st.Select.Lock && !p.src.hasWord("SHARE") && !p.src.hasWord("NO") // FOR NO KEY UPDATE
-	case KindInsert:
+	case ast.KindSelect:
+		return st.Select != nil && st.Select.Lock && !d.src.hasWord("SHARE") && !d.src.hasWord("NO") // FOR NO KEY UPDATE
+	case ast.KindInsert:
 		return st.Replace
-	case KindUpdate:
-		return slices.ContainsFunc(st.Set, func(a Assignment) bool {
-			name, has := columnNamed(p, t, a.Column[len(a.Column)-1])
+	case ast.KindUpdate:
+		return slices.ContainsFunc(st.Set, func(a ast.Assignment) bool {
+			name, has := names.Column(d.d, t, a.Column[len(a.Column)-1])
 			return has && t.ChangesKey(name)
 		})
 	}
-	return st.Kind == KindDelete || p.src.hasWord("DELETE")
+	return st.Kind == ast.KindDelete || d.src.hasWord("DELETE")
 }

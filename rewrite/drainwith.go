@@ -1,5 +1,10 @@
 package rewrite
 
+import (
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/schema"
+)
+
 // A statement drains for the WITH queries in it that change data. Where it names a table
 // once, as what such a query changes, it looks at no other rows of the table than those
 // that the query selects, and these are drained as for the query alone:
@@ -8,7 +13,7 @@ package rewrite
 
 // narrowDrain drains rows of a unique key in place of all rows of a table, where only a
 // WITH query names it.
-func (p *planning) narrowDrain(plan *Plan, st *Statement) *Plan {
+func (dr *drainer) narrowDrain(plan *Plan, st *ast.Statement) *Plan {
 	if plan.Class != Drain || st.Opaque != "" {
 		return plan
 	}
@@ -17,8 +22,8 @@ func (p *planning) narrowDrain(plan *Plan, st *Statement) *Plan {
 		if d.Keyed {
 			continue
 		}
-		if rows, deletes := p.rowsOfWith(st, d.Table); rows != nil {
-			*d = p.drainTable(d.Table, rows)
+		if rows, deletes := dr.rowsOfWith(st, d.Table); rows != nil {
+			*d = dr.drainTable(d.Table, rows)
 			plan.Drain.Uncounted = true
 			plan.Drain.Deletes = deletes && len(plan.Drain.Tables) == 1
 		}
@@ -28,30 +33,30 @@ func (p *planning) narrowDrain(plan *Plan, st *Statement) *Plan {
 
 // rowsOfWith returns the rows of a table that a WITH query updates or deletes, and whether it deletes them; nil
 // where anything else in the statement names the table, or they may be any rows.
-func (p *planning) rowsOfWith(st *Statement, t *Table) (rows *rowset, deletes bool) {
-	var writer *Statement
+func (d *drainer) rowsOfWith(st *ast.Statement, t *schema.Table) (rows *rowset, deletes bool) {
+	var writer *ast.Statement
 	known, named := true, 0
-	v := Visitor{
-		Statement: func(s *Statement) {
+	v := ast.Visitor{
+		Statement: func(s *ast.Statement) {
 			known = known && s.Opaque == ""
-			if s != st && s.Target != nil && len(s.Target.Name) > 0 && p.lookupCounter(s.Target.Name) == t {
+			if s != st && s.Target != nil && len(s.Target.Name) > 0 && d.names.LookupCounter(s.Target.Name) == t {
 				writer = s
 			}
 		},
-		CTE: func(c *CTE) { known = known && (c.Select != nil || c.Statement != nil) },
-		Source: func(s *Source) {
-			if len(s.Name) > 0 && p.lookupCounter(s.Name) == t {
+		CTE: func(c *ast.CTE) { known = known && (c.Select != nil || c.Statement != nil) },
+		Source: func(s *ast.Source) {
+			if len(s.Name) > 0 && d.names.LookupCounter(s.Name) == t {
 				named++
 			}
 		},
 	}
 	v.Walk(st)
-	if !known || named != 1 || writer == nil || writer.Kind != KindUpdate && writer.Kind != KindDelete || len(writer.From) > 0 {
+	if !known || named != 1 || writer == nil || writer.Kind != ast.KindUpdate && writer.Kind != ast.KindDelete || len(writer.From) > 0 {
 		return nil, false
 	}
-	sc := p.newScope(nil, nil, []*Source{writer.Target})
-	if rows = p.fixedRows(sc, sc.bindings[0], writer.Where); rows != nil {
-		rows.removes = p.removes(writer, t)
+	sc := d.names.NewScope(nil, nil, []*ast.Source{writer.Target})
+	if rows = d.keys.fixedRows(sc, sc.Bindings[0], writer.Where); rows != nil {
+		rows.removes = d.removes(writer, t)
 	}
-	return rows, writer.Kind == KindDelete
+	return rows, writer.Kind == ast.KindDelete
 }

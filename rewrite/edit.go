@@ -3,11 +3,13 @@ package rewrite
 import (
 	"sort"
 	"strings"
+
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 // An edit replaces a span of the statement.
 type edit struct {
-	Span
+	ast.Span
 	sql string
 }
 

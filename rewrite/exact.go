@@ -1,6 +1,12 @@
 package rewrite
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/names"
+	"github.com/slotsql/slotsql/rewrite/schema"
+)
 
 // An increment that runs on the base row is exact only when base value + x
 // differs from total + x by exactly what the slots hold: x must not be NULL
@@ -12,7 +18,7 @@ import "strings"
 
 // onBase reports whether an increment by these operands is exact on the base row,
 // and what that demands of its arguments; why names what is in the way.
-func (m *dml) onBase(sc *scope, own *binding, outer bool, c *Column, ops []operand) (require []DeltaArg, why string) {
+func (m *dml) onBase(sc *names.Scope, own *names.Binding, outer bool, c *schema.Column, ops []operand) (require []DeltaArg, why string) {
 	for _, op := range ops {
 		op.sometimes = false
 		switch {
@@ -25,8 +31,8 @@ func (m *dml) onBase(sc *scope, own *binding, outer bool, c *Column, ops []opera
 			continue
 		case op.expr == nil:
 			return nil, "the statement sets counter " + c.Name
-		case unparen(op.expr).Case != nil:
-			op.expr = unparen(op.expr)
+		case ast.Unparen(op.expr).Case != nil:
+			op.expr = ast.Unparen(op.expr)
 			more, why := m.onBase(sc, own, outer, c, branches(op))
 			if why != "" {
 				return nil, why
@@ -34,7 +40,7 @@ func (m *dml) onBase(sc *scope, own *binding, outer bool, c *Column, ops []opera
 			require = append(require, more...)
 			continue
 		}
-		if d, ok := m.deltaOf(c, []operand{op}); ok {
+		if d, ok := m.p.consts.deltaOf(c, []operand{op}); ok {
 			r, why := d.onBase(c)
 			if why != "" {
 				return nil, why
@@ -44,15 +50,15 @@ func (m *dml) onBase(sc *scope, own *binding, outer bool, c *Column, ops []opera
 			}
 			continue
 		}
-		if more, ok := m.computedArgs(c, unparen(op.expr)); ok {
+		if more, ok := m.p.consts.computedArgs(c, ast.Unparen(op.expr)); ok {
 			require = append(require, more...)
 			continue
 		}
-		if d := m.arrayDelta(sc, c, op); d != nil {
+		if d := m.p.written.arrayDelta(sc, c, op); d != nil {
 			require = append(require, *d)
 			continue
 		}
-		if rows := m.writtenDeltas(sc, c, op); rows != nil {
+		if rows := m.p.written.writtenDeltas(sc, c, op); rows != nil {
 			more, why := m.onBase(sc, own, outer, c, rows)
 			if why != "" {
 				return nil, why
@@ -60,14 +66,14 @@ func (m *dml) onBase(sc *scope, own *binding, outer bool, c *Column, ops []opera
 			require = append(require, more...)
 			continue
 		}
-		if !m.wholeColumn(sc, own, outer, c, op) {
+		if !wholeColumn(m.p, sc, own, outer, c, op) {
 			return nil, "the delta of counter " + c.Name + " may be NULL or negative, or may have to be rounded"
 		}
 	}
 	return require, ""
 }
 
-func (d delta) onBase(c *Column) (*DeltaArg, string) {
+func (d delta) onBase(c *schema.Column) (*DeltaArg, string) {
 	if d.literal == "" {
 		require := d.demand(c, baseLimit(c))
 		return &require, ""
@@ -75,7 +81,7 @@ func (d delta) onBase(c *Column) (*DeltaArg, string) {
 	_, scale := limit(c)
 	whole, frac, _ := strings.Cut(strings.TrimPrefix(d.literal, "-"), ".")
 	switch frac = strings.TrimRight(frac, "0"); {
-	case len(frac) > scale && (c.Numeric != Decimal || c.Precision != 0):
+	case len(frac) > scale && (c.Numeric != schema.Decimal || c.Precision != 0):
 		return nil, "the delta of counter " + c.Name + " is rounded"
 	case len(strings.TrimLeft(whole, "0")) > len(decimal(baseLimit(c)))-1:
 		return nil, "the delta of counter " + c.Name + " is too large"
@@ -87,9 +93,9 @@ func (d delta) onBase(c *Column) (*DeltaArg, string) {
 
 // baseLimit is how large a delta may be that goes to the base row: far enough
 // from the end of the range for slots to stay inside.
-func baseLimit(c *Column) int64 {
+func baseLimit(c *schema.Column) int64 {
 	switch {
-	case c.Numeric == Decimal:
+	case c.Numeric == schema.Decimal:
 		largest, _ := limit(c)
 		return largest
 	case c.Bits >= 64:
@@ -109,38 +115,38 @@ func decimal(n int64) string {
 // wholeColumn reports whether an operand is a column, or what the INSERT gives
 // for one, that is never NULL and that c stores as it is. outer reports whether the
 // statement has outer joins, which make NULLs of other tables' columns.
-func (p *planning) wholeColumn(sc *scope, own *binding, outer bool, c *Column, op operand) bool {
+func wholeColumn(p *planning, sc *names.Scope, own *names.Binding, outer bool, c *schema.Column, op operand) bool {
 	e := op.expr
-	for e.Kind == Paren {
+	for e.Kind == ast.Paren {
 		e = e.Args[0]
 	}
-	if op.negative && c.Unsigned || e.Kind != ColumnRef && e.Kind != Excluded {
-		return e.Kind == Subquery && !(op.negative && c.Unsigned) && countsAll(e.Query)
+	if op.negative && c.Unsigned || e.Kind != ast.ColumnRef && e.Kind != ast.Excluded {
+		return e.Kind == ast.Subquery && !(op.negative && c.Unsigned) && countsAll(e.Query)
 	}
 	b := own
-	if e.Kind == ColumnRef && len(e.Name) > 1 {
+	if e.Kind == ast.ColumnRef && len(e.Name) > 1 {
 		b = nil
-		for _, x := range sc.bindings {
-			if p.sameLabel(e.Name[len(e.Name)-2], x.label) {
+		for _, x := range sc.Bindings {
+			if p.names.SameLabel(e.Name[len(e.Name)-2], x.Label) {
 				b = x
 			}
 		}
-	} else if e.Kind == ColumnRef && len(sc.bindings) != 1 {
+	} else if e.Kind == ast.ColumnRef && len(sc.Bindings) != 1 {
 		return false
 	}
-	if b == nil || b.opaque || len(b.columns) > 0 || outer && b != own {
+	if b == nil || b.Opaque || len(b.Columns) > 0 || outer && b != own {
 		return false
 	}
-	if b.query != nil {
-		return p.numberOfRows(b.query, e.Name[len(e.Name)-1])
+	if b.Query != nil {
+		return numberOfRows(p, b.Query, e.Name[len(e.Name)-1])
 	}
-	t := b.table
+	t := b.Table
 	if t == nil {
-		if t, _ = p.lookup(b.source.Name); t == nil {
+		if t, _ = p.names.Lookup(b.Source.Name); t == nil {
 			return false
 		}
 	}
-	name, ok := columnNamed(p, t, e.Name[len(e.Name)-1])
+	name, ok := names.Column(p.d, t, e.Name[len(e.Name)-1])
 	if !ok {
 		return false
 	}
@@ -148,24 +154,24 @@ func (p *planning) wholeColumn(sc *scope, own *binding, outer bool, c *Column, o
 	switch {
 	case o.Nullable || o.Unsigned != c.Unsigned:
 		return false
-	case c.Numeric == Decimal:
-		return o.Numeric == Integer || o.Numeric == Decimal && (c.Precision == 0 || o.Precision > 0 && o.Scale <= c.Scale)
+	case c.Numeric == schema.Decimal:
+		return o.Numeric == schema.Integer || o.Numeric == schema.Decimal && (c.Precision == 0 || o.Precision > 0 && o.Scale <= c.Scale)
 	}
-	return o.Numeric == Integer
+	return o.Numeric == schema.Integer
 }
 
 // numberOfRows reports whether a column of a query in FROM is COUNT: it is a whole number, which is
 // neither NULL nor negative.
-func (p *planning) numberOfRows(q *Select, name Ident) bool {
-	var found *Expr
+func numberOfRows(p *planning, q *ast.Select, name ast.Ident) bool {
+	var found *ast.Expr
 	for _, it := range q.Items {
 		switch {
-		case it.Alias != nil && p.sameLabel(name, *it.Alias):
+		case it.Alias != nil && p.names.SameLabel(name, *it.Alias):
 			if found != nil {
 				return false
 			}
 			found = it.Expr
-		case it.Alias == nil && (it.Expr == nil || it.Expr.Kind == Star):
+		case it.Alias == nil && (it.Expr == nil || it.Expr.Kind == ast.Star):
 			return false
 		}
 	}
@@ -173,19 +179,19 @@ func (p *planning) numberOfRows(q *Select, name Ident) bool {
 }
 
 // countsAll reports whether a query used as a value is COUNT of all its rows: it has one row.
-func countsAll(q *Select) bool {
+func countsAll(q *ast.Select) bool {
 	return q != nil && len(q.Operands) == 0 && len(q.Items) == 1 && isCount(q.Items[0].Expr) &&
 		len(q.GroupBy) == 0 && q.Having == nil && len(q.Limit) == 0 && !q.Distinct
 }
 
-func isCount(e *Expr) bool {
-	return e != nil && unparen(e).Kind == Call && unparen(e).Op == "count"
+func isCount(e *ast.Expr) bool {
+	return e != nil && ast.Unparen(e).Kind == ast.Call && ast.Unparen(e).Op == "count"
 }
 
 // outerJoins reports whether any source is an outer join.
-func outerJoins(list []*Source) bool {
+func outerJoins(list []*ast.Source) bool {
 	for _, s := range list {
-		if s != nil && (s.LeftOuter || s.RightOuter || outerJoins([]*Source{s.Left, s.Right})) {
+		if s != nil && (s.LeftOuter || s.RightOuter || outerJoins([]*ast.Source{s.Left, s.Right})) {
 			return true
 		}
 	}

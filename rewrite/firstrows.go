@@ -6,7 +6,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/slotsql/slotsql/rewrite/ast"
 	"github.com/slotsql/slotsql/rewrite/lex"
+	"github.com/slotsql/slotsql/rewrite/names"
 )
 
 // This file finds blocks that want the first rows by a counter.
@@ -14,7 +16,7 @@ import (
 // firstRows finds ORDER BY with a counter and LIMIT n, and MIN and MAX.
 func (c *candidates) firstRows() {
 	q := c.q
-	if q.Distinct && !c.distinctByKey() || len(q.GroupBy) > 0 || q.Having != nil || c.windowed() || !c.judged() || !c.stableItems() {
+	if q.Distinct && !c.distinctByKey() || len(q.GroupBy) > 0 || q.Having != nil || c.p.windowed() || !c.judged() || !c.stableItems() {
 		return
 	}
 	var ok bool
@@ -30,10 +32,10 @@ func (c *candidates) firstRows() {
 
 // distinctByKey reports whether DISTINCT leaves out no row of the block's only source, because its key is selected.
 func (c *candidates) distinctByKey() bool {
-	return !c.keyless && !slices.ContainsFunc(c.b.table.Counter.Key, func(k string) bool {
-		return !slices.ContainsFunc(c.q.Items, func(it Item) bool {
+	return !c.keyless && !slices.ContainsFunc(c.b.Table.Counter.Key, func(k string) bool {
+		return !slices.ContainsFunc(c.q.Items, func(it ast.Item) bool {
 			e := it.Expr
-			return e != nil && (e.Kind == Star || e.Kind == ColumnRef && c.targetColumn(c.sc, c.b, e.Name) == k)
+			return e != nil && (e.Kind == ast.Star || e.Kind == ast.ColumnRef && c.p.names.TargetColumn(c.sc, c.b, e.Name) == k)
 		})
 	})
 }
@@ -43,7 +45,7 @@ func (c *candidates) judged() bool {
 	if c.q.Where == nil {
 		return true
 	}
-	for _, e := range conjuncts(c.q.Where, nil) {
+	for _, e := range ast.Conjuncts(c.q.Where, nil) {
 		if !c.repeatable(e) {
 			return false
 		}
@@ -51,22 +53,13 @@ func (c *candidates) judged() bool {
 	return true
 }
 
-func hasQuery(e *Expr) bool {
-	found := false
-	e.Walk(func(x *Expr) bool {
-		found = found || x.Kind == Subquery
-		return !found
-	})
-	return found
-}
-
 // stableItems reports whether each row of the source is one of the result: what a
 // function returns may be no row, or several.
 func (c *candidates) stableItems() bool {
 	for _, it := range c.q.Items {
 		switch e := it.Expr; {
-		case e == nil || e.Kind == Star:
-		case c.volatile(c.sc, e) != "":
+		case e == nil || e.Kind == ast.Star:
+		case c.p.volatility.reason(c.sc, e) != "":
 			return false
 		}
 	}
@@ -75,7 +68,7 @@ func (c *candidates) stableItems() bool {
 
 func (c *candidates) aggregated() bool {
 	found := false
-	look := func(x *Expr) bool {
+	look := func(x *ast.Expr) bool {
 		found = found || x.Aggregate
 		return !found
 	}
@@ -93,9 +86,9 @@ func (c *candidates) extremes() {
 	var firsts []func()
 	ok := true
 	for _, it := range c.q.Items {
-		it.Expr.Walk(func(e *Expr) bool {
+		it.Expr.Walk(func(e *ast.Expr) bool {
 			switch {
-			case e.Kind == Call && (e.Op == "min" || e.Op == "max") && len(e.Args) == 1 && c.counter(e.Args[0]) != nil && c.src.bareCall(e):
+			case e.Kind == ast.Call && (e.Op == "min" || e.Op == "max") && len(e.Args) == 1 && c.counter(e.Args[0]) != nil && c.p.src.bareCall(e):
 				col, order := c.counter(e.Args[0]), ""
 				if e.Op == "max" {
 					order = " DESC"
@@ -106,7 +99,7 @@ func (c *candidates) extremes() {
 				}
 				firsts = append(firsts, func() { c.first(edge, c.base(col)+order, "1") })
 				return false
-			case e.Aggregate || e.Kind == ColumnRef || e.Kind == Star || e.Kind == Subquery:
+			case e.Aggregate || e.Kind == ast.ColumnRef || e.Kind == ast.Star || e.Kind == ast.Subquery:
 				ok = false
 			}
 			return ok
@@ -123,7 +116,7 @@ func (c *candidates) extremes() {
 // ordered finds ORDER BY of columns, a counter among them, with LIMIT.
 func (c *candidates) ordered() {
 	q := c.q
-	if len(q.OrderBy) == 0 || len(q.Limit) == 0 || c.src.hasWord("SQL_CALC_FOUND_ROWS") {
+	if len(q.OrderBy) == 0 || len(q.Limit) == 0 || c.p.src.hasWord("SQL_CALC_FOUND_ROWS") {
 		return
 	}
 	var order []string
@@ -135,8 +128,8 @@ func (c *candidates) ordered() {
 			return
 		}
 		sql := c.asWritten(x.Span)
-		if t, err := c.resolve(c.sc, x.Name); err == nil && isCounterTarget(t) {
-			sql, counts = c.base(t.column), true
+		if t, err := c.p.names.Resolve(c.sc, x.Name); err == nil && names.IsCounterTarget(t) {
+			sql, counts = c.base(t.Column), true
 		}
 		if tail != "" {
 			tail = " " + tail
@@ -144,42 +137,42 @@ func (c *candidates) ordered() {
 		order = append(order, sql+tail)
 	}
 	if rows, ok := c.limit(q); ok && counts {
-		c.first("", strings.Join(order, ", "), c.tp.mark(rows))
+		c.first("", strings.Join(order, ", "), c.p.tp.mark(rows))
 	}
 }
 
 // meaning returns the column that an ORDER BY entry certainly means: itself, or the bare
 // column of the select list that its name or position stands for; nil if that is not certain.
-func (c *candidates) meaning(q *Select, e *Expr) *Expr {
-	if e.Kind == Number {
-		x := c.itemAt(q, e)
-		if x == nil || unparen(x).Kind != ColumnRef {
+func (c *candidates) meaning(q *ast.Select, e *ast.Expr) *ast.Expr {
+	if e.Kind == ast.Number {
+		x := c.r.itemAt(q, e)
+		if x == nil || ast.Unparen(x).Kind != ast.ColumnRef {
 			return nil
 		}
-		return unparen(x)
+		return ast.Unparen(x)
 	}
-	if e.Kind != ColumnRef {
+	if e.Kind != ast.ColumnRef {
 		return nil
 	}
 	if len(e.Name) > 1 {
 		return e
 	}
-	c.work += len(q.Items)
-	if c.work > maxWork {
+	c.p.names.Work += len(q.Items)
+	if c.p.names.Work > names.MaxWork {
 		return nil
 	}
-	var found *Expr
+	var found *ast.Expr
 	for _, it := range q.Items {
-		if it.Expr == nil || it.Expr.Kind == Star {
+		if it.Expr == nil || it.Expr.Kind == ast.Star {
 			continue
 		}
-		x := unparen(it.Expr)
+		x := ast.Unparen(it.Expr)
 		name := it.Alias
-		if name == nil && x.Kind == ColumnRef {
+		if name == nil && x.Kind == ast.ColumnRef {
 			name = &x.Name[len(x.Name)-1]
 		}
-		if name != nil && c.sameLabel(e.Name[0], *name) {
-			if x.Kind != ColumnRef || found != nil { // which of two the engine takes is not known here
+		if name != nil && c.p.names.SameLabel(e.Name[0], *name) {
+			if x.Kind != ast.ColumnRef || found != nil { // which of two the engine takes is not known here
 				return nil
 			}
 			found = x
@@ -192,13 +185,13 @@ func (c *candidates) meaning(q *Select, e *Expr) *Expr {
 }
 
 // itemAt returns the item of the select list at the position that a number is, or nil.
-func (r *reader) itemAt(q *Select, number *Expr) *Expr {
-	n, err := strconv.Atoi(r.src.sql[number.Start:number.End])
+func (r *reader) itemAt(q *ast.Select, number *ast.Expr) *ast.Expr {
+	n, err := strconv.Atoi(r.p.src.sql[number.Start:number.End])
 	if err != nil || n < 1 || n > len(q.Items) {
 		return nil
 	}
 	for _, it := range q.Items[:n] {
-		if it.Expr == nil || it.Expr.Kind == Star {
+		if it.Expr == nil || it.Expr.Kind == ast.Star {
 			return nil
 		}
 	}
@@ -207,10 +200,10 @@ func (r *reader) itemAt(q *Select, number *Expr) *Expr {
 
 // direction returns what follows an ORDER BY entry up to the comma or the end of
 // the clause.
-func (c *candidates) direction(e *Expr) (string, bool) {
+func (c *candidates) direction(e *ast.Expr) (string, bool) {
 	var words []string
-	for i := c.src.tokenAt(e.End); i < len(c.src.tokens); i++ {
-		w := strings.ToUpper(c.src.sql[c.src.tokens[i].Start:c.src.tokens[i].End])
+	for i := c.p.src.tokenAt(e.End); i < len(c.p.src.tokens); i++ {
+		w := strings.ToUpper(c.p.src.sql[c.p.src.tokens[i].Start:c.p.src.tokens[i].End])
 		switch w {
 		case "ASC", "DESC", "NULLS", "FIRST", "LAST":
 			words = append(words, w)
@@ -225,8 +218,8 @@ func (c *candidates) direction(e *Expr) (string, bool) {
 
 // limit reads LIMIT n, LIMIT m, n and LIMIT n OFFSET m, the end of the block: how
 // many rows it looks at.
-func (c *candidates) limit(q *Select) (fragment, bool) {
-	src := c.src
+func (c *candidates) limit(q *ast.Select) (fragment, bool) {
+	src := c.p.src
 	i := src.tokenAt(q.OrderBy[len(q.OrderBy)-1].End)
 	for i < len(src.tokens) && !src.is(i, "LIMIT") {
 		if src.is(i, ")") || src.is(i, "(") || src.is(i, "OFFSET") {
@@ -240,7 +233,7 @@ func (c *candidates) limit(q *Select) (fragment, bool) {
 		if t.Kind != lex.Number && t.Kind != lex.Param {
 			return fragment{}, false
 		}
-		f := src.cut(Span(t.Span))
+		f := src.cut(ast.Span(t.Span))
 		if len(f.args) == 0 && addDecimal(f.parts[0], "0") == "" {
 			return fragment{}, false
 		}
@@ -264,7 +257,7 @@ func (c *candidates) limit(q *Select) (fragment, bool) {
 // behindFrom returns the end of the block's FROM clause, if nothing but the table's
 // name is there.
 func (c *candidates) behindFrom() (int, bool) {
-	src, i := c.src, c.src.tokenAt(c.q.Items[len(c.q.Items)-1].End)
+	src, i := c.p.src, c.p.src.tokenAt(c.q.Items[len(c.q.Items)-1].End)
 	if !src.is(i, "FROM") {
 		return 0, false
 	}
@@ -290,16 +283,16 @@ var behindFroms = Names("WHERE GROUP ORDER LIMIT UNION INTERSECT EXCEPT")
 // isName reports whether a word is part of the source's own name: schema, table,
 // AS, alias.
 func (c *candidates) isName(t lex.Token) bool {
-	w := c.src.sql[t.Start:t.End]
+	w := c.p.src.sql[t.Start:t.End]
 	if strings.EqualFold(w, "AS") {
 		return true
 	}
-	for _, n := range c.b.source.Name {
+	for _, n := range c.b.Source.Name {
 		if strings.EqualFold(w, n.Name) {
 			return true
 		}
 	}
-	return c.b.source.Alias != nil && strings.EqualFold(w, c.b.source.Alias.Name)
+	return c.b.Source.Alias != nil && strings.EqualFold(w, c.b.Source.Alias.Name)
 }
 
 // tokenAt returns the first token that starts at or behind a place.
@@ -309,7 +302,7 @@ func (s *source) tokenAt(at int) int {
 
 // bareCall reports whether a call is its name and one argument, without DISTINCT,
 // FILTER or OVER.
-func (s *source) bareCall(e *Expr) bool {
+func (s *source) bareCall(e *ast.Expr) bool {
 	a := e.Args[0]
 	i, j := s.tokenAt(e.Start), s.tokenAt(a.Start)
 	return j == i+2 && s.is(j-1, "(") && s.is(s.tokenAt(a.End), ")") && s.tokens[s.tokenAt(a.End)].End == e.End

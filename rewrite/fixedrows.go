@@ -1,27 +1,42 @@
 package rewrite
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/names"
+	"github.com/slotsql/slotsql/rewrite/schema"
+)
+
+// A keyFinder finds the rows that a condition fixes by the values of a unique key.
+type keyFinder struct {
+	d       Dialect
+	src     *source
+	names   *names.Resolver
+	consts  *constants
+	written *writtenSources
+}
 
 // fixedRows finds a unique key that the top-level conjunction of where fixes to constants.
 // The predicate it returns consists of those conjuncts alone: the rows it
 // selects cannot change under the drain's lock, whatever else the statement asks.
-func (p *planning) fixedRows(sc *scope, b *binding, where *Expr) *rowset {
-	if where == nil || b == nil || b.table == nil {
+func (k *keyFinder) fixedRows(sc *names.Scope, b *names.Binding, where *ast.Expr) *rowset {
+	if where == nil || b == nil || b.Table == nil {
 		return nil
 	}
 	columns := map[string]*fixedColumn{}
 	all := equalities(where)
 	for _, c := range all {
-		if f := p.fixedColumn(sc, b, c); f != nil && f.beats(columns[f.name]) {
+		if f := k.fixedColumn(sc, b, c); f != nil && f.beats(columns[f.name]) {
 			columns[f.name] = f
 		}
 	}
-	if b.table.Counter != nil && len(b.table.Counter.Key) == 0 && len(b.table.Uniques) == 0 {
+	if b.Table.Counter != nil && len(b.Table.Counter.Key) == 0 && len(b.Table.Uniques) == 0 {
 		return nil
 	}
 	var best *rowset
-	for _, u := range slices.Concat(b.table.Uniques, b.table.presentUniques()) {
-		rows := p.rowsFixedBy(b, &u, columns)
+	for _, u := range slices.Concat(b.Table.Uniques, b.Table.PresentUniques()) {
+		rows := k.rowsFixedBy(b, &u, columns)
 		if rows == nil {
 			continue
 		}
@@ -38,9 +53,9 @@ type fixedColumn struct {
 	name   string
 	single bool
 	args   []Arg
-	value  Span // when single
-	values int  // how many
-	wider  bool // the conjunct says more than that
+	value  ast.Span // when single
+	values int      // how many
+	wider  bool     // the conjunct says more than that
 	frag   fragment
 }
 
@@ -50,35 +65,35 @@ func (f *fixedColumn) beats(old *fixedColumn) bool {
 }
 
 // fixedColumn returns the column that a conjunct fixes, nil if it fixes none.
-func (p *planning) fixedColumn(sc *scope, b *binding, conjunct *Expr) *fixedColumn {
-	column, values := p.equated(sc, b, conjunct)
-	if column == nil || column.Kind != ColumnRef {
+func (k *keyFinder) fixedColumn(sc *names.Scope, b *names.Binding, conjunct *ast.Expr) *fixedColumn {
+	column, values := k.equated(sc, b, conjunct)
+	if column == nil || column.Kind != ast.ColumnRef {
 		return nil
 	}
-	name := p.targetColumn(sc, b, column.Name)
-	if name == "" || b.table.IsSlotted(name) {
+	name := k.names.TargetColumn(sc, b, column.Name)
+	if name == "" || b.Table.IsSlotted(name) {
 		return nil
 	}
-	f := &fixedColumn{name: name, frag: p.equality(conjunct, b, name, values), wider: conjunct.End == 0 && len(values) > 1}
-	if q := unparen(values[0]); len(values) == 1 && q.Kind == Subquery && q.Op == "" {
+	f := &fixedColumn{name: name, frag: k.equality(conjunct, b, name, values), wider: conjunct.End == 0 && len(values) > 1}
+	if q := ast.Unparen(values[0]); len(values) == 1 && q.Kind == ast.Subquery && q.Op == "" {
 		var only bool
-		if values, only = p.selfValues(sc, b.table, name, q.Query); len(values) == 0 {
+		if values, only = k.selfValues(sc, b.Table, name, q.Query); len(values) == 0 {
 			return nil
 		}
 		f.wider = !only
-		f.frag = p.oneOf(b, name, values)
+		f.frag = k.oneOf(b, name, values)
 	}
 	f.single, f.value, f.values = len(values) == 1, values[0].Span, len(values)
-	if given := p.givenKeys(sc, b, name, values); given != nil {
+	if given := k.givenKeys(sc, b, name, values); given != nil {
 		values = given.values
 		f.single, f.wider, f.values, f.frag = false, true, given.most, given.where
 	}
 	for _, v := range values {
-		if !p.comparesExactly(b.table.Column(name), v) {
+		if !k.consts.comparesExactly(b.Table.Column(name), v) {
 			return nil
 		}
-		v.Walk(func(x *Expr) bool {
-			if a, found := p.src.paramAt(x.Span); found && x.Kind == Param {
+		v.Walk(func(x *ast.Expr) bool {
+			if a, found := k.src.paramAt(x.Span); found && x.Kind == ast.Param {
 				f.args = append(f.args, a)
 			}
 			return true
@@ -88,37 +103,37 @@ func (p *planning) fixedColumn(sc *scope, b *binding, conjunct *Expr) *fixedColu
 }
 
 // equated returns what a conjunct has on the two sides of = or IN, nil if it is another one.
-func (p *planning) equated(sc *scope, b *binding, conjunct *Expr) (column *Expr, values []*Expr) {
+func (k *keyFinder) equated(sc *names.Scope, b *names.Binding, conjunct *ast.Expr) (column *ast.Expr, values []*ast.Expr) {
 	e := conjunct
-	for e.Kind == Paren {
+	for e.Kind == ast.Paren {
 		e = e.Args[0]
 	}
 	switch {
-	case e.Kind == Binary && e.Op == "=" && len(e.Args) == 2:
-		if e.Args[0].Kind != ColumnRef || p.targetColumn(sc, b, e.Args[0].Name) == "" {
+	case e.Kind == ast.Binary && e.Op == "=" && len(e.Args) == 2:
+		if e.Args[0].Kind != ast.ColumnRef || k.names.TargetColumn(sc, b, e.Args[0].Name) == "" {
 			return e.Args[1], e.Args[:1]
 		}
 		return e.Args[0], e.Args[1:]
-	case e.Kind == In && !e.Negated && len(e.Args) > 1:
+	case e.Kind == ast.In && !e.Negated && len(e.Args) > 1:
 		return e.Args[0], e.Args[1:]
 	}
 	return nil, nil
 }
 
 // comparesExactly reports whether a value is a constant that the engine compares with the column as it would store it.
-func (p *planning) comparesExactly(c *Column, v *Expr) bool {
-	if !constant(v) || v.Kind == Null {
+func (k *constants) comparesExactly(c *schema.Column, v *ast.Expr) bool {
+	if !ast.Constant(v) || v.Kind == ast.Null {
 		return false
 	}
-	x := unparen(v)
-	if !numericColumn(c) && x.Kind != String && x.Kind != Param && p.d.Traits().LooseEquality {
+	x := ast.Unparen(v)
+	if !numericColumn(c) && x.Kind != ast.String && x.Kind != ast.Param && k.d.Traits().LooseEquality {
 		return false // MySQL: a number, which -'1' is as well, matches many strings
 	}
-	return x.Kind != String || p.fitsForm(p.keyForm(c), x.Text)
+	return x.Kind != ast.String || k.fitsForm(k.keyForm(c), x.Text)
 }
 
 // rowsFixedBy returns the rows of a unique key whose columns are all fixed; else nil.
-func (p *planning) rowsFixedBy(b *binding, u *Unique, columns map[string]*fixedColumn) *rowset {
+func (k *keyFinder) rowsFixedBy(b *names.Binding, u *schema.Unique, columns map[string]*fixedColumn) *rowset {
 	rows := &rowset{
 		binding: b,
 		single:  true,
@@ -136,11 +151,11 @@ func (p *planning) rowsFixedBy(b *binding, u *Unique, columns map[string]*fixedC
 		}
 		parts = append(parts, f.frag)
 		rows.only = rows.only && !f.wider
-		rows.values[col] = p.src.cut(f.value)
+		rows.values[col] = k.src.cut(f.value)
 		rows.single = rows.single && f.single
 		rows.most = min(rows.most*f.values, maxKeys)
 		for _, a := range f.args {
-			rows.args = append(rows.args, keyArg{a, b.table.Column(col)})
+			rows.args = append(rows.args, keyArg{a, b.Table.Column(col)})
 		}
 	}
 	if len(parts) == 0 {

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 // A fragment is a piece of the application's SQL, cut at its placeholders:
@@ -18,7 +20,7 @@ func literal(s string) fragment { return fragment{parts: []string{s}} }
 func bound(a Arg) fragment { return fragment{parts: []string{"", ""}, args: []Arg{a}} }
 
 // cut makes a fragment of a span of the statement.
-func (s *source) cut(sp Span) fragment {
+func (s *source) cut(sp ast.Span) fragment {
 	var f fragment
 	last := sp.Start
 	for _, t := range s.params {
@@ -34,13 +36,13 @@ func (s *source) cut(sp Span) fragment {
 }
 
 // cutEdited makes a fragment of a span with the edits inside it applied.
-func (s *source) cutEdited(sp Span, edits []edit) fragment {
+func (s *source) cutEdited(sp ast.Span, edits []edit) fragment {
 	var f fragment
 	var b strings.Builder
 	sorted := slices.Clone(edits)
 	slices.SortStableFunc(sorted, func(a, b edit) int { return a.Start - b.Start })
 	last, params := sp.Start, s.params
-	for _, e := range append(sorted, edit{Span: Span{sp.End, sp.End}}) {
+	for _, e := range append(sorted, edit{Span: ast.At(sp.End)}) {
 		if e.Start < last || e.End > sp.End {
 			continue
 		}
@@ -63,7 +65,7 @@ func (s *source) cutEdited(sp Span, edits []edit) fragment {
 }
 
 // inside reports whether a span holds what is replaced. What is inserted at an end of it belongs to what is around it.
-func (e edit) within(sp Span) bool {
+func (e edit) within(sp ast.Span) bool {
 	if e.Start == e.End {
 		return sp.Start < e.Start && e.End < sp.End
 	}

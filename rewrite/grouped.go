@@ -1,5 +1,7 @@
 package rewrite
 
+import "github.com/slotsql/slotsql/rewrite/schema"
+
 // A Group is the form of a statement that executions of it share while they overlap:
 // one statement that does to the base row what all of them do, one after another.
 //
@@ -25,7 +27,7 @@ type Group struct {
 	// would have the application's.
 	One *Bound
 	// Table is the table.
-	Table *Table
+	Table *schema.Table
 	// Many does what the statements of several groups do to their rows, all of it or
 	// nothing, and never waits; nil where there is no such statement. Executions of which
 	// it is the same may share it. Key says which row one is for.
@@ -40,7 +42,7 @@ type Group struct {
 	// for a column that every member sees alike.
 	Returns []int
 	// Stars are the tables whose * Returns is about, as in Plan.
-	Stars []*Table
+	Stars []*schema.Table
 	// InsertID is the share, from 1, whose counter the session tells as its last insert
 	// ID; 0 for none.
 	InsertID int

@@ -1,6 +1,11 @@
 package rewrite
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/schema"
+)
 
 // This file plans WHERE of a group. What reads no column that the statement changes is
 // the same for all members. What compares an incremented counter is a guard: the group
@@ -13,55 +18,61 @@ import "strings"
 // turned is each comparison with its operands exchanged.
 var turned = map[string]string{">": "<", ">=": "<=", "<": ">", "<=": ">="}
 
+// groupGuards reads the guards of a group.
+type groupGuards struct {
+	g *grouper
+	p *planning
+}
+
 // where finds the guards.
 func (g *grouper) where() string {
-	if g.st.Where == nil {
+	if g.m.st.Where == nil {
 		return ""
 	}
 	if g.real.Triggers.Update && !g.rows.only {
 		return "WHERE reads what a trigger may change"
 	}
-	if why := g.predicate(g.st.Where); why != "" {
+	if why := (groupGuards{g, g.p}).predicate(g.m.st.Where); why != "" {
 		return "WHERE " + why
 	}
 	return ""
 }
 
-func (g *grouper) predicate(e *Expr) string {
-	e = unparen(e)
-	if e.Kind == Binary && (e.Op == "AND" || e.Op == "OR") && len(e.Args) == 2 {
-		if why := g.predicate(e.Args[0]); why != "" {
+func (u groupGuards) predicate(e *ast.Expr) string {
+	e = ast.Unparen(e)
+	if e.Kind == ast.Binary && (e.Op == "AND" || e.Op == "OR") && len(e.Args) == 2 {
+		if why := u.predicate(e.Args[0]); why != "" {
 			return why
 		}
-		return g.predicate(e.Args[1])
+		return u.predicate(e.Args[1])
 	}
-	name := g.countedIn(e)
+	name := u.g.countedIn(e)
 	if name == "" {
-		return g.unlike(e, none)
+		return u.g.unlike(e, none)
 	}
 	otherwise := "compares counter " + name + " otherwise than by >, >=, <, <= and BETWEEN"
 	if x := nullTest(e); x != nil {
-		if n := g.counts[g.share(name)]; n.coalesced && n.column.Nullable {
+		if n := u.g.counts[u.g.share(name)]; n.coalesced && n.column.Nullable {
 			return otherwise
 		}
 		return "" // adding a number changes nothing about that
 	}
 	switch {
-	case e.Kind == Binary && len(e.Args) == 2 && turned[e.Op] != "":
+	case e.Kind == ast.Binary && len(e.Args) == 2 && turned[e.Op] != "":
 		l, r, op := e.Args[0], e.Args[1], e.Op
-		if g.countedIn(l) == "" {
+		if u.g.countedIn(l) == "" {
 			l, r, op = r, l, turned[op]
 		}
-		if other := g.countedIn(r); other != "" {
+		if other := u.g.countedIn(r); other != "" {
 			return "compares counter " + name + " with counter " + other
 		}
-		return g.guard(l, op, r)
-	case e.Kind == Opaque && g.isBetween(e):
+		return u.guard(l, op, r)
+	case e.Kind == ast.Opaque && u.g.isBetween(e):
 		for i, op := range []string{">=", "<="} {
-			if !constant(e.Args[i+1]) {
+			if !ast.Constant(e.Args[i+1]) {
 				return otherwise
 			}
-			if why := g.guard(e.Args[0], op, e.Args[i+1]); why != "" {
+			if why := u.guard(e.Args[0], op, e.Args[i+1]); why != "" {
 				return why
 			}
 		}
@@ -71,26 +82,26 @@ func (g *grouper) predicate(e *Expr) string {
 }
 
 // isBetween reports whether e is x BETWEEN a AND b, and no more than that.
-func (g *grouper) isBetween(e *Expr) bool {
+func (g *grouper) isBetween(e *ast.Expr) bool {
 	if len(e.Args) != 3 || !equalFold(e.Op, "between") || e.Negated || g.countedIn(e.Args[1]) != "" || g.countedIn(e.Args[2]) != "" {
 		return false
 	}
-	for i, t := range g.src.tokens {
+	for i, t := range g.p.src.tokens {
 		if t.Start >= e.Args[0].End {
-			for g.src.is(i, ")") {
+			for g.p.src.is(i, ")") {
 				i++
 			}
-			return g.src.is(i, "BETWEEN") && !g.src.is(i+1, "SYMMETRIC")
+			return g.p.src.is(i, "BETWEEN") && !g.p.src.is(i+1, "SYMMETRIC")
 		}
 	}
 	return false
 }
 
 // countedIn returns a counter that the statement increments and e reads, or "".
-func (g *grouper) countedIn(e *Expr) (name string) {
-	e.Walk(func(x *Expr) bool {
-		if x.Kind == ColumnRef && name == "" {
-			if n := g.targetColumn(g.sc, g.target, x.Name); n != "" && g.share(n) >= 0 {
+func (g *grouper) countedIn(e *ast.Expr) (name string) {
+	e.Walk(func(x *ast.Expr) bool {
+		if x.Kind == ast.ColumnRef && name == "" {
+			if n := g.p.names.TargetColumn(g.m.sc, g.m.target, x.Name); n != "" && g.share(n) >= 0 {
 				name = n
 			}
 		}
@@ -104,35 +115,35 @@ func (g *grouper) countedIn(e *Expr) (name string) {
 // A member that meets the counter at c + S, after what others before it have added,
 // demands c + S op b: one number takes the place of b, or of the constant beside the
 // counter, or is subtracted from it.
-func (g *grouper) guard(l *Expr, op string, r *Expr) string {
-	name := g.countedIn(l)
-	i := g.share(name)
-	n := &g.counts[i]
-	ops, ok := g.additive(g.sc, l, g.table, name)
-	counter := g.counterIn(l)
-	if !ok || len(ops) > 1 || len(ops) == 1 && !constant(ops[0].expr) {
-		return g.shiftedGuard(name, counter, l, op, r)
+func (u groupGuards) guard(l *ast.Expr, op string, r *ast.Expr) string {
+	name := u.g.countedIn(l)
+	i := u.g.share(name)
+	n := &u.g.counts[i]
+	ops, ok := u.p.additive(u.g.m.sc, l, u.g.m.table, name)
+	counter := u.g.counterIn(l)
+	if !ok || len(ops) > 1 || len(ops) == 1 && !ast.Constant(ops[0].expr) {
+		return u.shiftedGuard(name, counter, l, op, r)
 	}
-	if counter.Kind == Call && n.column.Nullable && !n.coalesced {
+	if counter.Kind == ast.Call && n.column.Nullable && !n.coalesced {
 		return "takes counter " + name + " for a number where it is NULL"
 	}
 	guard := Guard{Share: i, AtLeast: op[0] == '>', Max: guardMax(n.column)}
-	arg := Arg{Bound: len(g.group.Guards) + 1, Index: -1}
+	arg := Arg{Bound: len(u.g.group.Guards) + 1, Index: -1}
 	var beside delta
 	if len(ops) == 1 {
-		if beside, ok = g.deltaOf(n.column, ops); !ok {
+		if beside, ok = u.p.consts.deltaOf(n.column, ops); !ok {
 			return "compares counter " + name + " plus what is not a literal or a placeholder"
 		}
 	}
-	limit, isNumber := g.deltaOf(n.column, []operand{{expr: r}})
+	limit, isNumber := u.p.consts.deltaOf(n.column, []operand{{expr: r}})
 	switch {
 	case isNumber && (len(ops) == 0 || beside.literal != "" || limit.literal == ""):
-		return g.bind(n.column, guard, arg, operand{expr: r}, limit)
-	case constant(r) && !isNumber:
+		return u.bind(n.column, guard, arg, operand{expr: r}, limit)
+	case ast.Constant(r) && !isNumber:
 		return "compares counter " + name + " with what is no number"
 	}
 	if !isNumber {
-		if why := g.unlike(r, none); why != "" {
+		if why := u.g.unlike(r, none); why != "" {
 			return why
 		}
 	}
@@ -142,29 +153,29 @@ func (g *grouper) guard(l *Expr, op string, r *Expr) string {
 		if beside.literal != "" {
 			beside.literal = negatedLiteral(beside.literal)
 		}
-		return g.bind(n.column, guard, arg, operand{expr: ops[0].expr, negative: !ops[0].negative}, beside)
+		return u.bind(n.column, guard, arg, operand{expr: ops[0].expr, negative: !ops[0].negative}, beside)
 	}
-	g.subtract(n.column, guard, arg, counter)
+	u.subtract(n.column, guard, arg, counter)
 	return ""
 }
 
 // subtract has the guard hold for the counter less its bound.
-func (g *grouper) subtract(c *Column, guard Guard, arg Arg, counter *Expr) {
-	sql := g.src.sql[counter.Start:counter.End]
-	less := "(" + sql + " - " + g.sumText(c, arg) + ")"
-	if d, ok := g.d.(GroupingDialect); ok {
-		less = d.Less(sql, g.sumText(c, arg))
+func (u groupGuards) subtract(c *schema.Column, guard Guard, arg Arg, counter *ast.Expr) {
+	sql := u.p.src.sql[counter.Start:counter.End]
+	less := "(" + sql + " - " + u.g.sumText(c, arg) + ")"
+	if d, ok := u.p.d.(GroupingDialect); ok {
+		less = d.Less(sql, u.g.sumText(c, arg))
 	}
 	before, after, _ := strings.Cut(less, sql)
-	g.edit(Span{counter.Start, counter.Start}, before)
-	g.edit(Span{counter.End, counter.End}, after)
-	g.group.Guards = append(g.group.Guards, guard)
+	u.g.edit(ast.At(counter.Start), before)
+	u.g.edit(ast.At(counter.End), after)
+	u.g.group.Guards = append(u.g.group.Guards, guard)
 }
 
 // bind puts a bound in the place of the number or placeholder that a member has there.
-func (g *grouper) bind(c *Column, guard Guard, arg Arg, op operand, d delta) string {
+func (u groupGuards) bind(c *schema.Column, guard Guard, arg Arg, op operand, d delta) string {
 	if d.literal != "" {
-		n, ok := g.literalUnits(c, d)
+		n, ok := u.g.literalUnits(c, d)
 		if !ok || n > guard.Max || n < -guard.Max {
 			return "compares counter " + c.Name + " with a number that is too large or has too many digits"
 		}
@@ -173,21 +184,21 @@ func (g *grouper) bind(c *Column, guard Guard, arg Arg, op operand, d delta) str
 		a := d.arg
 		guard.Arg = &a
 	}
-	at, flip, ok := g.amount(op.expr, op.negative)
+	at, flip, ok := u.g.amount(op.expr, op.negative)
 	if !ok {
 		return "compares counter " + c.Name + " with a number at a place that slotsql cannot tell"
 	}
 	arg.Negate = flip
-	g.used(c, op.expr, d)
-	g.edit(at, g.sumText(c, arg))
-	g.group.Guards = append(g.group.Guards, guard)
+	u.g.used(c, op.expr, d)
+	u.g.edit(at, u.g.sumText(c, arg))
+	u.g.group.Guards = append(u.g.group.Guards, guard)
 	return ""
 }
 
 // counterIn returns the counter in a sum, with the COALESCE around it.
-func (g *grouper) counterIn(e *Expr) (found *Expr) {
-	e.Walk(func(x *Expr) bool {
-		if found == nil && (x.Kind == ColumnRef || g.coalesces(x)) && g.countedIn(x) != "" {
+func (g *grouper) counterIn(e *ast.Expr) (found *ast.Expr) {
+	e.Walk(func(x *ast.Expr) bool {
+		if found == nil && (x.Kind == ast.ColumnRef || g.p.consts.coalesces(x)) && g.countedIn(x) != "" {
 			found = x
 		}
 		return found == nil
@@ -196,8 +207,8 @@ func (g *grouper) counterIn(e *Expr) (found *Expr) {
 }
 
 // guardMax is the largest magnitude of a bound.
-func guardMax(c *Column) int64 {
-	if c.Numeric == Integer && (c.Bits <= 0 || c.Bits >= 64) {
+func guardMax(c *schema.Column) int64 {
+	if c.Numeric == schema.Integer && (c.Bits <= 0 || c.Bits >= 64) {
 		return 1 << 42
 	}
 	return shareMax(c)

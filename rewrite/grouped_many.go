@@ -1,5 +1,7 @@
 package rewrite
 
+import "github.com/slotsql/slotsql/rewrite/schema"
+
 // This file plans the statement by which groups of different rows of a table run as one.
 //
 // It adds to all of its rows or to none, and none when one of them is missing or locked:
@@ -13,23 +15,23 @@ type ManyRowsDialect interface {
 	// AddToRows writes it, "" for a table that has none: what is added to every row that
 	// is named is stored as it is, or the statement fails, or affects no row. Columns of
 	// in are as of AddMany, with a slot that means nothing.
-	AddToRows(t *Table, in AddManySQL) string
+	AddToRows(t *schema.Table, in AddManySQL) string
 }
 
 // many plans the statement, where all that the group's does is to add to not nullable
 // counters of a row that its key tells from others, by numbers: of two strings only the
 // engine knows whether they are the same key.
 func (g *grouper) many() {
-	d, ok := g.d.(ManyRowsDialect)
-	key := g.table.Counter.Key
+	d, ok := g.p.d.(ManyRowsDialect)
+	key := g.m.table.Counter.Key
 	if !ok || g.group.Touch || !g.rows.only || g.rows.key == nil || len(key) == 0 || len(g.rows.key.Columns) != len(key) ||
-		len(g.counts) != len(g.st.Set) || len(g.st.Returning) > 0 || g.group.InsertID > 0 {
+		len(g.counts) != len(g.m.st.Set) || len(g.m.st.Returning) > 0 || g.group.InsertID > 0 {
 		return
 	}
 	var numbers []KeyNumber
 	for _, name := range key {
-		c, v := g.table.Column(name), g.rows.values[name]
-		if c == nil || c.Numeric != Integer {
+		c, v := g.m.table.Column(name), g.rows.values[name]
+		if c == nil || c.Numeric != schema.Integer {
 			return
 		}
 		n, ok := keyNumber(v)
@@ -53,6 +55,6 @@ func (g *grouper) many() {
 	if sql == "" {
 		return
 	}
-	b := tp.expand(g.d, sql)
+	b := tp.expand(g.p.d, sql)
 	g.group.Many, g.group.Key = &b, numbers
 }

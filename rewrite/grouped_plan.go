@@ -1,6 +1,12 @@
 package rewrite
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/names"
+	"github.com/slotsql/slotsql/rewrite/schema"
+)
 
 // This file decides whether executions of an UPDATE may share a statement on the base
 // row, and splices that statement: the application's own SQL with sums in the place of
@@ -13,8 +19,9 @@ import "strings"
 // grouper plans the group of one UPDATE. Its table is as groups see it: every counter
 // that the configuration names counts, and nothing is in slots.
 type grouper struct {
-	*dml
-	real  *Table // with what is slotted
+	m     *dml
+	p     *planning
+	real  *schema.Table // with what is slotted
 	group *Group
 	rows  *rowset
 	tp    template
@@ -22,7 +29,7 @@ type grouper struct {
 	also  []string // what else WHERE has to demand
 	// implied are the guards of clamps, which WHERE has beside the application's: comparisons
 	// of pieces of the statement.
-	implied []*Expr
+	implied []*ast.Expr
 
 	counts []counting
 	// varies holds the columns that one execution may see otherwise than the one
@@ -35,7 +42,7 @@ type grouper struct {
 
 // counting is one counter = counter + something.
 type counting struct {
-	column    *Column
+	column    *schema.Column
 	delta     delta
 	operand   operand
 	first     *delta // what a new row begins with, where that is not what is added
@@ -44,13 +51,13 @@ type counting struct {
 
 // assigning is an assignment of an ordinary column.
 type assigning struct {
-	column *Column
-	value  *Expr
+	column *schema.Column
+	value  *ast.Expr
 }
 
 // planGroup adds to a plan the form that executions of the statement share, or why
 // there is none.
-func (p *planning) planGroup(plan *Plan, st *Statement) *Plan {
+func (p *planning) planGroup(plan *Plan, st *ast.Statement) *Plan {
 	switch plan.Class {
 	case PassThrough, AdditiveBase, Additive, Drain:
 	default:
@@ -71,7 +78,7 @@ func (p *planning) planGroup(plan *Plan, st *Statement) *Plan {
 	if plan.GroupReason = g.plan(); plan.GroupReason != "" {
 		return plan
 	}
-	g.planBounded(plan)
+	boundedForm{g, g.p}.planBounded(plan)
 	if !g.real.Counter.Options.Coalesce {
 		plan.GroupReason = "coalesce: false"
 		return plan
@@ -87,12 +94,12 @@ func (g *grouper) planned(plan *Plan) *Plan {
 		return plan // slots of it are left over, and the total is more than the base row has
 	}
 	if g.group.Touch && asIs {
-		plan.Class, plan.Reason, plan.Tables = AdditiveBase, touchesRow, names([]*Table{g.real})
+		plan.Class, plan.Reason, plan.Tables = AdditiveBase, touchesRow, tableNames([]*schema.Table{g.real})
 	}
 	if g.group.Block = g.block(); g.group.Block > 0 {
 		g.group.TryLock = g.tryLock()
 		if asIs {
-			plan.Class, plan.Reason, plan.Tables = AdditiveBase, drawsTickets, names([]*Table{g.real})
+			plan.Class, plan.Reason, plan.Tables = AdditiveBase, drawsTickets, tableNames([]*schema.Table{g.real})
 		}
 	}
 	return plan
@@ -104,11 +111,12 @@ func newGrouper(m *dml) *grouper {
 		c.Counters = c.Counted
 	}
 	c.Companions = nil
-	t.Counter, b.table, b.counts = &c, &t, true
-	sc := &scope{bindings: []*binding{&b}}
-	b.scope = sc
+	t.Counter, b.Table, b.Counts = &c, &t, true
+	sc := &names.Scope{Bindings: []*names.Binding{&b}}
+	b.Scope = sc
 	return &grouper{
-		dml:      &dml{planning: m.planning, st: m.st, sc: sc, target: &b, table: &t, once: true},
+		p:        m.p,
+		m:        &dml{p: m.p, st: m.st, sc: sc, target: &b, table: &t, once: true},
 		real:     m.table,
 		group:    &Group{Table: m.table},
 		varies:   map[string]bool{},
@@ -121,12 +129,12 @@ func newGrouper(m *dml) *grouper {
 // increments reports whether the statement increments a counter.
 func (g *grouper) increments() bool {
 	found := false
-	for _, a := range g.st.Set {
-		name, has := columnNamed(g.planning, g.table, a.Column[len(a.Column)-1])
-		if !has || !g.table.IsCounter(name) || a.Value == nil {
+	for _, a := range g.m.st.Set {
+		name, has := names.Column(g.p.d, g.m.table, a.Column[len(a.Column)-1])
+		if !has || !g.m.table.IsCounter(name) || a.Value == nil {
 			continue
 		}
-		ops, ok := g.additive(g.sc, g.insertID(a.Value), g.table, name)
+		ops, ok := g.p.additive(g.m.sc, g.insertID(a.Value), g.m.table, name)
 		found = found || ok && len(ops) > 0
 	}
 	return found
@@ -134,20 +142,20 @@ func (g *grouper) increments() bool {
 
 // ofOneRow reports whether the statement changes one row, which its key names.
 func (g *grouper) ofOneRow() bool {
-	if len(g.st.From) > 0 {
+	if len(g.m.st.From) > 0 {
 		return false
 	}
-	if g.st.Where == nil {
-		g.rows = &rowset{binding: g.target, single: true}
-		return g.table.Counter.Single()
+	if g.m.st.Where == nil {
+		g.rows = &rowset{binding: g.m.target, single: true}
+		return g.m.table.Counter.Single()
 	}
-	g.rows = g.fixedRows(g.sc, g.target, g.st.Where)
+	g.rows = g.p.keys.fixedRows(g.m.sc, g.m.target, g.m.st.Where)
 	return g.rows != nil && g.rows.single
 }
 
 // insertID returns n + 1 of LAST_INSERT_ID(n + 1), and any other expression itself.
-func (g *grouper) insertID(e *Expr) *Expr {
-	if x := unparen(e); x.Kind == Call && len(x.Args) == 1 && x.Op != "" && x.Op == g.d.Traits().InsertIDCall {
+func (g *grouper) insertID(e *ast.Expr) *ast.Expr {
+	if x := ast.Unparen(e); x.Kind == ast.Call && len(x.Args) == 1 && x.Op != "" && x.Op == g.p.d.Traits().InsertIDCall {
 		return x.Args[0]
 	}
 	return e
@@ -183,13 +191,13 @@ func (g *grouper) plan() (why string) {
 
 // text is the statement with the edits.
 func (g *grouper) text() Bound {
-	f := g.src.cutEdited(Span{0, len(g.src.sql)}, g.edits)
-	return g.tp.expand(g.d, g.tp.expandSQL(g.tp.mark(f)))
+	f := g.p.src.cutEdited(ast.Span{Start: 0, End: len(g.p.src.sql)}, g.edits)
+	return g.tp.expand(g.p.d, g.tp.expandSQL(g.tp.mark(f)))
 }
 
 // excluded names what of the table or the statement's form excludes every group.
 func (g *grouper) excluded() string {
-	t, st := g.real, g.st
+	t, st := g.real, g.m.st
 	switch {
 	case t.Triggers.Ruled || t.Triggers.UpdateRule:
 		return "row-level security or a rewrite rule decides what an UPDATE of the table does"
@@ -203,7 +211,7 @@ func (g *grouper) excluded() string {
 		return "the table's storage engine has no transactions"
 	case len(st.With) > 0:
 		return "the statement has WITH queries"
-	case len(st.OrderBy) > 0 || len(st.Limit) > 0 && !g.limitsNothing():
+	case len(st.OrderBy) > 0 || len(st.Limit) > 0 && !g.m.limitsNothing():
 		return "the statement has ORDER BY or LIMIT"
 	case st.Modifier:
 		return "the statement has a modifier or an index hint"
@@ -212,17 +220,17 @@ func (g *grouper) excluded() string {
 }
 
 // edit replaces a piece of the statement by SQL that may have markers in it.
-func (g *grouper) edit(sp Span, sql string) { g.edits = append(g.edits, edit{sp, sql}) }
+func (g *grouper) edit(sp ast.Span, sql string) { g.edits = append(g.edits, edit{sp, sql}) }
 
 // arguments holds what is bound in several places against the engine's typing: where
 // a placeholder has one type, which each of its places decides, the group has one for
 // each place, and would run what the engine refuses.
 func (g *grouper) arguments() string {
-	if !g.d.Traits().TypedConstants {
+	if !g.p.d.Traits().TypedConstants {
 		return ""
 	}
 	places := map[Arg]int{}
-	for _, p := range g.src.params {
+	for _, p := range g.p.src.params {
 		places[p.arg]++
 	}
 	for arg, n := range places {
@@ -242,25 +250,25 @@ func (g *grouper) arguments() string {
 
 // unlike names why an expression need not have the same value for every member of a
 // group; own are columns that it may read though they vary.
-func (g *grouper) unlike(e *Expr, own func(column string) bool) (why string) {
-	e.Walk(func(x *Expr) bool {
+func (g *grouper) unlike(e *ast.Expr, own func(column string) bool) (why string) {
+	e.Walk(func(x *ast.Expr) bool {
 		if why != "" {
 			return false
 		}
 		switch x.Kind {
-		case Subquery:
+		case ast.Subquery:
 			why = "has a subquery"
-		case Star, Excluded:
+		case ast.Star, ast.Excluded:
 			why = "is of a form that slotsql does not analyze"
-		case ColumnRef:
-			name := g.targetColumn(g.sc, g.target, x.Name)
+		case ast.ColumnRef:
+			name := g.p.names.TargetColumn(g.m.sc, g.m.target, x.Name)
 			switch {
 			case name == "":
 				why = "names " + nameText(x.Name) + ", which is no column of the table"
 			case g.varies[name] && !own(name):
 				why = "reads " + name + ", which the statement changes"
 			}
-		case Call:
+		case ast.Call:
 			if x.Aggregate || ofSession[x.Op] {
 				why = "calls " + x.Op + "()"
 			}
@@ -268,7 +276,7 @@ func (g *grouper) unlike(e *Expr, own func(column string) bool) (why string) {
 		return why == ""
 	})
 	if why == "" {
-		why = g.volatileBut(g.sc, e, clocks)
+		why = g.p.volatility.reasonBesides(g.m.sc, e, clocks)
 	}
 	return why
 }
@@ -290,35 +298,35 @@ func (g *grouper) share(column string) int {
 }
 
 // sumText writes a sum or a bound of a column's numbers, as the engine takes it.
-func (g *grouper) sumText(c *Column, arg Arg) string {
+func (g *grouper) sumText(c *schema.Column, arg Arg) string {
 	sql := g.tp.mark(bound(arg))
-	if d, ok := g.d.(GroupingDialect); ok {
+	if d, ok := g.p.d.(GroupingDialect); ok {
 		return d.Amount(c, sql)
 	}
 	return sql
 }
 
 // reference writes the name of a column of the target.
-func (g *grouper) reference(c *Column) string {
-	return g.qualifier(g.target) + "." + g.d.Quote(c.Name)
+func (g *grouper) reference(c *schema.Column) string {
+	return g.p.names.Qualifier(g.m.target) + "." + g.p.d.Quote(c.Name)
 }
 
 // demand adds further conditions to WHERE, behind all other edits.
 func (g *grouper) demand() string {
 	sql := strings.Join(g.also, " AND ")
-	if w := g.st.Where; w != nil {
-		g.edits = append([]edit{{Span{w.Start, w.Start}, "("}}, g.edits...)
-		g.edit(Span{w.End, w.End}, ") AND "+sql)
+	if w := g.m.st.Where; w != nil {
+		g.edits = append([]edit{{ast.At(w.Start), "("}}, g.edits...)
+		g.edit(ast.At(w.End), ") AND "+sql)
 		return ""
 	}
-	end := g.st.Set[len(g.st.Set)-1].Value
+	end := g.m.st.Set[len(g.m.st.Set)-1].Value
 	if end == nil {
 		return "the statement sets a column to its default"
 	}
-	rest := g.src.sql[g.src.nextToken(end.End):]
+	rest := g.p.src.sql[g.p.src.nextToken(end.End):]
 	if word := "RETURNING"; rest != "" && (len(rest) < len(word) || !equalFold(rest[:len(word)], word)) {
 		return "cannot tell where SET ends"
 	}
-	g.edit(Span{end.End, end.End}, " WHERE "+sql)
+	g.edit(ast.At(end.End), " WHERE "+sql)
 	return ""
 }

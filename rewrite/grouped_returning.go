@@ -1,6 +1,11 @@
 package rewrite
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/schema"
+)
 
 // This file plans RETURNING of a group. A member's own row is the group's with what the
 // members after it have added taken off its counters; all else in it is the same for
@@ -8,11 +13,11 @@ import "strings"
 
 // returning finds out what each column of RETURNING is.
 func (g *grouper) returning() string {
-	for _, it := range g.st.Returning {
+	for _, it := range g.m.st.Returning {
 		if it.Expr == nil {
 			return "RETURNING is of a form that slotsql does not analyze"
 		}
-		if it.Expr.Kind == Star {
+		if it.Expr.Kind == ast.Star {
 			if why := g.returnsAll(it.Expr); why != "" {
 				return "RETURNING " + why
 			}
@@ -28,12 +33,12 @@ func (g *grouper) returning() string {
 }
 
 // returnsAll is RETURNING *.
-func (g *grouper) returnsAll(star *Expr) string {
-	if len(star.Name) > 0 && !g.sameLabel(star.Name[len(star.Name)-1], g.target.label) {
+func (g *grouper) returnsAll(star *ast.Expr) string {
+	if len(star.Name) > 0 && !g.p.names.SameLabel(star.Name[len(star.Name)-1], g.m.target.Label) {
 		return "names another table"
 	}
-	for i := range g.table.Columns {
-		c := &g.table.Columns[i]
+	for i := range g.m.table.Columns {
+		c := &g.m.table.Columns[i]
 		if c.Hidden {
 			continue
 		}
@@ -42,7 +47,7 @@ func (g *grouper) returnsAll(star *Expr) string {
 		}
 		g.group.Returns = append(g.group.Returns, g.share(c.Name)+1)
 	}
-	g.group.Stars = []*Table{g.real}
+	g.group.Stars = []*schema.Table{g.real}
 	return ""
 }
 
@@ -55,7 +60,7 @@ func (g *grouper) returnsColumn(name string) string {
 		return "returns " + name + ", which is computed from a counter"
 	}
 	g.returned[name] = true
-	for _, d := range g.table.Column(name).DependsOn {
+	for _, d := range g.m.table.Column(name).DependsOn {
 		g.returned[d] = true
 	}
 	return ""
@@ -63,15 +68,15 @@ func (g *grouper) returnsColumn(name string) string {
 
 // returns returns the share, from 1, whose counter an item is, 0 for one that is the
 // same for all members.
-func (g *grouper) returns(it Item) (share int, why string) {
-	if g.namedByPlaceholder(it) {
+func (g *grouper) returns(it ast.Item) (share int, why string) {
+	if g.p.consts.namedByPlaceholder(it) {
 		return 0, "has a column that is named by its placeholders"
 	}
 	name := g.countedIn(it.Expr)
 	if name == "" {
-		it.Expr.Walk(func(x *Expr) bool {
-			if x.Kind == ColumnRef && why == "" {
-				if c := g.targetColumn(g.sc, g.target, x.Name); c != "" {
+		it.Expr.Walk(func(x *ast.Expr) bool {
+			if x.Kind == ast.ColumnRef && why == "" {
+				if c := g.p.names.TargetColumn(g.m.sc, g.m.target, x.Name); c != "" {
 					why = g.returnsColumn(c)
 				}
 			}
@@ -86,26 +91,26 @@ func (g *grouper) returns(it Item) (share int, why string) {
 		return 0, why
 	}
 	n := &g.counts[g.share(name)]
-	ops, ok := g.additive(g.sc, it.Expr, g.table, name)
+	ops, ok := g.p.additive(g.m.sc, it.Expr, g.m.table, name)
 	for _, op := range ops {
-		d, simple := g.deltaOf(n.column, []operand{op})
+		d, simple := g.p.consts.deltaOf(n.column, []operand{op})
 		if ok = ok && simple && !strings.Contains(d.literal, "."); ok {
 			g.used(n.column, op.expr, d)
 		}
 	}
 	switch c := g.counterIn(it.Expr); {
-	case !ok || len(ops) > 0 && n.column.Numeric != Integer || castsCounter(g, it.Expr):
+	case !ok || len(ops) > 0 && n.column.Numeric != schema.Integer || castsCounter(g, it.Expr):
 		return 0, "computes with counter " + name
-	case c.Kind == Call && n.column.Nullable && !n.coalesced:
+	case c.Kind == ast.Call && n.column.Nullable && !n.coalesced:
 		return 0, "takes counter " + name + " for a number where it is NULL"
 	}
 	return g.share(name) + 1, ""
 }
 
 // castsCounter reports whether a counter is cast, so that what is returned has another type.
-func castsCounter(g *grouper, e *Expr) (found bool) {
-	e.Walk(func(x *Expr) bool {
-		found = found || x.Kind == Opaque && g.countedIn(x) != ""
+func castsCounter(g *grouper, e *ast.Expr) (found bool) {
+	e.Walk(func(x *ast.Expr) bool {
+		found = found || x.Kind == ast.Opaque && g.countedIn(x) != ""
 		return !found
 	})
 	return found

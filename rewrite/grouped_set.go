@@ -1,6 +1,13 @@
 package rewrite
 
-import "strings"
+import (
+	"slices"
+	"strings"
+
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/names"
+	"github.com/slotsql/slotsql/rewrite/schema"
+)
 
 // This file plans SET of a group: what is added becomes a sum, and an ordinary column
 // takes the value that the last member gives it.
@@ -12,13 +19,13 @@ import "strings"
 
 // set sorts the assignments and puts sums in the place of deltas.
 func (g *grouper) set() string {
-	for _, a := range g.st.Set {
-		name, has := columnNamed(g.planning, g.table, a.Column[len(a.Column)-1])
-		if !has || !g.qualifies(g.target, a.Column) {
+	for _, a := range g.m.st.Set {
+		name, has := names.Column(g.p.d, g.m.table, a.Column[len(a.Column)-1])
+		if !has || !g.p.names.Qualifies(g.m.target, a.Column) {
 			return "cannot tell which column " + a.Column[len(a.Column)-1].Name + " is"
 		}
 		if a.Value != nil {
-			if e := unparen(a.Value); e.Kind == ColumnRef && g.targetColumn(g.sc, g.target, e.Name) == name {
+			if e := ast.Unparen(a.Value); e.Kind == ast.ColumnRef && g.p.names.TargetColumn(g.m.sc, g.m.target, e.Name) == name {
 				continue // it stays as it is
 			}
 		}
@@ -27,10 +34,10 @@ func (g *grouper) set() string {
 		}
 		g.varies[name] = true
 		var why string
-		switch c := g.table.Column(name); {
-		case g.table.ChangesKey(name):
+		switch c := g.m.table.Column(name); {
+		case g.m.table.ChangesKey(name):
 			why = "the statement changes a key"
-		case g.table.IsCounter(name):
+		case g.m.table.IsCounter(name):
 			why = g.count(c, a.Value)
 		default:
 			g.assigns = append(g.assigns, assigning{c, a.Value})
@@ -50,8 +57,8 @@ func (g *grouper) implies() string {
 	for i := range g.counts {
 		g.counted[g.counts[i].column.Name] = true
 	}
-	for i := range g.table.Columns {
-		c := &g.table.Columns[i]
+	for i := range g.m.table.Columns {
+		c := &g.m.table.Columns[i]
 		if !c.OnUpdate || g.varies[c.Name] {
 			continue
 		}
@@ -59,8 +66,8 @@ func (g *grouper) implies() string {
 	}
 	for changed := true; changed; {
 		changed = false
-		for i := range g.table.Columns {
-			c := &g.table.Columns[i]
+		for i := range g.m.table.Columns {
+			c := &g.m.table.Columns[i]
 			for _, d := range c.DependsOn {
 				if c.Generated && (g.varies[d] && !g.varies[c.Name] || g.counted[d] && !g.counted[c.Name]) {
 					g.varies[c.Name], g.counted[c.Name] = true, g.counted[c.Name] || g.counted[d]
@@ -73,17 +80,17 @@ func (g *grouper) implies() string {
 }
 
 // count takes in the increment of one counter.
-func (g *grouper) count(c *Column, value *Expr) string {
+func (g *grouper) count(c *schema.Column, value *ast.Expr) string {
 	sets := "the statement sets counter " + c.Name
 	if value == nil {
 		return sets
 	}
 	e := g.insertID(value)
-	ops, ok := g.additive(g.sc, e, g.table, c.Name)
+	ops, ok := g.p.additive(g.m.sc, e, g.m.table, c.Name)
 	if !ok || len(ops) == 0 {
 		return sets
 	}
-	d, ok := g.deltaOf(c, ops)
+	d, ok := g.p.consts.deltaOf(c, ops)
 	if !ok {
 		return "what is added to counter " + c.Name + " is not a literal or a placeholder"
 	}
@@ -92,15 +99,15 @@ func (g *grouper) count(c *Column, value *Expr) string {
 	}
 	n := counting{column: c, delta: d, operand: ops[0]}
 	fits := true
-	e.Walk(func(x *Expr) bool {
-		if g.coalesces(x) {
+	e.Walk(func(x *ast.Expr) bool {
+		if g.p.consts.coalesces(x) {
 			n.coalesced = true
-			arg, why := g.checkInserted(c, x.Args[1])
+			arg, why := g.p.consts.checkInserted(c, x.Args[1])
 			if arg != nil && c.Nullable { // members have it in common
 				arg.Nullable = false
 				g.group.Inserted = append(g.group.Inserted, *arg)
 			}
-			fits = why == "" && unparen(x.Args[1]).Kind != Null
+			fits = why == "" && ast.Unparen(x.Args[1]).Kind != ast.Null
 		}
 		return true
 	})
@@ -118,14 +125,14 @@ func (g *grouper) count(c *Column, value *Expr) string {
 }
 
 // addable names why a sum of many deltas is not what they come to one by one.
-func (g *grouper) addable(c *Column, d delta) string {
-	t, traits := g.real, g.d.Traits()
+func (g *grouper) addable(c *schema.Column, d delta) string {
+	t, traits := g.real, g.p.d.Traits()
 	switch {
-	case c.Numeric == Float:
+	case c.Numeric == schema.Float:
 		return "sums of floating-point numbers depend on their order"
-	case c.Numeric != Integer && (c.Numeric != Decimal || traits.AnyType):
+	case c.Numeric != schema.Integer && (c.Numeric != schema.Decimal || traits.AnyType):
 		return "counter " + c.Name + " has a type whose sums are not exact"
-	case c.Numeric == Decimal && c.Precision == 0:
+	case c.Numeric == schema.Decimal && c.Precision == 0:
 		return "counter " + c.Name + " keeps the digits of what is added"
 	case c.Scale > maxShareScale:
 		return "counter " + c.Name + " has too many digits behind the point"
@@ -149,7 +156,7 @@ func (g *grouper) shares() string {
 			return why
 		}
 		s := Share{Scale: n.column.Scale, Max: shareMax(n.column), Ticket: g.real.Counter.TicketsOf(n.column.Name) != nil}
-		if n.column.Numeric == Integer {
+		if n.column.Numeric == schema.Integer {
 			s.Scale = 0
 		}
 		if n.delta.literal != "" {
@@ -170,7 +177,7 @@ func (g *grouper) shares() string {
 			return "cannot tell where what is added to counter " + n.column.Name + " stands"
 		}
 		if n.first != nil {
-			if s.First, ok = g.firstNumber(n.column, *n.first, s.Max); !ok {
+			if s.First, ok = (upsertGrouper{g, g.p}).firstNumber(n.column, *n.first, s.Max); !ok {
 				return "what counter " + n.column.Name + " of a new row begins with is too large or has too many digits"
 			}
 			g.used(n.column, n.operand.expr, *n.first)
@@ -179,7 +186,7 @@ func (g *grouper) shares() string {
 		}
 		g.group.Shares = append(g.group.Shares, s)
 		g.edit(at, g.sumText(n.column, Arg{Total: i + 1, First: n.first != nil, Index: -1, Negate: flip}))
-		if d, ok := g.d.(GroupingDialect); ok {
+		if d, ok := g.p.d.(GroupingDialect); ok {
 			if fits := d.Stores(n.column, g.reference(n.column), g.sumText(n.column, Arg{Total: i + 1, Index: -1})); fits != "" {
 				g.also = append(g.also, fits)
 			}
@@ -192,22 +199,22 @@ func (g *grouper) shares() string {
 // holds at both ends need not hold for what lies between.
 func (g *grouper) bounded(counter string) string {
 	with := func(c string) bool { return c == counter || g.counted[c] }
-	if u := g.real.uniqueOver(with); u != nil {
+	if u := g.real.UniqueOver(with); u != nil {
 		return "counter " + counter + " is part of the unique key " + u.Name
 	}
-	if why := g.real.tied(with); why != "" {
+	if why := g.real.Tied(with); why != "" {
 		return "counter " + counter + " " + why
 	}
-	if why := g.computedFrom(counter); why != "" {
+	if why := (checkConstraints{g, g.p}).computedFrom(counter); why != "" {
 		return why
 	}
-	return g.checked(counter)
+	return checkConstraints{g, g.p}.checked(counter)
 }
 
 // shareMax is the largest magnitude that one statement may add: what the column's type
 // holds, and a session adds up.
-func shareMax(c *Column) int64 {
-	if c.Numeric == Decimal {
+func shareMax(c *schema.Column) int64 {
+	if c.Numeric == schema.Decimal {
 		largest, scale := limit(c)
 		for range scale {
 			largest *= 10
@@ -221,9 +228,9 @@ func shareMax(c *Column) int64 {
 }
 
 // literalUnits returns a literal in units of the column's last digit.
-func (g *grouper) literalUnits(c *Column, d delta) (int64, bool) {
+func (g *grouper) literalUnits(c *schema.Column, d delta) (int64, bool) {
 	scale := 0
-	if c.Numeric == Decimal {
+	if c.Numeric == schema.Decimal {
 		scale = c.Scale
 	}
 	whole, frac, _ := strings.Cut(strings.TrimPrefix(d.literal, "-"), ".")
@@ -235,57 +242,57 @@ func (g *grouper) literalUnits(c *Column, d delta) (int64, bool) {
 
 // amount finds the number or placeholder in an operand. A sign goes with it where it
 // stands right before; flip reports whether what stands there is subtracted.
-func (g *grouper) amount(e *Expr, negative bool) (at Span, flip, ok bool) {
+func (g *grouper) amount(e *ast.Expr, negative bool) (at ast.Span, flip, ok bool) {
 	for {
 		switch {
-		case e.Kind == Paren:
+		case e.Kind == ast.Paren:
 			e = e.Args[0]
-		case e.Kind == Unary && (e.Op == "-" || e.Op == "+"):
+		case e.Kind == ast.Unary && (e.Op == "-" || e.Op == "+"):
 			x := e.Args[0]
-			if (x.Kind == Number || x.Kind == Param) && x.End == e.End && g.src.sql[e.Start:e.Start+1] == e.Op && g.tokenAt(x.Span) {
+			if (x.Kind == ast.Number || x.Kind == ast.Param) && x.End == e.End && g.p.src.sql[e.Start:e.Start+1] == e.Op && g.tokenAt(x.Span) {
 				return e.Span, negative, true
 			}
 			e, negative = x, negative != (e.Op == "-")
-		case e.Kind == Opaque && len(e.Args) == 1:
+		case e.Kind == ast.Opaque && len(e.Args) == 1:
 			e = e.Args[0]
-		case e.Kind == Binary || e.Kind == Opaque:
-			_, ok := g.computed(e)
+		case e.Kind == ast.Binary || e.Kind == ast.Opaque:
+			_, ok := g.p.consts.computed(e)
 			return e.Span, negative, ok && g.tokensAt(e.Span)
 		default:
-			return e.Span, negative, (e.Kind == Number || e.Kind == Param || e.Kind == String) && g.tokenAt(e.Span)
+			return e.Span, negative, (e.Kind == ast.Number || e.Kind == ast.Param || e.Kind == ast.String) && g.tokenAt(e.Span)
 		}
 	}
 }
 
 // tokenAt reports whether a span is that of one token, or of a number and its sign.
-func (g *grouper) tokenAt(sp Span) bool {
-	for _, t := range g.src.tokens {
+func (g *grouper) tokenAt(sp ast.Span) bool {
+	for _, t := range g.p.src.tokens {
 		if t.Start >= sp.Start {
 			return t.Start == sp.Start && t.End == sp.End ||
-				t.Start == sp.Start && g.src.sql[sp.Start] == '-' && g.tokenAt(Span{g.src.nextToken(t.End), sp.End})
+				t.Start == sp.Start && g.p.src.sql[sp.Start] == '-' && g.tokenAt(ast.Span{Start: g.p.src.nextToken(t.End), End: sp.End})
 		}
 	}
 	return false
 }
 
 // tokensAt reports whether a span begins and ends where tokens do.
-func (g *grouper) tokensAt(sp Span) bool {
+func (g *grouper) tokensAt(sp ast.Span) bool {
 	starts, ends := false, false
-	for _, t := range g.src.tokens {
+	for _, t := range g.p.src.tokens {
 		starts, ends = starts || t.Start == sp.Start, ends || t.End == sp.End
 	}
 	return starts && ends
 }
 
 // used notes the type that a column gives a placeholder.
-func (g *grouper) used(c *Column, e *Expr, d delta) {
+func (g *grouper) used(c *schema.Column, e *ast.Expr, d delta) {
 	if d.literal != "" {
 		return
 	}
-	x, _ := signed(e, false)
+	x, _ := ast.Signed(e, false)
 	typ := c.Type
-	if inner, _ := g.castNumber(x); inner != nil {
-		typ = "::" + g.castType(x)
+	if inner, _ := g.p.consts.castNumber(x); inner != nil {
+		typ = "::" + g.p.consts.castType(x)
 	}
 	arg := d.arg
 	arg.Negate = false
@@ -321,19 +328,19 @@ func (g *grouper) assigned() string {
 // or the engine might refuse the value of one of them.
 func (g *grouper) free(a assigning) *InsertedArg {
 	name := a.column.Name
-	if g.alikeTouched() || g.returned[name] || a.column.Domain != "" || a.column.Generated || contains(g.real.Checked, name) {
+	if g.alikeTouched() || g.returned[name] || a.column.Domain != "" || a.column.Generated || slices.Contains(g.real.Checked, name) {
 		return nil
 	}
-	if itself := func(c string) bool { return c == name }; g.real.uniqueOver(itself) != nil || g.real.tied(itself) != "" {
+	if itself := func(c string) bool { return c == name }; g.real.UniqueOver(itself) != nil || g.real.Tied(itself) != "" {
 		return nil
 	}
-	if g.computes(name) != "" {
+	if (checkConstraints{g, g.p}).computes(name) != "" {
 		return nil
 	}
-	if unparen(a.value).Kind != Param {
+	if ast.Unparen(a.value).Kind != ast.Param {
 		return nil
 	}
-	arg, why := g.checkInserted(a.column, a.value)
+	arg, why := g.p.consts.checkInserted(a.column, a.value)
 	if why != "" {
 		return nil
 	}

@@ -1,5 +1,12 @@
 package rewrite
 
+import (
+	"slices"
+
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/schema"
+)
+
 // This file plans guards on what is left of a counter, or is left over by it: a counter
 // beside other columns, as in stock - reserved >= ?. The greater the counter, the greater
 // is what it is added to and the smaller what it is subtracted from, rounded or not. So the
@@ -7,48 +14,48 @@ package rewrite
 
 // shiftedGuard plans l op r, where l is an incremented counter plus or minus what is the same
 // for all members, as r is.
-func (g *grouper) shiftedGuard(name string, counter, l *Expr, op string, r *Expr) string {
+func (u groupGuards) shiftedGuard(name string, counter, l *ast.Expr, op string, r *ast.Expr) string {
 	computes := "computes with counter " + name
-	negative, ok := g.shift(l)
-	if !ok || g.unlike(r, none) != "" || constant(r) && !g.isNumber(r) {
+	negative, ok := u.shift(l)
+	if !ok || u.g.unlike(r, none) != "" || ast.Constant(r) && !u.isNumber(r) {
 		return computes
 	}
-	i := g.share(name)
-	n := &g.counts[i]
-	if counter.Kind == Call && n.column.Nullable && !n.coalesced {
+	i := u.g.share(name)
+	n := &u.g.counts[i]
+	if counter.Kind == ast.Call && n.column.Nullable && !n.coalesced {
 		return "takes counter " + name + " for a number where it is NULL"
 	}
-	if g.sameType(l, n.column) && unparen(r).Kind == Param {
-		d, _ := g.deltaOf(n.column, []operand{{expr: r}})
-		g.used(n.column, r, d)
+	if u.sameType(l, n.column) && ast.Unparen(r).Kind == ast.Param {
+		d, _ := u.p.consts.deltaOf(n.column, []operand{{expr: r}})
+		u.g.used(n.column, r, d)
 	}
 	guard := Guard{Share: i, AtLeast: (op[0] == '>') != negative, Max: guardMax(n.column)}
-	g.subtract(n.column, guard, Arg{Bound: len(g.group.Guards) + 1, Index: -1}, counter)
+	u.subtract(n.column, guard, Arg{Bound: len(u.g.group.Guards) + 1, Index: -1}, counter)
 	return ""
 }
 
 // isNumber reports whether a constant is a number or a placeholder for one.
-func (g *grouper) isNumber(e *Expr) bool {
-	e, _ = signed(e, false)
-	return e.Kind == Number || e.Kind == Param
+func (u groupGuards) isNumber(e *ast.Expr) bool {
+	e, _ = ast.Signed(e, false)
+	return e.Kind == ast.Number || e.Kind == ast.Param
 }
 
 // shift reports whether an expression is a counter plus or minus numbers that are the same for
 // all members, and whether the counter is subtracted.
-func (g *grouper) shift(e *Expr) (negative, ok bool) {
-	e = unparen(e)
-	if e.Kind == ColumnRef || g.coalesces(e) && constant(e.Args[1]) {
-		return false, g.countedIn(e) != ""
+func (u groupGuards) shift(e *ast.Expr) (negative, ok bool) {
+	e = ast.Unparen(e)
+	if e.Kind == ast.ColumnRef || u.p.consts.coalesces(e) && ast.Constant(e.Args[1]) {
+		return false, u.g.countedIn(e) != ""
 	}
-	if e.Kind != Binary || len(e.Args) != 2 || e.Op != "+" && e.Op != "-" {
+	if e.Kind != ast.Binary || len(e.Args) != 2 || e.Op != "+" && e.Op != "-" {
 		return false, false
 	}
 	l, r := e.Args[0], e.Args[1]
 	switch {
-	case g.sameNumber(r):
-		return g.shift(l)
-	case g.sameNumber(l):
-		negative, ok = g.shift(r)
+	case u.sameNumber(r):
+		return u.shift(l)
+	case u.sameNumber(l):
+		negative, ok = u.shift(r)
 		return negative != (e.Op == "-"), ok
 	}
 	return false, false
@@ -56,20 +63,20 @@ func (g *grouper) shift(e *Expr) (negative, ok bool) {
 
 // sameNumber reports whether an expression is a number of constants and columns that the
 // statement leaves as they are.
-func (g *grouper) sameNumber(e *Expr) bool {
-	if g.unlike(e, none) != "" {
+func (u groupGuards) sameNumber(e *ast.Expr) bool {
+	if u.g.unlike(e, none) != "" {
 		return false
 	}
 	ok := true
-	e.Walk(func(x *Expr) bool {
+	e.Walk(func(x *ast.Expr) bool {
 		switch x.Kind {
-		case Paren, Number, Param:
-		case Binary:
-			ok = ok && contains([]string{"+", "-", "*"}, x.Op)
-		case Call:
-			ok = ok && g.coalesces(x)
-		case ColumnRef:
-			ok = ok && numericColumn(g.table.Column(g.targetColumn(g.sc, g.target, x.Name)))
+		case ast.Paren, ast.Number, ast.Param:
+		case ast.Binary:
+			ok = ok && slices.Contains([]string{"+", "-", "*"}, x.Op)
+		case ast.Call:
+			ok = ok && u.p.consts.coalesces(x)
+		case ast.ColumnRef:
+			ok = ok && numericColumn(u.g.m.table.Column(u.p.names.TargetColumn(u.g.m.sc, u.g.m.target, x.Name)))
 		default:
 			ok = false
 		}
@@ -80,13 +87,13 @@ func (g *grouper) sameNumber(e *Expr) bool {
 
 // sameType reports whether an expression is made of columns of a counter's type alone, so that it
 // gives a placeholder beside it that type.
-func (g *grouper) sameType(e *Expr, c *Column) bool {
+func (u groupGuards) sameType(e *ast.Expr, c *schema.Column) bool {
 	same := true
-	e.Walk(func(x *Expr) bool {
+	e.Walk(func(x *ast.Expr) bool {
 		switch x.Kind {
-		case Paren, Binary:
-		case ColumnRef:
-			other := g.table.Column(g.targetColumn(g.sc, g.target, x.Name))
+		case ast.Paren, ast.Binary:
+		case ast.ColumnRef:
+			other := u.g.m.table.Column(u.p.names.TargetColumn(u.g.m.sc, u.g.m.target, x.Name))
 			same = same && other != nil && other.Type == c.Type
 		default:
 			same = false

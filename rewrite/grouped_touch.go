@@ -1,5 +1,11 @@
 package rewrite
 
+import (
+	"slices"
+
+	"github.com/slotsql/slotsql/rewrite/names"
+)
+
 // This file plans the group of a touch: an UPDATE of one row that sets nothing but touched columns, to values that do not depend on the
 // row. Executions that overlap may run in any order, one after another, and of that order only the last one's values are left. So the
 // statement of the last one stands for all. What excludes columns from it otherwise (a unique key, a reference, a CHECK) excludes
@@ -7,12 +13,12 @@ package rewrite
 
 // touches finds out whether the statement is a touch.
 func (g *grouper) touches() {
-	if len(g.st.Set) == 0 {
+	if len(g.m.st.Set) == 0 {
 		return
 	}
-	for _, a := range g.st.Set {
-		name, has := columnNamed(g.planning, g.table, a.Column[len(a.Column)-1])
-		if !has || !contains(g.table.Counter.Touch, name) {
+	for _, a := range g.m.st.Set {
+		name, has := names.Column(g.p.d, g.m.table, a.Column[len(a.Column)-1])
+		if !has || !slices.Contains(g.m.table.Counter.Touch, name) {
 			return
 		}
 	}
@@ -21,4 +27,4 @@ func (g *grouper) touches() {
 
 // alikeTouched reports whether executions have to agree on what they set. Where the engine counts the rows that a statement has changed,
 // one that repeats another one's values affects none, and of different values only the engine knows whether it stores them as different.
-func (g *grouper) alikeTouched() bool { return g.group.Touch && g.d.Traits().CountsChanged }
+func (g *grouper) alikeTouched() bool { return g.group.Touch && g.p.d.Traits().CountsChanged }

@@ -1,35 +1,41 @@
 package rewrite
 
-import "math"
+import (
+	"math"
+	"slices"
+
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/schema"
+)
 
 // This file holds what the INSERT of each member gives for a counter against what the column
 // takes. The engine sees the row of the whole group, and the plain statements would have
 // proposed one row for each member, whether a row is there or not.
 
 // newRowTakes names why a new row of one of the members might be refused, or stored otherwise.
-func (g *grouper) newRowTakes(c *Column, given *Expr, first delta) string {
-	checked := contains(g.real.Checked, c.Name) || g.checkedThrough(c.Name)
+func (u upsertGrouper) newRowTakes(c *schema.Column, given *ast.Expr, first delta) string {
+	checked := slices.Contains(u.g.real.Checked, c.Name) || checkConstraints{u.g, u.p}.checkedThrough(c.Name)
 	if !c.Unsigned && !checked {
 		return ""
 	}
 	low, high := int64(math.MinInt64), int64(math.MaxInt64)
 	if checked {
 		var ok bool
-		if low, high, ok = g.checkedRange(c); !ok {
+		if low, high, ok = u.checkedRange(c); !ok {
 			return "a CHECK constraint of counter " + c.Name + " applies to a new row, too"
 		}
 	}
-	arg, why := g.checkInserted(c, given)
+	arg, why := u.p.consts.checkInserted(c, given)
 	switch {
 	case why != "":
 		return why
 	case arg != nil:
 		arg.Low, arg.High = max(arg.Low, low), min(arg.High, uint64(max(high, 0)))
-		g.group.Inserted = append(g.group.Inserted, *arg)
+		u.g.group.Inserted = append(u.g.group.Inserted, *arg)
 		return ""
 	}
-	g.noted(first.literal)
-	if n, ok := g.literalUnits(c, first); !ok || n < low || n > high {
+	u.p.consts.noted(first.literal)
+	if n, ok := u.g.literalUnits(c, first); !ok || n < low || n > high {
 		return "a CHECK constraint refuses what the INSERT gives for counter " + c.Name
 	}
 	return ""
@@ -37,22 +43,22 @@ func (g *grouper) newRowTakes(c *Column, given *Expr, first delta) string {
 
 // checkedRange returns the numbers that the CHECK constraints of an integer counter allow, where
 // they compare it with whole numbers and nothing else.
-func (g *grouper) checkedRange(c *Column) (low, high int64, ok bool) {
+func (u upsertGrouper) checkedRange(c *schema.Column) (low, high int64, ok bool) {
 	low, high = math.MinInt64, math.MaxInt64
-	if c.Numeric != Integer || g.checkedThrough(c.Name) {
+	if c.Numeric != schema.Integer || (checkConstraints{u.g, u.p}).checkedThrough(c.Name) {
 		return low, high, false
 	}
-	for _, k := range g.real.Checks {
-		if !contains(k.Columns, c.Name) {
+	for _, k := range u.g.real.Checks {
+		if !slices.Contains(k.Columns, c.Name) {
 			continue
 		}
-		e, in := g.condition(k.SQL)
+		e, in := checkConstraints{u.g, u.p}.condition(k.SQL)
 		if e == nil {
 			return low, high, false
 		}
 		ok = true
-		for _, part := range conjuncts(e, nil) {
-			if !in.narrows(c, unparen(part), &low, &high) {
+		for _, part := range ast.Conjuncts(e, nil) {
+			if !(upsertGrouper{in, in.p}).narrows(c, ast.Unparen(part), &low, &high) {
 				return low, high, false
 			}
 		}
@@ -61,22 +67,22 @@ func (g *grouper) checkedRange(c *Column) (low, high int64, ok bool) {
 }
 
 // narrows takes a comparison of a counter with a whole number into the range of its numbers.
-func (g *grouper) narrows(c *Column, e *Expr, low, high *int64) bool {
-	if e.Kind != Binary || len(e.Args) != 2 || turned[e.Op] == "" {
+func (u upsertGrouper) narrows(c *schema.Column, e *ast.Expr, low, high *int64) bool {
+	if e.Kind != ast.Binary || len(e.Args) != 2 || turned[e.Op] == "" {
 		return false
 	}
-	l, r, op := unparen(e.Args[0]), unparen(e.Args[1]), e.Op
-	if l.Kind != ColumnRef {
+	l, r, op := ast.Unparen(e.Args[0]), ast.Unparen(e.Args[1]), e.Op
+	if l.Kind != ast.ColumnRef {
 		l, r, op = r, l, turned[op]
 	}
-	if l.Kind != ColumnRef || g.targetColumn(g.sc, g.target, l.Name) != c.Name {
+	if l.Kind != ast.ColumnRef || u.p.names.TargetColumn(u.g.m.sc, u.g.m.target, l.Name) != c.Name {
 		return false
 	}
-	d, ok := g.simpleDelta([]operand{{expr: r}})
+	d, ok := u.p.consts.simpleDelta([]operand{{expr: r}})
 	if !ok || d.literal == "" {
 		return false
 	}
-	n, ok := g.literalUnits(c, d)
+	n, ok := u.g.literalUnits(c, d)
 	switch op {
 	case ">":
 		*low = max(*low, n+1)

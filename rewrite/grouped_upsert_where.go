@@ -1,6 +1,12 @@
 package rewrite
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/names"
+	"github.com/slotsql/slotsql/rewrite/schema"
+)
 
 // This file plans the conditions of a conflict clause. The second member of a group has to meet
 // the row that the first has made, and to update it. So a row of what the INSERT gives must
@@ -9,17 +15,17 @@ import "strings"
 // is as true for the group as it is for every member.
 
 // arbiter returns the key that the statement conflicts on.
-func (g *grouper) arbiter() *Unique {
-	c := g.st.Conflict
+func (u upsertGrouper) arbiter() *schema.Unique {
+	c := u.g.m.st.Conflict
 	if c.Predicate == nil {
-		return g.conflictKey()
+		return insertion{u.g.m, u.p}.conflictKey()
 	}
 	if len(c.Others) > 0 || len(c.Columns) == 0 {
 		return nil
 	}
-	key := &Unique{}
+	key := &schema.Unique{}
 	for _, id := range c.Columns {
-		name, ok := columnNamed(g.planning, g.table, id)
+		name, ok := names.Column(u.p.d, u.g.m.table, id)
 		if !ok {
 			return nil
 		}
@@ -29,15 +35,15 @@ func (g *grouper) arbiter() *Unique {
 }
 
 // arbiterWhere holds a new row against the condition behind ON CONFLICT (...).
-func (g *grouper) arbiterWhere() string {
-	p := g.st.Conflict.Predicate
+func (u upsertGrouper) arbiterWhere() string {
+	p := u.g.m.st.Conflict.Predicate
 	if p == nil {
 		return ""
 	}
-	for _, part := range conjuncts(p, nil) {
-		part = unparen(part)
+	for _, part := range ast.Conjuncts(p, nil) {
+		part = ast.Unparen(part)
 		x, negated := nullTest(part), part.Negated || strings.Contains(strings.ToUpper(part.Op), "NOT")
-		if x == nil || !g.newRowIs(x, !negated) {
+		if x == nil || !u.newRowIs(x, !negated) {
 			return "a new row may not be in the index that the upsert conflicts on"
 		}
 	}
@@ -45,24 +51,24 @@ func (g *grouper) arbiterWhere() string {
 }
 
 // newRowIs reports whether a column of a new row is NULL, or certainly not.
-func (g *grouper) newRowIs(column *Expr, null bool) bool {
-	c := g.table.Column(g.targetColumn(g.sc, g.target, column.Name))
+func (u upsertGrouper) newRowIs(column *ast.Expr, null bool) bool {
+	c := u.g.m.table.Column(u.p.names.TargetColumn(u.g.m.sc, u.g.m.target, column.Name))
 	if c == nil {
 		return false
 	}
-	given := g.valueOf(c)
+	given := u.valueOf(c)
 	if given == nil {
 		return null && c.Nullable && !c.HasDefault && !c.Generated && !c.Identity
 	}
-	switch given = unparen(given); given.Kind {
-	case Null:
+	switch given = ast.Unparen(given); given.Kind {
+	case ast.Null:
 		return null && !c.Identity
-	case Number, String:
+	case ast.Number, ast.String:
 		return !null
-	case Param:
-		arg, ok := g.src.paramAt(given.Span)
+	case ast.Param:
+		arg, ok := u.p.src.paramAt(given.Span)
 		if ok && !null {
-			g.group.Upsert.notNull(arg)
+			u.g.group.Upsert.notNull(arg)
 		}
 		return ok && !null
 	}
@@ -81,53 +87,54 @@ func (u *UpsertGroup) notNull(arg Arg) {
 
 // updateWhere holds a new row against the condition behind DO UPDATE: columns equal what the INSERT
 // gives for them.
-func (g *grouper) updateWhere() string {
-	w := g.st.Conflict.Where
+func (u upsertGrouper) updateWhere() string {
+	w := u.g.m.st.Conflict.Where
 	if w == nil {
 		return ""
 	}
-	for _, part := range conjuncts(w, nil) {
-		part = unparen(part)
-		if part.Kind != Binary || part.Op != "=" || len(part.Args) != 2 || !g.newRowEquals(unparen(part.Args[0]), unparen(part.Args[1])) {
+	for _, part := range ast.Conjuncts(w, nil) {
+		part = ast.Unparen(part)
+		if part.Kind != ast.Binary || part.Op != "=" || len(part.Args) != 2 ||
+			!u.newRowEquals(ast.Unparen(part.Args[0]), ast.Unparen(part.Args[1])) {
 			return "a new row may not satisfy the WHERE of the conflict clause"
 		}
 	}
-	g.st.Where = w // which further conditions stand behind
+	u.g.m.st.Where = w // which further conditions stand behind
 	return ""
 }
 
 // newRowEquals reports whether an equality holds for a new row, as long as arguments are equal.
-func (g *grouper) newRowEquals(l, r *Expr) bool {
-	if l.Kind == Number && r.Kind == Number {
-		return g.noted(g.src.sql[l.Start:l.End]) == g.noted(g.src.sql[r.Start:r.End])
+func (ug upsertGrouper) newRowEquals(l, r *ast.Expr) bool {
+	if l.Kind == ast.Number && r.Kind == ast.Number {
+		return ug.p.consts.noted(ug.p.src.sql[l.Start:l.End]) == ug.p.consts.noted(ug.p.src.sql[r.Start:r.End])
 	}
-	if l.Kind != ColumnRef {
+	if l.Kind != ast.ColumnRef {
 		l, r = r, l
 	}
-	if l.Kind != ColumnRef || r.Kind != Param {
+	if l.Kind != ast.ColumnRef || r.Kind != ast.Param {
 		return false
 	}
-	c := g.table.Column(g.targetColumn(g.sc, g.target, l.Name))
-	if c == nil || g.table.IsCounter(c.Name) {
+	c := ug.g.m.table.Column(ug.p.names.TargetColumn(ug.g.m.sc, ug.g.m.target, l.Name))
+	if c == nil || ug.g.m.table.IsCounter(c.Name) {
 		return false
 	}
-	given := g.valueOf(c)
-	if given == nil || unparen(given).Kind != Param {
+	given := ug.valueOf(c)
+	if given == nil || ast.Unparen(given).Kind != ast.Param {
 		return false
 	}
-	takes, why := g.checkInserted(c, given)
+	takes, why := ug.p.consts.checkInserted(c, given)
 	if why != "" || takes == nil || !takes.Integer && takes.Length == 0 {
 		return false
 	}
-	a, ok := g.src.paramAt(r.Span)
+	a, ok := ug.p.src.paramAt(r.Span)
 	if !ok {
 		return false
 	}
-	u := g.group.Upsert
+	u := ug.g.group.Upsert
 	u.notNull(takes.Arg)
-	g.group.Inserted = append(g.group.Inserted, *takes)
+	ug.g.group.Inserted = append(ug.g.group.Inserted, *takes)
 	if a == takes.Arg {
-		g.uses[a] = append(g.uses[a], c.Type, c.Type)
+		ug.g.uses[a] = append(ug.g.uses[a], c.Type, c.Type)
 	} else {
 		u.Equal = append(u.Equal, [2]Arg{takes.Arg, a})
 	}

@@ -3,7 +3,10 @@ package rewrite
 import (
 	"strings"
 
+	"github.com/slotsql/slotsql/rewrite/ast"
 	"github.com/slotsql/slotsql/rewrite/lex"
+	"github.com/slotsql/slotsql/rewrite/names"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // A GroupCatalog is a Catalog that also knows counter tables without slots: to the
@@ -13,10 +16,10 @@ import (
 // Each of their counters is one of Passive, so that planning with them as counter tables
 // never has an increment go to a slot.
 type GroupCatalog interface {
-	Grouped() []*Table
+	Grouped() []*schema.Table
 }
 
-func (pl *Planner) grouped() []*Table {
+func (pl *Planner) grouped() []*schema.Table {
 	if g, ok := pl.Catalog.(GroupCatalog); ok {
 		return g.Grouped()
 	}
@@ -90,15 +93,15 @@ func (pl *Planner) mayGroup(sql string) bool {
 
 // groupedCatalog has tables without slots for its counter tables.
 type groupedCatalog struct {
-	Catalog
-	tables []*Table
+	names.Catalog
+	tables []*schema.Table
 }
 
 // Counters implements Catalog.
-func (c groupedCatalog) Counters() []*Table { return c.tables }
+func (c groupedCatalog) Counters() []*schema.Table { return c.tables }
 
 // Lookup implements Catalog.
-func (c groupedCatalog) Lookup(name []Ident) (*Table, bool) {
+func (c groupedCatalog) Lookup(name []ast.Ident) (*schema.Table, bool) {
 	t, known := c.Catalog.Lookup(name)
 	if t != nil && !t.Temporary {
 		for _, g := range c.tables {

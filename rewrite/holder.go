@@ -1,5 +1,11 @@
 package rewrite
 
+import (
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/names"
+	"github.com/slotsql/slotsql/rewrite/schema"
+)
+
 // A HolderCatalog is a Catalog that also knows the tables that have a slot table
 // though none of their counters is slotted. Every statement on such a table is
 // right as it is, but two: the slot table's foreign key would have the engine
@@ -13,11 +19,11 @@ package rewrite
 // So is a table that has had the name of a counter table, whose slot table still
 // refers to it (SlotTable.Release).
 type HolderCatalog interface {
-	Holders() []*Table
+	Holders() []*schema.Table
 }
 
-func (pl *Planner) holders() []*Table {
-	if h, ok := pl.Catalog.(HolderCatalog); ok {
+func holders(catalog names.Catalog) []*schema.Table {
+	if h, ok := catalog.(HolderCatalog); ok {
 		return h.Holders()
 	}
 	return nil
@@ -25,36 +31,36 @@ func (pl *Planner) holders() []*Table {
 
 // planHeld plans a statement that names no counter table but, perhaps, tables that only
 // have slot tables.
-func (p *planning) planHeld(held []*Table) *Plan {
-	changes := p.definesTable()
-	var unfit []*Table
+func (f *definitions) planHeld(held []*schema.Table) *Plan {
+	changes := definesTable(f.src)
+	var unfit []*schema.Table
 	for _, t := range held {
 		if t.Counter.SlotTable.Holding {
 			unfit = append(unfit, t)
 		}
 	}
-	if !changes && (len(unfit) == 0 || p.sessionOnly()) {
+	if !changes && (len(unfit) == 0 || sessionOnly(f.src)) {
 		return &Plan{Class: PassThrough}
 	}
 	refused := func() *Plan {
-		return &Plan{Class: Refused, Tables: names(unfit), Reason: unfit[0].Counter.SlotTable.Unfit}
+		return &Plan{Class: Refused, Tables: tableNames(unfit), Reason: unfit[0].Counter.SlotTable.Unfit}
 	}
-	st, err := p.parse(p.src.sql)
+	st, err := parse(f.d, f.mentions.sentinels, f.src.sql)
 	switch {
-	case changes && (err != nil || st.Kind != KindTruncate && st.Kind != KindDrop):
+	case changes && (err != nil || st.Kind != ast.KindTruncate && st.Kind != ast.KindDrop):
 		return &Plan{Class: PassThrough}
 	case changes:
-		return p.planDDL(st)
+		return f.planDDL(st)
 	case err != nil || st.Opaque != "":
 		return refused()
 	}
 	named := false
-	look := func(name []Ident) {
-		if t := p.lookupAmong(unfit, name); t != nil {
-			unfit, named = []*Table{t}, true
+	look := func(name []ast.Ident) {
+		if t := f.names.LookupAmong(unfit, name); t != nil {
+			unfit, named = []*schema.Table{t}, true
 		}
 	}
-	v := Visitor{Source: func(s *Source) {
+	v := ast.Visitor{Source: func(s *ast.Source) {
 		if len(s.Name) > 0 {
 			look(s.Name)
 		}
@@ -67,17 +73,4 @@ func (p *planning) planHeld(held []*Table) *Plan {
 		return refused()
 	}
 	return &Plan{Class: PassThrough}
-}
-
-// lookupAmong returns the one of the tables that a name means, or nil.
-func (p *planning) lookupAmong(tables []*Table, name []Ident) *Table {
-	for _, c := range tables {
-		if !equalFold(name[len(name)-1].Name, c.Name) {
-			continue
-		}
-		if t, _ := p.lookup(name); t != nil && t.Schema == c.Schema && t.Name == c.Name {
-			return c
-		}
-	}
-	return nil
 }

@@ -1,9 +1,11 @@
 package rewrite
 
+import "github.com/slotsql/slotsql/rewrite/schema"
+
 // Increment is a slotted upsert.
 type Increment struct {
 	Bound
-	Table *Table
+	Table *schema.Table
 	// Holding is the upsert with a lock on the base row that keeps other sessions from changing the row;
 	// nil where the upsert itself has that lock. It runs when the upsert affects no row, which may mean that its own
 	// lock is not certain, and for roles that may not read the upsert's system columns.
@@ -67,10 +69,10 @@ type KeyValue struct {
 // runs.
 type DeltaArg struct {
 	Arg         Arg
-	NonNegative bool  // after Arg.Negate has been applied
-	Side        Side  // that a slot's counter has, as NonNegative
-	Max         int64 // largest magnitude
-	Scale       int   // digits allowed after the point; 0: integers only
+	NonNegative bool        // after Arg.Negate has been applied
+	Side        schema.Side // that a slot's counter has, as NonNegative
+	Max         int64       // largest magnitude
+	Scale       int         // digits allowed after the point; 0: integers only
 	// Each: Arg is an array of deltas, which must not be shorter than the arrays Beside it.
 	Each   bool
 	Beside []Arg

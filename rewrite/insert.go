@@ -1,40 +1,45 @@
 package rewrite
 
+import (
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/names"
+)
+
 // planInsert plans INSERT and REPLACE. A new row has no slots, so a plain
 // INSERT runs as it is; its conflict clause is what matters.
-func (p *planning) planInsert(st *Statement) *Plan {
+func (p *planning) planInsert(st *ast.Statement) *Plan {
 	if st.Opaque != "" {
-		return p.drainAll(p.mentioned(), st.Opaque)
+		return p.drains.drainAll(p.mentions.tables(), st.Opaque)
 	}
 	m := p.newDML(asRow(st))
 	st = m.st
 	if m.table == nil {
-		r, err := p.reading(m.reader, m.readInsert)
-		return m.planReads(r, err, "the query locks rows of a counter table")
+		r, err := p.reading(m.reader, insertion{m, m.p}.readInsert)
+		return m.p.planReads(r, err, "the query locks rows of a counter table")
 	}
 	if m.table.Counter.Single() {
 		// What the slots hold is the one row's. Once it has got it, another row
 		// may come: increments see that there are two, and use no slots.
-		return p.drainAll(p.mentioned(), "the statement may add a row to a single-row table")
+		return p.drains.drainAll(p.mentions.tables(), "the statement may add a row to a single-row table")
 	}
 	if st.Conflict == nil || st.Conflict.Nothing {
-		if st.Replace && !(p.d.Traits().ReplaceCascades && p.cascadesDelete(m.table)) {
+		if st.Replace && !(p.d.Traits().ReplaceCascades && cascadesDelete(p.d, m.table)) {
 			// The rows it replaces may be found by any unique key.
-			return m.drainInserted("the statement may replace rows")
+			return insertion{m, m.p}.drainInserted("the statement may replace rows")
 		}
-		return m.inserted(m.planSource())
+		return insertion{m, m.p}.inserted(insertion{m, m.p}.planSource())
 	}
-	return m.planUpsert()
+	return insertion{m, m.p}.planUpsert()
 }
 
 // asRow takes MySQL's INSERT ... SET a = 1, b = 2 for what it is another way to
 // write: INSERT ... (a, b) VALUES (1, 2).
-func asRow(st *Statement) *Statement {
+func asRow(st *ast.Statement) *ast.Statement {
 	if len(st.Set) == 0 || len(st.Rows) > 0 || st.Select != nil {
 		return st
 	}
 	out := *st
-	out.Columns, out.Rows, out.Set = nil, make([][]*Expr, 1), nil
+	out.Columns, out.Rows, out.Set = nil, make([][]*ast.Expr, 1), nil
 	for _, a := range st.Set {
 		out.Columns = append(out.Columns, a.Column[len(a.Column)-1])
 		out.Rows[0] = append(out.Rows[0], a.Value)
@@ -42,46 +47,52 @@ func asRow(st *Statement) *Statement {
 	return &out
 }
 
+// An insertion plans an INSERT into a table with counters: its source, its conflict clause, and which rows it may meet.
+type insertion struct {
+	m *dml
+	p *planning
+}
+
 // planSource plans an INSERT that writes new rows only: counters that its
 // query or values read become totals.
-func (m *dml) planSource() *Plan {
-	r, err := m.reading(m.reader, m.readSource)
-	if err == nil && m.st.Conflict == nil {
-		err = m.returningQueries()
+func (i insertion) planSource() *Plan {
+	r, err := i.p.reading(i.m.reader, i.readSource)
+	if err == nil && i.m.st.Conflict == nil {
+		err = i.returningQueries()
 	}
-	return m.planReads(r, err, "the query locks rows of a counter table")
+	return i.p.planReads(r, err, "the query locks rows of a counter table")
 }
 
 // returningQueries: the counters of a new row are its base values, but a
 // subquery in RETURNING may read other rows.
-func (m *dml) returningQueries() error {
-	r := &reader{planning: m.planning}
-	for _, it := range m.st.Returning {
+func (i insertion) returningQueries() error {
+	r := &reader{p: i.p}
+	for _, it := range i.m.st.Returning {
 		if it.Expr == nil {
 			continue
 		}
-		if err := r.subqueries(m.sc, it.Expr); err != nil {
+		if err := r.subqueries(i.m.sc, it.Expr); err != nil {
 			return err
 		}
 	}
 	if len(r.edits) > 0 {
-		return opaque("RETURNING reads a counter in a subquery")
+		return names.Opaque("RETURNING reads a counter in a subquery")
 	}
 	return nil
 }
 
 // readSource edits what an INSERT reads. Its VALUES and query do not see the
 // target's columns.
-func (m *dml) readSource(r *reader) error {
-	outer := m.withScope(m.outer, m.st.With)
-	if err := r.ctes(outer, m.st.With); err != nil {
+func (i insertion) readSource(r *reader) error {
+	outer := i.p.names.WithScope(i.p.outer, i.m.st.With)
+	if err := r.ctes(outer, i.m.st.With); err != nil {
 		return err
 	}
-	if err := r.query(outer, m.st.Select); err != nil {
+	if err := r.query(outer, i.m.st.Select); err != nil {
 		return err
 	}
-	b := &blockReader{r, &scope{parent: outer}, nil}
-	for _, row := range m.st.Rows {
+	b := r.in(&names.Scope{Parent: outer}, nil)
+	for _, row := range i.m.st.Rows {
 		for _, e := range row {
 			if err := b.expr(e, inPredicate); err != nil {
 				return err
@@ -93,31 +104,31 @@ func (m *dml) readSource(r *reader) error {
 
 // readInsert edits what an INSERT into a table without counters reads: beside
 // its source, the conflict clause and RETURNING.
-func (m *dml) readInsert(r *reader) error {
-	if err := m.readSource(r); err != nil {
+func (i insertion) readInsert(r *reader) error {
+	if err := i.readSource(r); err != nil {
 		return err
 	}
 	before := len(r.edits)
-	if err := m.readConflict(&blockReader{r, m.sc, nil}); err != nil {
+	if err := i.readConflict(r.in(i.m.sc, nil)); err != nil {
 		return err
 	}
-	if m.d.Traits().UpsertSeesQuery {
+	if i.p.d.Traits().UpsertSeesQuery {
 		// A column of the query's own table is not within reach of a subquery
 		// there.
-		wide := &reader{planning: m.planning}
-		if err := m.readConflict(&blockReader{wide, m.conflictScope(), nil}); err != nil {
+		wide := &reader{p: i.p}
+		if err := i.readConflict(wide.in(i.conflictScope(), nil)); err != nil {
 			return err
 		}
 		if len(wide.edits) > len(r.edits)-before {
-			return opaque("the conflict clause reads a counter of the query's table")
+			return names.Opaque("the conflict clause reads a counter of the query's table")
 		}
 	}
-	return m.returning(&blockReader{r, m.sc, nil})
+	return i.m.returning(r.in(i.m.sc, nil))
 }
 
 // readConflict reads the conflict clause.
-func (m *dml) readConflict(b *blockReader) error {
-	c := m.st.Conflict
+func (i insertion) readConflict(b *blockReader) error {
+	c := i.m.st.Conflict
 	if c == nil {
 		return nil
 	}
@@ -126,7 +137,7 @@ func (m *dml) readConflict(b *blockReader) error {
 			return err
 		}
 	}
-	for _, e := range []*Expr{c.Where, c.Predicate} {
+	for _, e := range []*ast.Expr{c.Where, c.Predicate} {
 		if err := b.expr(e, inPredicate); err != nil {
 			return err
 		}
@@ -136,9 +147,9 @@ func (m *dml) readConflict(b *blockReader) error {
 
 // conflictScope is what names in the conflict clause may mean: the target, and
 // where the engine has it so the tables of the INSERT's query.
-func (m *dml) conflictScope() *scope {
-	if q := m.st.Select; q != nil && m.d.Traits().UpsertSeesQuery && len(q.Operands) == 0 {
-		return m.newScope(m.outer, m.st.With, append([]*Source{m.st.Target}, q.From...))
+func (i insertion) conflictScope() *names.Scope {
+	if q := i.m.st.Select; q != nil && i.p.d.Traits().UpsertSeesQuery && len(q.Operands) == 0 {
+		return i.p.names.NewScope(i.p.outer, i.m.st.With, append([]*ast.Source{i.m.st.Target}, q.From...))
 	}
-	return m.sc
+	return i.m.sc
 }

@@ -6,7 +6,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/slotsql/slotsql/rewrite/ast"
 	"github.com/slotsql/slotsql/rewrite/lex"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // A slotted upsert does not use the row that the application's INSERT proposes.
@@ -78,19 +80,19 @@ func monthDays(year, month int) int {
 	return 31
 }
 
-func (p *planning) takes(c *Column) InsertedArg {
+func (k *constants) takes(c *schema.Column) InsertedArg {
 	g := InsertedArg{Nullable: c.Nullable}
 	typ := strings.ToLower(c.Type)
 	switch {
-	case c.Numeric == Integer && c.Bits <= 0:
-	case c.Numeric == Integer && c.Unsigned:
+	case c.Numeric == schema.Integer && c.Bits <= 0:
+	case c.Numeric == schema.Integer && c.Unsigned:
 		g.Integer, g.High = true, math.MaxUint64>>(64-uint(c.Bits))
-	case c.Numeric == Integer:
+	case c.Numeric == schema.Integer:
 		g.Integer, g.Low, g.High = true, -1<<(c.Bits-1), 1<<(c.Bits-1)-1
 	case strings.HasPrefix(typ, "timestamp"), strings.HasPrefix(typ, "datetime"):
 		// MySQL's TIMESTAMP refuses the hour that summer time leaves out.
 		g.Time = true
-		g.TimeText = strings.HasPrefix(typ, "datetime") || strings.Contains(typ, "time zone") || p.d.Traits().AnyType
+		g.TimeText = strings.HasPrefix(typ, "datetime") || strings.Contains(typ, "time zone") || k.d.Traits().AnyType
 	case typ == "date":
 		g.Time, g.TimeText = true, true
 	case strings.HasPrefix(typ, "varchar"), strings.HasPrefix(typ, "char("), strings.HasPrefix(typ, "character"):
@@ -104,21 +106,21 @@ func (p *planning) takes(c *Column) InsertedArg {
 	case strings.HasPrefix(typ, "text"), strings.HasPrefix(typ, "mediumtext"), strings.HasPrefix(typ, "longtext"):
 		g.Length = 16000
 	}
-	g.ASCII = p.d.LexRules().Foreign || strings.Contains(typ, "character set") && !strings.Contains(typ, "utf8mb4")
+	g.ASCII = k.d.LexRules().Foreign || strings.Contains(typ, "character set") && !strings.Contains(typ, "utf8mb4")
 	return g
 }
 
 // checkInserted checks the value that an INSERT has for a column. It returns the argument that has to
 // be checked when it is bound, if it is one; why names a value that may not fit.
-func (m *dml) checkInserted(c *Column, e *Expr) (arg *InsertedArg, why string) {
-	g := m.takes(c)
+func (k *constants) checkInserted(c *schema.Column, e *ast.Expr) (arg *InsertedArg, why string) {
+	g := k.takes(c)
 	no := "the value given for column " + c.Name + " may not fit it"
-	for e != nil && e.Kind == Paren {
+	for e != nil && e.Kind == ast.Paren {
 		e = e.Args[0]
 	}
 	if e != nil && g.Integer && (!c.Unsigned || c.Bits < 64) { // CAST AS SIGNED makes the greatest ones negative
-		if x, bits := m.castNumber(e); x != nil && (bits != 32 || c.Bits <= 32) {
-			e = unparen(x)
+		if x, bits := k.castNumber(e); x != nil && (bits != 32 || c.Bits <= 32) {
+			e = ast.Unparen(x)
 		}
 	}
 	switch {
@@ -127,28 +129,28 @@ func (m *dml) checkInserted(c *Column, e *Expr) (arg *InsertedArg, why string) {
 			return nil, ""
 		}
 	case c.Generated:
-	case e.Kind == Null && c.Nullable:
+	case e.Kind == ast.Null && c.Nullable:
 		return nil, ""
-	case e.Kind == String && g.Takes(m.notedText(g, e.Text)):
+	case e.Kind == ast.String && g.Takes(k.notedText(g, e.Text)):
 		return nil, ""
-	case e.Kind == Param && (g.Integer || g.Time || g.Length > 0):
-		a, ok := m.src.paramAt(e.Span)
+	case e.Kind == ast.Param && (g.Integer || g.Time || g.Length > 0):
+		a, ok := k.src.paramAt(e.Span)
 		g.Arg = a
 		if ok {
 			return &g, ""
 		}
 	default:
-		if ok, shifted := m.clockTime(e); ok && (g.Time && (g.TimeText || !shifted) || m.d.Traits().AnyType && g.Length > 0) {
+		if ok, shifted := k.clockTime(e); ok && (g.Time && (g.TimeText || !shifted) || k.d.Traits().AnyType && g.Length > 0) {
 			return nil, ""
 		}
-		d, ok := m.simpleDelta([]operand{{expr: e}})
-		if e.Kind == String && (g.Integer || c.Numeric == Decimal) {
-			d, ok = m.spelled(e, false)
+		d, ok := k.simpleDelta([]operand{{expr: e}})
+		if e.Kind == ast.String && (g.Integer || c.Numeric == schema.Decimal) {
+			d, ok = k.spelled(e, false)
 		}
 		if !ok || d.literal == "" {
 			break
 		}
-		m.noteInserted(g, c, d.literal)
+		k.noteInserted(g, c, d.literal)
 		whole, frac, _ := strings.Cut(strings.TrimPrefix(d.literal, "-"), ".")
 		n, err := strconv.ParseUint("0"+whole, 10, 63)
 		negative := strings.HasPrefix(d.literal, "-")
@@ -156,7 +158,7 @@ func (m *dml) checkInserted(c *Column, e *Expr) (arg *InsertedArg, why string) {
 		case err != nil:
 		case g.Integer && frac == "" && (negative && -int64(n) >= g.Low || !negative && n <= g.High):
 			return nil, ""
-		case c.Numeric == Decimal && len(frac) <= c.Scale && len(strings.TrimLeft(whole, "0")) <= c.Precision-c.Scale && !(negative && c.Unsigned):
+		case c.Numeric == schema.Decimal && len(frac) <= c.Scale && len(strings.TrimLeft(whole, "0")) <= c.Precision-c.Scale && !(negative && c.Unsigned):
 			return nil, ""
 		}
 	}
@@ -165,25 +167,25 @@ func (m *dml) checkInserted(c *Column, e *Expr) (arg *InsertedArg, why string) {
 
 // noteInserted records that a decision depends on an inserted number, if it may be beyond what the
 // column accepts.
-func (p *planning) noteInserted(g InsertedArg, c *Column, literal string) {
+func (k *constants) noteInserted(g InsertedArg, c *schema.Column, literal string) {
 	switch {
-	case p.sentinels == nil:
+	case k.sentinels == nil:
 	case g.Integer:
-		p.noteAbove(literal, int64(min(g.High, math.MaxInt64)))
+		k.sentinels.noteAbove(literal, int64(min(g.High, math.MaxInt64)))
 		if g.Low < 0 {
-			p.noteAbove(literal, -(g.Low + 1))
+			k.sentinels.noteAbove(literal, -(g.Low + 1))
 		}
 	default:
-		p.noteBehind(literal, c.Scale)
-		p.noteAbove(literal, pow10(max(0, min(c.Precision-c.Scale, 18)))-1)
+		k.sentinels.noteBehind(literal, c.Scale)
+		k.sentinels.noteAbove(literal, pow10(max(0, min(c.Precision-c.Scale, 18)))-1)
 	}
 }
 
 // notedText records that a decision depends on an inserted string, unless the outcome is the same for
 // all short strings of ASCII characters, and returns it.
-func (p *planning) notedText(g InsertedArg, s string) string {
-	if !g.TimeText && (g.Length == 0 || g.Length >= lex.MaxShort) && p.short(s) {
+func (k *constants) notedText(g InsertedArg, s string) string {
+	if !g.TimeText && (g.Length == 0 || g.Length >= lex.MaxShort) && k.sentinels.short(s) {
 		return s
 	}
-	return p.noted(s)
+	return k.sentinels.noted(s)
 }

@@ -1,39 +1,50 @@
 package rewrite
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/names"
+)
 
 // This file finds the names that result columns have without an alias.
 
+// itemNames finds what the result columns of a block are named, and which of them a name in ORDER BY or HAVING means.
+type itemNames struct {
+	b *blockReader
+	p *planning
+}
+
 // itemName returns the result column's name that the edits inside the item
 // would change, or "" when they do not change it.
-func (b *blockReader) itemName(it Item) (string, bool) {
-	e := unparen(it.Expr)
-	if e.Kind == ColumnRef {
-		return b.columnName(e), true
+func (n itemNames) itemName(it ast.Item) (string, bool) {
+	e := ast.Unparen(it.Expr)
+	if e.Kind == ast.ColumnRef {
+		return n.columnName(e), true
 	}
-	if names := b.d.Traits().ItemNames; names != ItemsByRule {
+	if by := n.p.d.Traits().ItemNames; by != names.ItemsByRule {
 		end := it.Expr.End
-		if names == ItemsToNextToken {
-			end = b.src.nextToken(end)
+		if by == names.ItemsToNextToken {
+			end = n.p.src.nextToken(end)
 		}
-		return strings.TrimRight(b.noted(b.src.sql[it.Expr.Start:end]), " \t\n\f\r"), true
+		return strings.TrimRight(n.p.consts.noted(n.p.src.sql[it.Expr.Start:end]), " \t\n\f\r"), true
 	}
-	return ruleName(b, e)
+	return ruleName(n.b, e)
 }
 
 // columnName is how the engine reports a bare column.
-func (b *blockReader) columnName(e *Expr) string {
+func (n itemNames) columnName(e *ast.Expr) string {
 	last := e.Name[len(e.Name)-1]
-	t, err := b.resolve(b.sc, e.Name)
-	if !b.storedNames() {
+	t, err := n.p.names.Resolve(n.b.sc, e.Name)
+	if !n.storedNames() {
 		return last.Name
 	}
-	if err == nil && t != nil && t.column != nil {
-		return t.column.Name
+	if err == nil && t != nil && t.Column != nil {
+		return t.Column.Name
 	}
-	if x := b.labelled(e.Name, true); x != nil && x.derived {
-		for _, c := range b.labels(x) {
-			if b.sameLabel(last, c) {
+	if x := n.b.labelled(e.Name, true); x != nil && x.Derived {
+		for _, c := range n.p.names.Labels(x) {
+			if n.p.names.SameLabel(last, c) {
 				return c.Name
 			}
 		}
@@ -42,28 +53,28 @@ func (b *blockReader) columnName(e *Expr) string {
 }
 
 // storedNames reports whether the engine names a bare column of the block as its table does.
-func (b *blockReader) storedNames() bool {
-	stored := b.d.Traits().StoredNames
-	return stored == NamesStored || stored == OutermostNamesStored && b.outermost()
+func (n itemNames) storedNames() bool {
+	stored := n.p.d.Traits().StoredNames
+	return stored == names.NamesStored || stored == names.OutermostNamesStored && n.outermost()
 }
 
 // outermost reports whether the block names the columns of the whole result.
-func (b *blockReader) outermost() bool {
-	return b.q == nil || b.q == b.top
+func (n itemNames) outermost() bool {
+	return n.b.q == nil || n.b.q == n.p.queries.top
 }
 
 // ruleName follows PostgreSQL's naming of result columns: operators have no
 // name of their own, calls the function's, casts, COLLATE and the ELSE of a
 // CASE their operand's. It returns "" for a name that does not come from a
 // column.
-func ruleName(b *blockReader, e *Expr) (string, bool) {
+func ruleName(b *blockReader, e *ast.Expr) (string, bool) {
 	switch e.Kind {
-	case Binary, Unary, Number, String, Null, Param, In, Call:
+	case ast.Binary, ast.Unary, ast.Number, ast.String, ast.Null, ast.Param, ast.In, ast.Call:
 		return "", true
-	case Subquery:
+	case ast.Subquery:
 		return "", e.Query == nil || len(e.Query.Items) == 0 || len(e.Query.Operands) > 0 || e.Query.Items[0].Expr == nil ||
-			e.Query.Items[0].Expr.Kind != Opaque
-	case Opaque:
+			e.Query.Items[0].Expr.Kind != ast.Opaque
+	case ast.Opaque:
 		switch e.Op {
 		case "":
 			return "", false
@@ -75,12 +86,12 @@ func ruleName(b *blockReader, e *Expr) (string, bool) {
 		case "indirection":
 			// The last field, or with subscripts alone what they stand behind;
 			// a row that is replaced has a field behind it.
-			if a := unparen(e.Args[0]); a.Kind != ColumnRef {
+			if a := ast.Unparen(e.Args[0]); a.Kind != ast.ColumnRef {
 				return ruleName(b, a)
 			}
 			return "", true
 		case "case":
-			if n := len(e.Args); n > 0 && b.behindElse(e.Args[n-1]) {
+			if n := len(e.Args); n > 0 && behindElse(b.p.src, e.Args[n-1]) {
 				return operandName(b, e.Args[n-1])
 			}
 		}
@@ -89,27 +100,20 @@ func ruleName(b *blockReader, e *Expr) (string, bool) {
 	return "", false
 }
 
-func operandName(b *blockReader, e *Expr) (string, bool) {
-	if e = unparen(e); e.Kind == ColumnRef {
-		return b.columnName(e), true
+func operandName(b *blockReader, e *ast.Expr) (string, bool) {
+	if e = ast.Unparen(e); e.Kind == ast.ColumnRef {
+		return itemNames{b, b.p}.columnName(e), true
 	}
 	return ruleName(b, e)
 }
 
-func unparen(e *Expr) *Expr {
-	for e.Kind == Paren && len(e.Args) == 1 {
-		e = e.Args[0]
-	}
-	return e
-}
-
 // behindElse reports whether an operand of CASE stands behind ELSE.
-func (b *blockReader) behindElse(e *Expr) bool {
+func behindElse(src *source, e *ast.Expr) bool {
 	i := 0
-	for i < len(b.src.tokens) && b.src.tokens[i].Start < e.Start {
+	for i < len(src.tokens) && src.tokens[i].Start < e.Start {
 		i++
 	}
-	for i--; b.src.is(i, "("); i-- {
+	for i--; src.is(i, "("); i-- {
 	}
-	return b.src.is(i, "ELSE")
+	return src.is(i, "ELSE")
 }

@@ -1,6 +1,11 @@
 package rewrite
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/schema"
+)
 
 // MySQL compares a string with a time, a UUID or an address by converting one of
 // them, and what becomes of a string that does not have the type's own form, such
@@ -54,11 +59,13 @@ func (f KeyForm) Fits(s string) bool {
 }
 
 // fitsForm is Fits for a string of the statement.
-func (p *planning) fitsForm(f KeyForm, s string) bool { return f == AnyString || f.Fits(p.noted(s)) }
+func (k *constants) fitsForm(f KeyForm, s string) bool {
+	return f == AnyString || f.Fits(k.sentinels.noted(s))
+}
 
 // keyForm is the form that strings compared with a column need.
-func (p *planning) keyForm(c *Column) KeyForm {
-	if !p.d.Traits().LooseEquality || c == nil {
+func (k *constants) keyForm(c *schema.Column) KeyForm {
+	if !k.d.Traits().LooseEquality || c == nil {
 		return AnyString
 	}
 	typ := strings.ToLower(c.Type)
@@ -71,9 +78,9 @@ func (p *planning) keyForm(c *Column) KeyForm {
 }
 
 // forms are the arguments of a key's values that need a form.
-func (p *planning) forms(args []keyArg) (out []FormArg) {
+func (cs *constants) forms(args []keyArg) (out []FormArg) {
 	for _, k := range args {
-		if form := p.keyForm(k.column); form != AnyString {
+		if form := cs.keyForm(k.column); form != AnyString {
 			out = append(out, FormArg{k.arg, form})
 		}
 	}
@@ -82,16 +89,16 @@ func (p *planning) forms(args []keyArg) (out []FormArg) {
 
 // comparedForms is forms for the rest of WHERE: what else stands beside a column of
 // such a type. Not ok is a literal in another form.
-func (m *dml) comparedForms() (out []FormArg, ok bool) {
-	if m.st.Where == nil || m.table == nil || !m.d.Traits().LooseEquality {
+func (s slotWriter) comparedForms() (out []FormArg, ok bool) {
+	if s.m.st.Where == nil || s.m.table == nil || !s.p.d.Traits().LooseEquality {
 		return nil, true
 	}
 	ok = true
-	for _, c := range equalities(m.st.Where) {
+	for _, c := range equalities(s.m.st.Where) {
 		form := AnyString
-		c.Walk(func(x *Expr) bool {
-			if x.Kind == ColumnRef {
-				if f := m.keyForm(m.table.Column(m.targetColumn(m.sc, m.target, x.Name))); f != AnyString {
+		c.Walk(func(x *ast.Expr) bool {
+			if x.Kind == ast.ColumnRef {
+				if f := s.p.consts.keyForm(s.m.table.Column(s.p.names.TargetColumn(s.m.sc, s.m.target, x.Name))); f != AnyString {
 					form = f
 				}
 			}
@@ -100,9 +107,9 @@ func (m *dml) comparedForms() (out []FormArg, ok bool) {
 		if form == AnyString {
 			continue
 		}
-		c.Walk(func(x *Expr) bool {
-			ok = ok && (x.Kind != String || m.fitsForm(form, x.Text))
-			if a, found := m.src.paramAt(x.Span); found && x.Kind == Param {
+		c.Walk(func(x *ast.Expr) bool {
+			ok = ok && (x.Kind != ast.String || s.p.consts.fitsForm(form, x.Text))
+			if a, found := s.p.src.paramAt(x.Span); found && x.Kind == ast.Param {
 				out = append(out, FormArg{a, form})
 			}
 			return true

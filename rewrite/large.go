@@ -15,22 +15,22 @@ const (
 
 // large plans a statement that is longer than maxPlanned.
 func (pl *Planner) large(sql string) (*Plan, error) {
-	p := &planning{Planner: pl, d: pl.Dialect, src: scanLarge(pl.Dialect.LexRules(), sql)}
+	p := newPlanning(pl, scanLarge(pl.Dialect.LexRules(), sql))
 	if p.src.several && len(sql) <= maxCut {
 		tokens, exec := lex.Scan(pl.Dialect.LexRules(), sql)
 		if spans := lex.Split(sql, tokens, exec); len(spans) > 1 {
 			return pl.multi(sql, tokens, spans)
 		}
 	}
-	mentioned := p.mentioned()
+	mentioned := p.mentions.tables()
 	plan := p.hidden(mentioned)
 	switch {
 	case plan != nil:
 	case p.src.several && len(sql) > maxCut:
-		plan = &Plan{Class: Refused, Tables: names(mentioned),
+		plan = &Plan{Class: Refused, Tables: tableNames(mentioned),
 			Reason: "several statements in one call that name a counter table are longer than 4 MiB; send them one by one"}
 	default:
-		plan = p.drainAll(mentioned, "the statement is longer than 1 MiB")
+		plan = p.drains.drainAll(mentioned, "the statement is longer than 1 MiB")
 	}
 	plan.SQL, plan.Touched, plan.Inputs = sql, mentioned, p.src.inputs()
 	plan.Effects = TxControl | Namespace | SchemaChange

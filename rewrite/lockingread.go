@@ -3,6 +3,10 @@ package rewrite
 import (
 	"fmt"
 	"slices"
+
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/names"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // This file writes the form of a locking read that is its own drain's lock.
@@ -11,7 +15,7 @@ import (
 // returned, and whose SELECT ... FOR UPDATE of a row takes the same lock as that statement.
 type LockingDialect interface {
 	// LockColumns are what Lock returns of a row of the scope, which selects one.
-	LockColumns(t *Table, scope Scope) []string
+	LockColumns(t *schema.Table, scope Scope) []string
 }
 
 // A LockingRead is a query that locks the one row that its WHERE fixes, with the columns that the
@@ -27,14 +31,14 @@ type LockingRead struct {
 
 // lockingRead returns the form of a query that locks the row that its WHERE fixes; nil where there
 // is none.
-func (p *planning) lockingRead(st *Statement, sc *scope, where *Expr, rows *rowset) *LockingRead {
-	d, ok := p.d.(LockingDialect)
-	if !ok || rows == nil || !rows.single || where == nil || st.Kind != KindSelect || st.Opaque != "" || len(st.With) > 0 ||
-		p.src.large || p.volatile(sc, where) != "" {
+func (dr *drainer) lockingRead(st *ast.Statement, sc *names.Scope, where *ast.Expr, rows *rowset) *LockingRead {
+	d, ok := dr.d.(LockingDialect)
+	if !ok || rows == nil || !rows.single || where == nil || st.Kind != ast.KindSelect || st.Opaque != "" || len(st.With) > 0 ||
+		dr.src.large || dr.volatility.reason(sc, where) != "" {
 		return nil
 	}
-	q, t := st.Select, rows.binding.table
-	if !q.Lock || p.src.hasWord("SHARE") || q.Into || q.Table || q.Distinct || len(q.With)+len(q.Windows)+len(q.GroupBy) > 0 || q.Having != nil ||
+	q, t := st.Select, rows.binding.Table
+	if !q.Lock || dr.src.hasWord("SHARE") || q.Into || q.Table || q.Distinct || len(q.With)+len(q.Windows)+len(q.GroupBy) > 0 || q.Having != nil ||
 		len(q.Items) == 0 || len(t.Counter.Key) == 0 || t.IsView || t.Storage.NoTransactions != "" {
 		return nil
 	}
@@ -42,12 +46,12 @@ func (p *planning) lockingRead(st *Statement, sc *scope, where *Expr, rows *rows
 	for _, it := range q.Items {
 		list = append(list, it.Expr)
 	}
-	if hasQuery(where) || slices.ContainsFunc(list, func(e *Expr) bool { return !plainValue(e) }) {
+	if ast.HasQuery(where) || slices.ContainsFunc(list, func(e *ast.Expr) bool { return !plainValue(e) }) {
 		return nil
 	}
 	var tp template
 	columns := d.LockColumns(t, Scope{
-		Ref: p.baseRef(t, rows.binding), Qualifier: p.qualifier(rows.binding), Where: tp.mark(rows.where),
+		Ref: dr.names.BaseRef(t, rows.binding), Qualifier: dr.names.Qualifier(rows.binding), Where: tp.mark(rows.where),
 	})
 	if len(columns) == 0 {
 		return nil
@@ -57,7 +61,7 @@ func (p *planning) lockingRead(st *Statement, sc *scope, where *Expr, rows *rows
 		added += fmt.Sprintf(", %s AS slotsql_%d", c, i+1)
 	}
 	end := q.Items[len(q.Items)-1].End
-	return &LockingRead{SQL: Whole(p.src.apply([]edit{{Span{end, end}, added}})), Columns: len(columns)}
+	return &LockingRead{SQL: Whole(dr.src.apply([]edit{{ast.At(end), added}})), Columns: len(columns)}
 }
 
 // locksOnly reports whether a statement with a query that locks rows of counter tables reads none of their counters, in a
@@ -68,26 +72,28 @@ func (p *planning) lockingRead(st *Statement, sc *scope, where *Expr, rows *rows
 //
 // With bounds or tickets a transaction that has the row is served by the row alone, from the lock on.
 func (r *reader) locksOnly() bool {
-	if tr := r.d.Traits(); tr.OneWriter || tr.ChangeExcludes && r.src.hasWord("SHARE") || r.found.counter || len(r.edits) > 0 {
+	if tr := r.p.d.Traits(); tr.OneWriter || tr.ChangeExcludes && r.p.src.hasWord("SHARE") || r.found.counter || len(r.edits) > 0 {
 		return false
 	}
-	return !slices.ContainsFunc(r.mentioned(), func(t *Table) bool { return r.readsBase(t) || len(t.Counter.Bounds) > 0 || t.IsView })
+	return !slices.ContainsFunc(r.p.mentions.tables(), func(t *schema.Table) bool {
+		return r.readsBase(t) || len(t.Counter.Bounds) > 0 || t.IsView
+	})
 }
 
 // lockedRows is the plan of such a query.
-func (p *planning) lockedRows(st *Statement, tables []*Table) *Plan {
+func (d *drainer) lockedRows(st *ast.Statement, tables []*schema.Table) *Plan {
 	plan := &Plan{Class: PassThrough}
-	plan.Base.Changes = p.drainSelect(st, tables, "").Drain.Tables
+	plan.Base.Changes = d.drainSelect(st, tables, "").Drain.Tables
 	return plan
 }
 
 // plainValue reports whether an expression is made of columns and constants by operators.
-func plainValue(e *Expr) bool {
+func plainValue(e *ast.Expr) bool {
 	ok := e != nil
-	e.Walk(func(x *Expr) bool {
+	e.Walk(func(x *ast.Expr) bool {
 		switch x.Kind {
-		case ColumnRef, Star, Number, String, Null, Param, Paren:
-		case Binary, Unary:
+		case ast.ColumnRef, ast.Star, ast.Number, ast.String, ast.Null, ast.Param, ast.Paren:
+		case ast.Binary, ast.Unary:
 			// Others may assign to variables.
 			switch x.Op {
 			case "+", "-", "*", "AND", "OR", "NOT", "=", "<", ">", "<=", ">=", "<>", "!=":

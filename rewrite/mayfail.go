@@ -1,6 +1,10 @@
 package rewrite
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/slotsql/slotsql/rewrite/ast"
+)
 
 // A form for rows without slots is sent before it is known whether a row has any. Where the
 // row has some, the form is evaluated with a base value in place of the total. Nothing that
@@ -9,46 +13,31 @@ import "slices"
 
 // cannotFail reports whether an expression has a value for every row: it is made of columns, and of what
 // is the same for all rows, by operators that have one for all values.
-func cannotFail(e *Expr) bool {
-	x := unparen(e)
-	if namesOnly(x, func([]Ident) bool { return false }, nil) || nullTest(x) != nil {
+func cannotFail(e *ast.Expr) bool {
+	x := ast.Unparen(e)
+	if namesOnly(x, func([]ast.Ident) bool { return false }, nil) || nullTest(x) != nil {
 		return true
 	}
 	switch x.Kind {
-	case ColumnRef, Star, In:
-	case Binary:
+	case ast.ColumnRef, ast.Star, ast.In:
+	case ast.Binary:
 		if x.Op != "AND" && x.Op != "OR" && !comparison[x.Op] {
 			return false
 		}
-	case Unary:
+	case ast.Unary:
 		if x.Op != "NOT" {
 			return false
 		}
-	case Call:
+	case ast.Call:
 		if x.Op != "coalesce" {
 			return false
 		}
-	case Opaque:
+	case ast.Opaque:
 		if !isRow(x) && !equalFold(x.Op, "between") {
 			return false
 		}
 	default:
 		return false
 	}
-	return !slices.ContainsFunc(x.Args, func(a *Expr) bool { return !cannotFail(a) })
-}
-
-// namesSlotted reports whether an expression may look at a column of the binding's that slots hold.
-func (p *planning) namesSlotted(sc *scope, b *binding, e *Expr) (found bool) {
-	e.Walk(func(x *Expr) bool {
-		switch x.Kind {
-		case Star, Subquery:
-			found = true
-		case ColumnRef:
-			name := p.targetColumn(sc, b, x.Name)
-			found = found || name != "" && b.table.IsSlotted(name)
-		}
-		return !found
-	})
-	return found
+	return !slices.ContainsFunc(x.Args, func(a *ast.Expr) bool { return !cannotFail(a) })
 }

@@ -1,24 +1,35 @@
 package rewrite
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite/lex"
+	"github.com/slotsql/slotsql/rewrite/names"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
+
+// mentions finds the tables whose names occur in a statement.
+type mentions struct {
+	d         Dialect
+	src       *source
+	catalog   names.Catalog
+	sentinels *sentinels
+}
 
 // Mentions reports whether any counter table's name occurs in the statement, in any
 // letter case and anywhere, also inside strings and comments: a name that is
 // not there cannot be meant. Identifiers written with escapes are taken as a
 // mention.
 func (pl *Planner) Mentions(sql string) bool {
-	for _, tables := range [][]*Table{pl.Catalog.Counters(), pl.holders()} {
+	for _, tables := range [][]*schema.Table{pl.Catalog.Counters(), holders(pl.Catalog)} {
 		for _, t := range tables {
 			if lex.ContainsFold(sql, lex.Spelled(t.Name)) {
 				return true
 			}
 		}
 	}
-	for _, v := range pl.views() {
+	for _, v := range views(pl.Catalog) {
 		if lex.ContainsFold(sql, lex.Spelled(v.Name)) {
 			return true
 		}
@@ -28,11 +39,11 @@ func (pl *Planner) Mentions(sql string) bool {
 
 // mentioned returns the counter tables whose name occurs as an identifier, or
 // inside a string (dynamic SQL).
-func (p *planning) mentioned() []*Table {
-	out := p.named(p.Catalog.Counters())
-	viewed, _ := p.viewed()
+func (m *mentions) tables() []*schema.Table {
+	out := m.among(m.catalog.Counters())
+	viewed, _ := m.viewed()
 	for _, t := range viewed {
-		if !has(out, t) {
+		if !slices.Contains(out, t) {
 			out = append(out, t)
 		}
 	}
@@ -40,43 +51,34 @@ func (p *planning) mentioned() []*Table {
 }
 
 // named returns those of the tables whose names occur.
-func (p *planning) named(tables []*Table) []*Table {
-	var out []*Table
+func (m *mentions) among(tables []*schema.Table) []*schema.Table {
+	var out []*schema.Table
 	for _, t := range tables {
-		if p.src.large {
-			if lex.ContainsFold(p.src.sql, lex.Spelled(t.Name)) || lex.EscapedNames(p.d.LexRules(), p.src.sql) {
+		if m.src.large {
+			if lex.ContainsFold(m.src.sql, lex.Spelled(t.Name)) || lex.EscapedNames(m.d.LexRules(), m.src.sql) {
 				out = append(out, t)
 			}
 			continue
 		}
-		for _, tok := range p.src.tokens {
-			if p.tokenNames(tok, t.Name) {
+		for _, tok := range m.src.tokens {
+			if m.tokenNames(tok, t.Name) {
 				out = append(out, t)
 				break
 			}
 		}
 		if lex.IsDigit(t.Name[0]) {
-			p.noted(p.src.sql)
+			m.sentinels.noted(m.src.sql)
 		}
 		// MySQL takes 2fa for a name where the scanner sees a number first.
-		if (p.src.exec || lex.IsDigit(t.Name[0])) && (len(out) == 0 || out[len(out)-1] != t) && lex.ContainsFold(p.src.sql, lex.Spelled(t.Name)) {
+		if (m.src.exec || lex.IsDigit(t.Name[0])) && (len(out) == 0 || out[len(out)-1] != t) && lex.ContainsFold(m.src.sql, lex.Spelled(t.Name)) {
 			out = append(out, t)
 		}
 	}
 	return out
 }
 
-func has(tables []*Table, t *Table) bool {
-	for _, x := range tables {
-		if x == t {
-			return true
-		}
-	}
-	return false
-}
-
-func (p *planning) tokenNames(tok lex.Token, name string) bool {
-	s := p.src.sql[tok.Start:tok.End]
+func (m *mentions) tokenNames(tok lex.Token, name string) bool {
+	s := m.src.sql[tok.Start:tok.End]
 	switch tok.Kind {
 	case lex.Word:
 		return lex.Spells(s, name)
@@ -90,7 +92,7 @@ func (p *planning) tokenNames(tok lex.Token, name string) bool {
 		fallthrough
 	case lex.String, lex.Bad:
 		if strings.ContainsAny(name, "\"`'") {
-			p.noted(s)
+			m.sentinels.noted(s)
 		}
 		return lex.ContainsFold(s, name) || len(s) > 2 && (s[0] == 'U' || s[0] == 'u') && s[1] == '&' ||
 			strings.ContainsAny(name, "\"`'") && len(s) > len(name)
@@ -110,7 +112,7 @@ func closing(open byte) byte {
 	return 0
 }
 
-func names(tables []*Table) []string {
+func tableNames(tables []*schema.Table) []string {
 	out := make([]string, len(tables))
 	for i, t := range tables {
 		out[i] = t.Name

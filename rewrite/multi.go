@@ -81,6 +81,6 @@ func renumbered(d Dialect, part string) (string, []int) {
 // changesReading reports whether a part may change the rules by which the parts
 // after it are read, so that they have to be planned when it has run.
 func changesReading(plan *Plan, part string) bool {
-	names := func(word string) bool { return lex.ContainsFold(part, word) }
-	return plan.Effects&SessionChange != 0 && (names("sql_mode") || names("charset") || names("character") || names("names"))
+	contains := func(word string) bool { return lex.ContainsFold(part, word) }
+	return plan.Effects&SessionChange != 0 && (contains("sql_mode") || contains("charset") || contains("character") || contains("names"))
 }

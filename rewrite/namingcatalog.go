@@ -1,11 +1,15 @@
 package rewrite
 
-import "github.com/slotsql/slotsql/rewrite/lex"
+import (
+	"github.com/slotsql/slotsql/rewrite/lex"
+	"github.com/slotsql/slotsql/rewrite/names"
+	"github.com/slotsql/slotsql/rewrite/schema"
+)
 
 // A NamingCatalog is a Catalog that finds the names of its tables in a statement by one
 // look-up per word.
 type NamingCatalog interface {
-	Catalog
+	names.Catalog
 	// Named returns what a statement may name.
 	Named(sql string) Named
 }
@@ -13,7 +17,7 @@ type NamingCatalog interface {
 // Named is what a statement may name of a catalog: those of its tables and views whose names
 // occur in the statement, and the tables of those views.
 type Named struct {
-	Counters, Holders, Grouped []*Table
+	Counters, Holders, Grouped []*schema.Table
 	Views                      []View
 }
 
@@ -34,7 +38,7 @@ func (pl *Planner) narrowed(sql string) *Planner {
 // namedCatalog is a catalog without the tables that a statement does not name. A table that
 // another name means is found by Lookup as ever.
 type namedCatalog struct {
-	Catalog
+	names.Catalog
 	named Named
 }
 
@@ -45,13 +49,13 @@ var (
 )
 
 // Counters implements Catalog.
-func (c namedCatalog) Counters() []*Table { return c.named.Counters }
+func (c namedCatalog) Counters() []*schema.Table { return c.named.Counters }
 
 // Holders implements HolderCatalog.
-func (c namedCatalog) Holders() []*Table { return c.named.Holders }
+func (c namedCatalog) Holders() []*schema.Table { return c.named.Holders }
 
 // Grouped implements GroupCatalog.
-func (c namedCatalog) Grouped() []*Table { return c.named.Grouped }
+func (c namedCatalog) Grouped() []*schema.Table { return c.named.Grouped }
 
 // Moves implements MovingCatalog.
 func (c namedCatalog) Moves(sql string) bool {

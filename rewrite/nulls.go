@@ -1,5 +1,10 @@
 package rewrite
 
+import (
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/schema"
+)
+
 // This file is about two ways in which MariaDB loses a NULL. Both begin with
 // an expression that it takes for one which is never NULL, though it is, and
 // show once the value is kept in a temporary table, which then has no NULL to
@@ -14,12 +19,12 @@ package rewrite
 // not, where the outer join holds another join in turn, and gives 0, or the
 // value of the row before. So the total of a column that is never NULL is
 // written as one that may be.
-func (r *reader) resultColumn(t *Table, q, column string, block *Select) string {
+func (r *reader) resultColumn(t *schema.Table, q, column string, block *ast.Select) string {
 	many := block == nil || len(block.GroupBy) > 0 || block.Distinct || len(block.DistinctOn) > 0 ||
 		block.Where == nil && len(block.Limit) == 0
 	total := r.total(t, q, column, many)
-	around := r.d.Traits().MaybeNull
-	if around[0] == "" || block == nil || block == r.main() || t.Column(column).Nullable || !r.windowed() || !r.extends() {
+	around := r.p.d.Traits().MaybeNull
+	if around[0] == "" || block == nil || block == r.p.main() || t.Column(column).Nullable || !r.p.windowed() || !extends(r.p.src) {
 		return total
 	}
 	return around[0] + total + around[1]
@@ -28,7 +33,7 @@ func (r *reader) resultColumn(t *Table, q, column string, block *Select) string 
 // extends reports whether the statement may have an outer join. Over the missing side
 // of one COUNT(column) OVER also counts a merged query's column that is never
 // NULL in its table, so that derived forms are kept apart.
-func (r *reader) extends() bool { return r.src.hasWord("LEFT") || r.src.hasWord("RIGHT") }
+func extends(src *source) bool { return src.hasWord("LEFT") || src.hasWord("RIGHT") }
 
 // quantified reports whether e compares with ANY or ALL by order.
 //
@@ -37,8 +42,8 @@ func (r *reader) extends() bool { return r.src.hasWord("LEFT") || r.src.hasWord(
 // rest of the statement: to order by something that has a query inside, as
 // totals have, it does. As a condition the comparison is exact: nothing is kept
 // of WHERE and ON, and to HAVING 0 and NULL are one.
-func quantified(e *Expr) bool {
-	if e.Kind != Opaque || len(e.Args) != 2 || e.Args[1] == nil || e.Args[1].Kind != Subquery {
+func quantified(e *ast.Expr) bool {
+	if e.Kind != ast.Opaque || len(e.Args) != 2 || e.Args[1] == nil || e.Args[1].Kind != ast.Subquery {
 		return false
 	}
 	switch e.Op {
@@ -50,11 +55,11 @@ func quantified(e *Expr) bool {
 
 // decides reports whether e is a condition of its own in cond, so that NULL is to it
 // what false is.
-func decides(cond, e *Expr) bool {
+func decides(cond, e *ast.Expr) bool {
 	if cond == e {
 		return true
 	}
-	if cond == nil || cond.Kind != Paren && (cond.Kind != Binary || cond.Op != "AND" && cond.Op != "OR") {
+	if cond == nil || cond.Kind != ast.Paren && (cond.Kind != ast.Binary || cond.Op != "AND" && cond.Op != "OR") {
 		return false
 	}
 	for _, a := range cond.Args {

@@ -1,6 +1,11 @@
 package rewrite
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/names"
+)
 
 // A counter IS NULL when its base value is, whatever the slots hold: a total is
 // base value plus slots, and NULL plus anything is NULL; what the slots hold is
@@ -8,18 +13,18 @@ import "strings"
 // NOT NULL beside an increment, reads the base row and nothing else.
 
 // nullTest returns the column that e asks whether it is NULL, or nil.
-func nullTest(e *Expr) *Expr {
-	var x *Expr
+func nullTest(e *ast.Expr) *ast.Expr {
+	var x *ast.Expr
 	switch op := strings.ToUpper(e.Op); {
-	case e.Kind == Opaque && len(e.Args) == 1 && (op == "IS NULL" || op == "ISNULL" || op == "NOTNULL" || op == "NOT NULL"):
+	case e.Kind == ast.Opaque && len(e.Args) == 1 && (op == "IS NULL" || op == "ISNULL" || op == "NOTNULL" || op == "NOT NULL"):
 		x = e.Args[0]
-	case len(e.Args) == 2 && (op == "IS" || op == "IS NOT") && e.Args[1] != nil && e.Args[1].Kind == Null:
+	case len(e.Args) == 2 && (op == "IS" || op == "IS NOT") && e.Args[1] != nil && e.Args[1].Kind == ast.Null:
 		x = e.Args[0]
 	}
 	if x == nil {
 		return nil
 	}
-	if x = unparen(x); x.Kind != ColumnRef {
+	if x = ast.Unparen(x); x.Kind != ast.ColumnRef {
 		return nil
 	}
 	return x
@@ -27,6 +32,6 @@ func nullTest(e *Expr) *Expr {
 
 // nullAsBase reports whether a column which is asked whether it is NULL is a counter
 // of a table that stands in the statement as it is.
-func (b *blockReader) nullAsBase(t *target) bool {
-	return !t.binding.derived && t.binding.table.IsCounter(t.column.Name)
+func (b *blockReader) nullAsBase(t *names.Target) bool {
+	return !t.Binding.Derived && t.Binding.Table.IsCounter(t.Column.Name)
 }

@@ -4,7 +4,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slotsql/slotsql/rewrite/ast"
 	"github.com/slotsql/slotsql/rewrite/lex"
+	"github.com/slotsql/slotsql/rewrite/names"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // This file writes the form in which a query of counters runs first: the application's own SQL with
@@ -16,7 +19,7 @@ type Observed struct {
 	SQL SQL
 
 	// Tables are those whose slots the column asks for. It has one value for the whole statement, unless Row is set.
-	Tables []*Table
+	Tables []*schema.Table
 	// DecidesRows reports whether counters may decide if there are any rows. No row is then no answer.
 	DecidesRows bool
 	// MayFail reports whether the statement may raise an error for base values that it would not raise for totals.
@@ -55,24 +58,24 @@ func (o *Observed) end(rest string) {
 // An ObservingDialect is a Dialect that can ask within a query for the slots of one row.
 type ObservingDialect interface {
 	// HasSlots writes whether a row has slots, as an expression that is true or false.
-	HasSlots(t *Table, qualifier string) string
+	HasSlots(t *schema.Table, qualifier string) string
 	// HeldSlots writes an expression for a row that the transaction has changed. It is NULL if other sessions may have slots of
 	// the row: the statement's snapshot shows some, or may be older than the change. Where the dialect cannot tell how old the
 	// snapshot is, the expression is otherwise the name of the server, for another session there to be asked.
-	HeldSlots(t *Table, qualifier string) string
+	HeldSlots(t *schema.Table, qualifier string) string
 }
 
 // observed returns the form of a query that is observed, or nil. Of reads totals in it; without one, any
 // part of the query may depend on counters.
-func (p *planning) observed(st *Statement, tables []*Table, of *reader) *Observed {
+func (p *planning) observed(st *ast.Statement, tables []*schema.Table, of *reader) *Observed {
 	q := st.Select
 	blocks := arms(q)
-	if st.Kind != KindSelect || st.Opaque != "" || len(tables) == 0 || len(blocks) == 0 || p.src.large || p.work > maxWork ||
-		!onlyReads(st) || !p.positionsStay(q, blocks) ||
-		slices.ContainsFunc(tables, func(t *Table) bool { return t.IsView || t.Counter.Rights.Blind }) {
+	if st.Kind != ast.KindSelect || st.Opaque != "" || len(tables) == 0 || len(blocks) == 0 || p.src.large || p.names.Work > names.MaxWork ||
+		!onlyReads(st) || !p.consts.positionsStay(q, blocks) ||
+		slices.ContainsFunc(tables, func(t *schema.Table) bool { return t.IsView || t.Counter.Rights.Blind }) {
 		return nil
 	}
-	if (volatility{planning: p, also: noEffect, sources: true}).query(p.outer, q) != "" {
+	if (volatility{names: &p.names, consts: &p.consts, also: noEffect, sources: true}).query(p.outer, q) != "" {
 		return nil
 	}
 	o := &Observed{Tables: tables, DecidesRows: true, MayFail: true}
@@ -83,7 +86,7 @@ func (p *planning) observed(st *Statement, tables []*Table, of *reader) *Observe
 	if of != nil && !o.DecidesRows && !nests(st) && of.observedRow(o, q) {
 		return o
 	}
-	sql, ok := p.withColumn(blocks, p.anySlots(tables))
+	sql, ok := p.withColumn(blocks, anySlots(p.d, tables))
 	if !ok {
 		return nil
 	}
@@ -92,7 +95,7 @@ func (p *planning) observed(st *Statement, tables []*Table, of *reader) *Observe
 }
 
 // arms returns the blocks whose rows a query returns; nil if one of them has no select list.
-func arms(q *Select) (out []*Select) {
+func arms(q *ast.Select) (out []*ast.Select) {
 	if q == nil {
 		return nil
 	}
@@ -104,25 +107,25 @@ func arms(q *Select) (out []*Select) {
 		out = append(out, list...)
 	}
 	if len(q.Operands) == 0 && len(q.Items) > 0 && !q.Table && len(q.Values) == 0 {
-		out = []*Select{q}
+		out = []*ast.Select{q}
 	}
 	return out
 }
 
 // nests reports whether a query has another one within. That may read other rows than the one whose slots are asked for.
-func nests(st *Statement) bool {
+func nests(st *ast.Statement) bool {
 	queries := 0
-	v := Visitor{Query: func(*Select) { queries++ }}
+	v := ast.Visitor{Query: func(*ast.Select) { queries++ }}
 	v.Walk(st)
 	return queries > 1
 }
 
 // onlyReads reports whether a query neither locks rows nor writes any.
-func onlyReads(st *Statement) bool {
+func onlyReads(st *ast.Statement) bool {
 	ok := true
-	v := Visitor{
-		Query: func(q *Select) { ok = ok && !q.Lock && !q.Into },
-		CTE:   func(c *CTE) { ok = ok && c.Statement == nil },
+	v := ast.Visitor{
+		Query: func(q *ast.Select) { ok = ok && !q.Lock && !q.Into },
+		CTE:   func(c *ast.CTE) { ok = ok && c.Statement == nil },
 	}
 	v.Walk(st)
 	return ok
@@ -130,13 +133,13 @@ func onlyReads(st *Statement) bool {
 
 // positionsStay reports whether no ORDER BY or GROUP BY may take the added column for one of its own: the engine
 // refuses ORDER BY 3 of a list of two.
-func (p *planning) positionsStay(q *Select, blocks []*Select) bool {
+func (k *constants) positionsStay(q *ast.Select, blocks []*ast.Select) bool {
 	own := 0
 	for _, it := range blocks[0].Items {
 		if it.Expr == nil {
 			return false
 		}
-		if it.Expr.Kind != Star { // which is any number of columns
+		if it.Expr.Kind != ast.Star { // which is any number of columns
 			own++
 		}
 	}
@@ -144,26 +147,26 @@ func (p *planning) positionsStay(q *Select, blocks []*Select) bool {
 		return false
 	}
 	stay := true
-	check := func(e *Expr) {
+	check := func(e *ast.Expr) {
 		for x := e; x != nil; {
 			switch {
-			case x.Kind == Number:
-				n, whole := keyNumber(p.src.cut(x.Span))
-				p.noteAbove(p.src.sql[x.Start:x.End], int64(own))
+			case x.Kind == ast.Number:
+				n, whole := keyNumber(k.src.cut(x.Span))
+				k.sentinels.noteAbove(k.src.sql[x.Start:x.End], int64(own))
 				stay = stay && x == e && whole && n.Literal.same <= int64(own)
 				return
-			case x.Kind == Param:
+			case x.Kind == ast.Param:
 				stay = false // a parent may write the argument into the SQL
 				return
-			case len(x.Args) != 1 || x.Kind == Call:
+			case len(x.Args) != 1 || x.Kind == ast.Call:
 				return
 			}
 			x = x.Args[0]
 		}
 	}
-	blocks = append([]*Select{q}, blocks...)
+	blocks = append([]*ast.Select{q}, blocks...)
 	for _, b := range blocks {
-		for _, list := range [][]*Expr{b.OrderBy, b.GroupBy, b.DistinctOn} {
+		for _, list := range [][]*ast.Expr{b.OrderBy, b.GroupBy, b.DistinctOn} {
 			for _, e := range list {
 				check(e)
 			}
@@ -189,17 +192,17 @@ var noEffect = Names(`
 	clock_timestamp gen_random_uuid sysdate uuid`)
 
 // anySlots writes whether one of the tables has slots.
-func (p *planning) anySlots(tables []*Table) string {
+func anySlots(d Dialect, tables []*schema.Table) string {
 	list := make([]string, len(tables))
 	for i, t := range tables {
-		list[i] = "EXISTS (SELECT 1 FROM " + SlotSource(p.d, t) + ")"
+		list[i] = "EXISTS (SELECT 1 FROM " + SlotSource(d, t) + ")"
 	}
 	return strings.Join(list, " OR ")
 }
 
 // withColumn writes the statement with one more item in each of the blocks, behind the others; false if it is not
 // certain where that is.
-func (p *planning) withColumn(blocks []*Select, column string, more ...edit) (string, bool) {
+func (p *planning) withColumn(blocks []*ast.Select, column string, more ...edit) (string, bool) {
 	edits := more
 	for i, b := range blocks {
 		at := b.Items[len(b.Items)-1].End
@@ -211,7 +214,7 @@ func (p *planning) withColumn(blocks []*Select, column string, more ...edit) (st
 		if !p.src.endsList(next) {
 			return "", false
 		}
-		if p.d.Traits().ItemNames == ItemsToNextToken { // the name of an item ends where the next token begins
+		if p.d.Traits().ItemNames == names.ItemsToNextToken { // the name of an item ends where the next token begins
 			end := len(p.src.sql)
 			if next < len(p.src.tokens) {
 				end = p.src.tokens[next].Start
@@ -221,7 +224,7 @@ func (p *planning) withColumn(blocks []*Select, column string, more ...edit) (st
 			}
 			at, add = end, add+" "
 		}
-		edits = append(edits, edit{Span{at, at}, add})
+		edits = append(edits, edit{ast.At(at), add})
 	}
 	slices.SortStableFunc(edits, func(a, b edit) int { return a.Start - b.Start })
 	return p.src.apply(edits), true
@@ -245,16 +248,16 @@ func (s *source) endsList(i int) bool {
 
 // editsOnlyValues reports whether totals take the place of counters only where they cannot decide if there are any rows:
 // in the lists of the blocks whose rows are returned, and in what these are grouped or ordered by.
-func (r *reader) editsOnlyValues(blocks []*Select) bool {
-	if r.src.hasWord("INTERSECT") || r.src.hasWord("EXCEPT") || r.src.hasWord("MINUS") {
+func (r *reader) editsOnlyValues(blocks []*ast.Select) bool {
+	if r.p.src.hasWord("INTERSECT") || r.p.src.hasWord("EXCEPT") || r.p.src.hasWord("MINUS") {
 		return false
 	}
-	within := func(e edit, spans ...Span) bool {
-		return slices.ContainsFunc(spans, func(s Span) bool { return e.Start >= s.Start && e.End <= s.End })
+	within := func(e edit, spans ...ast.Span) bool {
+		return slices.ContainsFunc(spans, func(s ast.Span) bool { return e.Start >= s.Start && e.End <= s.End })
 	}
-	var values []Span
+	var values []ast.Span
 	for _, b := range blocks {
-		values = append(values, Span{b.Items[0].Start, b.Items[len(b.Items)-1].End})
+		values = append(values, ast.Span{Start: b.Items[0].Start, End: b.Items[len(b.Items)-1].End})
 		for _, e := range slices.Concat(b.OrderBy, b.GroupBy) {
 			values = append(values, e.Span)
 		}
@@ -264,47 +267,47 @@ func (r *reader) editsOnlyValues(blocks []*Select) bool {
 
 // mayFailObserved reports whether the query may raise an error for base values that it would not raise for totals.
 // Where counters decide which rows there are, that may be any expression, otherwise one with a counter in it.
-func (r *reader) mayFailObserved(st *Statement, all bool) bool {
+func (r *reader) mayFailObserved(st *ast.Statement, all bool) bool {
 	may := false
-	names := func(e *Expr) bool {
+	readsColumn := func(e *ast.Expr) bool {
 		return all || slices.ContainsFunc(r.edits, func(x edit) bool { return x.Start >= e.Start && x.End <= e.End })
 	}
-	check := func(lists ...[]*Expr) {
+	check := func(lists ...[]*ast.Expr) {
 		for _, list := range lists {
 			for _, e := range list {
-				may = may || e != nil && names(e) && !valuedAlways(e)
+				may = may || e != nil && readsColumn(e) && !valuedAlways(e)
 			}
 		}
 	}
-	v := Visitor{
-		Query: func(q *Select) {
+	v := ast.Visitor{
+		Query: func(q *ast.Select) {
 			for _, it := range q.Items {
-				check([]*Expr{it.Expr})
+				check([]*ast.Expr{it.Expr})
 			}
 			check(q.Values...)
-			check(q.DistinctOn, []*Expr{q.Where, q.Having}, q.GroupBy, q.Windows, q.OrderBy)
+			check(q.DistinctOn, []*ast.Expr{q.Where, q.Having}, q.GroupBy, q.Windows, q.OrderBy)
 			for _, e := range q.Limit { // a negative one is an error
-				may = may || names(e) && !namesOnly(e, func([]Ident) bool { return false }, nil)
+				may = may || readsColumn(e) && !namesOnly(e, func([]ast.Ident) bool { return false }, nil)
 			}
 		},
-		Source: func(s *Source) { check([]*Expr{s.Func, s.On}) },
+		Source: func(s *ast.Source) { check([]*ast.Expr{s.Func, s.On}) },
 	}
 	v.Walk(st)
 	return may
 }
 
 // valuedAlways is cannotFail with what queries compute of many rows, and queries for one value that always have one.
-func valuedAlways(e *Expr) bool {
-	x := unparen(e)
+func valuedAlways(e *ast.Expr) bool {
+	x := ast.Unparen(e)
 	switch {
-	case x.Kind == In:
-		return !slices.ContainsFunc(x.Args, func(a *Expr) bool { return a.Kind != Subquery && !valuedAlways(a) })
-	case x.Kind == Call && alwaysValued[x.Op]:
-		return !slices.ContainsFunc(x.Args, func(a *Expr) bool { return !valuedAlways(a) })
-	case x.Kind == Subquery:
+	case x.Kind == ast.In:
+		return !slices.ContainsFunc(x.Args, func(a *ast.Expr) bool { return a.Kind != ast.Subquery && !valuedAlways(a) })
+	case x.Kind == ast.Call && alwaysValued[x.Op]:
+		return !slices.ContainsFunc(x.Args, func(a *ast.Expr) bool { return !valuedAlways(a) })
+	case x.Kind == ast.Subquery:
 		return x.Op != "" || ofOneRow(x.Query) // its own expressions are looked at by themselves
-	case x.Kind == Binary && (x.Op == "AND" || x.Op == "OR" || comparison[x.Op]), x.Kind == Unary && x.Op == "NOT":
-		return !slices.ContainsFunc(x.Args, func(a *Expr) bool { return !valuedAlways(a) })
+	case x.Kind == ast.Binary && (x.Op == "AND" || x.Op == "OR" || comparison[x.Op]), x.Kind == ast.Unary && x.Op == "NOT":
+		return !slices.ContainsFunc(x.Args, func(a *ast.Expr) bool { return !valuedAlways(a) })
 	}
 	return cannotFail(x)
 }
@@ -313,36 +316,36 @@ func valuedAlways(e *Expr) bool {
 var alwaysValued = Names(`count max min sum avg row_number rank dense_rank percent_rank cume_dist coalesce`)
 
 // ofOneRow reports whether a query returns one row at most, because it aggregates.
-func ofOneRow(q *Select) bool {
-	return q != nil && len(q.Items) == 1 && len(q.GroupBy) == 0 && q.Items[0].Expr != nil && unparen(q.Items[0].Expr).Aggregate
+func ofOneRow(q *ast.Select) bool {
+	return q != nil && len(q.Items) == 1 && len(q.GroupBy) == 0 && q.Items[0].Expr != nil && ast.Unparen(q.Items[0].Expr).Aggregate
 }
 
 // observedRow writes the form of a query that reads one row by its key, whose column asks for the slots of that row. It
 // returns false for any other.
-func (r *reader) observedRow(o *Observed, q *Select) bool {
-	d, ok := r.d.(ObservingDialect)
-	if !ok || len(r.derived) > 0 || !ofOneTable(q) || r.groups(q) || r.windowed() { // no column may stand beside aggregates
+func (r *reader) observedRow(o *Observed, q *ast.Select) bool {
+	d, ok := r.p.d.(ObservingDialect)
+	if !ok || len(r.p.names.Derived) > 0 || !ofOneTable(q) || r.p.groups(q) || r.p.windowed() { // no column may stand beside aggregates
 		return false
 	}
-	sc := r.newScope(nil, nil, q.From)
-	b := sc.bindings[0]
-	if !b.counts || b.table.IsView || len(b.table.Counter.Key) == 0 {
+	sc := r.p.names.NewScope(nil, nil, q.From)
+	b := sc.Bindings[0]
+	if !b.Counts || b.Table.IsView || len(b.Table.Counter.Key) == 0 {
 		return false
 	}
-	rows := r.fixedRows(sc, b, q.Where)
+	rows := r.p.keys.fixedRows(sc, b, q.Where)
 	if rows == nil || !rows.single {
 		return false
 	}
-	slots := d.HasSlots(b.table, r.qualifier(b))
-	sql, ok := r.withColumn([]*Select{q}, slots)
+	slots := d.HasSlots(b.Table, r.p.names.Qualifier(b))
+	sql, ok := r.p.withColumn([]*ast.Select{q}, slots)
 	if !ok {
 		return false
 	}
 	o.SQL = Whole(sql)
-	held, _ := r.withColumn([]*Select{q}, d.HeldSlots(b.table, r.qualifier(b)))
-	o.Row = &ObservedRow{Held: Whole(held), Key: rows.slotKey(b.table)}
-	if numbers, marks := r.numbersEqual(sc, b, q.Where); numbers != nil && r.d.Traits().KeepsRecurring && r.sameAsText(sc, b, q.Items) {
-		kept, _ := r.withColumn([]*Select{q}, slots, marks...)
+	held, _ := r.p.withColumn([]*ast.Select{q}, d.HeldSlots(b.Table, r.p.names.Qualifier(b)))
+	o.Row = &ObservedRow{Held: Whole(held), Key: rows.slotKey(b.Table)}
+	if numbers, marks := r.numbersEqual(sc, b, q.Where); numbers != nil && r.p.d.Traits().KeepsRecurring && r.sameAsText(sc, b, q.Items) {
+		kept, _ := r.p.withColumn([]*ast.Select{q}, slots, marks...)
 		o.Row.Kept = &KeptQuery{SQL: Whole(kept), Numbers: numbers}
 	}
 	return true
@@ -350,21 +353,21 @@ func (r *reader) observedRow(o *Observed, q *Select) bool {
 
 // numbersEqual returns the whole numbers that integer columns equal in a condition, and placeholders in
 // their place; nil if there are other numbers or strings in it.
-func (r *reader) numbersEqual(sc *scope, b *binding, where *Expr) (numbers []Literal, marks []edit) {
+func (r *reader) numbersEqual(sc *names.Scope, b *names.Binding, where *ast.Expr) (numbers []Literal, marks []edit) {
 	for _, e := range equalities(where) {
-		column, values := r.equated(sc, b, e)
-		if len(values) != 1 || values[0].Kind != Number || column.Kind != ColumnRef {
+		column, values := r.p.keys.equated(sc, b, e)
+		if len(values) != 1 || values[0].Kind != ast.Number || column.Kind != ast.ColumnRef {
 			continue
 		}
-		n, whole := keyNumber(r.src.cut(values[0].Span))
-		if c := b.table.Column(r.targetColumn(sc, b, column.Name)); !whole || c == nil || c.Numeric != Integer || c.Bits == 0 {
+		n, whole := keyNumber(r.p.src.cut(values[0].Span))
+		if c := b.Table.Column(r.p.names.TargetColumn(sc, b, column.Name)); !whole || c == nil || c.Numeric != schema.Integer || c.Bits == 0 {
 			return nil, nil
 		}
 		numbers, marks = append(numbers, n.Literal), append(marks, edit{values[0].Span, "?"})
 	}
 	literals := 0
-	where.Walk(func(e *Expr) bool {
-		if e.Kind == Number || e.Kind == String || e.Kind == Param {
+	where.Walk(func(e *ast.Expr) bool {
+		if e.Kind == ast.Number || e.Kind == ast.String || e.Kind == ast.Param {
 			literals++
 		}
 		return true
@@ -377,17 +380,17 @@ func (r *reader) numbersEqual(sc *scope, b *binding, where *Expr) (numbers []Lit
 
 // sameAsText reports whether the values of a list are the same from a prepared statement as from
 // one sent as text. Floating-point numbers have fewer digits as text.
-func (r *reader) sameAsText(sc *scope, b *binding, list []Item) bool {
-	same := func(c *Column) bool { return c != nil && !c.Padded && c.Numeric != Float }
+func (r *reader) sameAsText(sc *names.Scope, b *names.Binding, list []ast.Item) bool {
+	same := func(c *schema.Column) bool { return c != nil && !c.Padded && c.Numeric != schema.Float }
 	for _, it := range list {
 		switch {
-		case it.Expr.Kind == Star:
-			for i := range b.table.Columns {
-				if !same(&b.table.Columns[i]) {
+		case it.Expr.Kind == ast.Star:
+			for i := range b.Table.Columns {
+				if !same(&b.Table.Columns[i]) {
 					return false
 				}
 			}
-		case it.Expr.Kind != ColumnRef || !same(b.table.Column(r.targetColumn(sc, b, it.Expr.Name))):
+		case it.Expr.Kind != ast.ColumnRef || !same(b.Table.Column(r.p.names.TargetColumn(sc, b, it.Expr.Name))):
 			return false
 		}
 	}

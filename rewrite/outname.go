@@ -1,6 +1,11 @@
 package rewrite
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/names"
+)
 
 // This file tells names of result columns, which are totals already, from names
 // of base columns.
@@ -9,11 +14,11 @@ import "slices"
 // result column, which is a total already and stays as it is. wholeEntry reports whether
 // e is a whole ORDER BY entry, where every engine looks at result columns
 // first; inside an expression the engines differ.
-func (b *blockReader) outputName(e *Expr, in clause, wholeEntry bool) (bool, error) {
-	if b.q == nil || e.Kind != ColumnRef || len(e.Name) != 1 {
+func (n itemNames) outputName(e *ast.Expr, in clause, wholeEntry bool) (bool, error) {
+	if n.b.q == nil || e.Kind != ast.ColumnRef || len(e.Name) != 1 {
 		return false, nil
 	}
-	traits := b.d.Traits()
+	traits := n.p.d.Traits()
 	switch in {
 	case inOrder:
 		if !wholeEntry && !traits.AliasInExpr {
@@ -26,26 +31,26 @@ func (b *blockReader) outputName(e *Expr, in clause, wholeEntry bool) (bool, err
 	default:
 		return false, nil
 	}
-	t, err := b.resolve(b.sc, e.Name)
+	t, err := n.p.names.Resolve(n.b.sc, e.Name)
 	if err != nil {
 		return false, err
 	}
-	if wholeEntry && b.severalHave(e.Name[0]) {
-		return false, opaque("ORDER BY names several result columns: MySQL may take another one of them, or none")
+	if wholeEntry && n.severalHave(e.Name[0]) {
+		return false, names.Opaque("ORDER BY names several result columns: MySQL may take another one of them, or none")
 	}
-	for _, it := range b.q.Items {
-		name, same, err := b.itemMeans(it, t)
+	for _, it := range n.b.q.Items {
+		name, same, err := n.itemMeans(it, t)
 		if err != nil {
 			return false, err
 		}
-		if name == nil || !b.sameLabel(e.Name[0], *name) {
+		if name == nil || !n.p.names.SameLabel(e.Name[0], *name) {
 			continue
 		}
-		switch edited, derived := b.twice(e.Name[0]); {
+		switch edited, derived := n.twice(e.Name[0]); {
 		case derived && in == inHaving:
-			return false, opaque("two result columns are named " + name.Name)
+			return false, names.Opaque("two result columns are named " + name.Name)
 		case edited:
-			return false, derivable("two result columns are named "+name.Name, allOf(b.sc)...)
+			return false, names.Derivable("two result columns are named "+name.Name, names.AllOf(n.b.sc)...)
 		}
 		if wholeEntry || same {
 			// Inside an expression the engine may take the base column; the
@@ -53,11 +58,11 @@ func (b *blockReader) outputName(e *Expr, in clause, wholeEntry bool) (bool, err
 			return wholeEntry || in == inHaving, nil
 		}
 		if t != nil {
-			return false, derivable("alias "+name.Name+" hides the counter of that name in an expression", t.binding)
+			return false, names.Derivable("alias "+name.Name+" hides the counter of that name in an expression", t.Binding)
 		}
 		return true, nil
 	}
-	if wholeEntry && b.starHas(e.Name[0]) {
+	if wholeEntry && n.starHas(e.Name[0]) {
 		return true, nil
 	}
 	return false, nil
@@ -66,101 +71,101 @@ func (b *blockReader) outputName(e *Expr, in clause, wholeEntry bool) (bool, err
 // severalHave reports whether an item and a column of a * have the name, in a block over a query of totals. Of
 // result columns of one name MySQL 8 may take the one whose expression is no column for ORDER BY, or refuse the name as ambiguous, by
 // what the query in FROM has been merged to.
-func (b *blockReader) severalHave(label Ident) bool {
-	if !b.d.Traits().Defects.Has(RowOfOne) || len(b.edits) == 0 || !slices.ContainsFunc(b.q.From, b.hasQuerySource) {
+func (n itemNames) severalHave(label ast.Ident) bool {
+	if !n.p.d.Traits().Defects.Has(RowOfOne) || len(n.b.r.edits) == 0 || !slices.ContainsFunc(n.b.q.From, n.hasQuerySource) {
 		return false
 	}
-	named := func(it Item) bool {
-		name, _, err := b.itemMeans(it, nil)
-		return err == nil && name != nil && b.sameLabel(label, *name)
+	named := func(it ast.Item) bool {
+		name, _, err := n.itemMeans(it, nil)
+		return err == nil && name != nil && n.p.names.SameLabel(label, *name)
 	}
-	return slices.ContainsFunc(b.q.Items, named) && b.starsHave(label, false) > 0
+	return slices.ContainsFunc(n.b.q.Items, named) && n.starsHave(label, false) > 0
 }
 
 // hasQuerySource reports whether a source is a query, one of WITH included, or a join of one.
-func (b *blockReader) hasQuerySource(s *Source) bool {
-	return s != nil && (s.Select != nil || b.findCTE(b.sc, s.Name) != nil || b.hasQuerySource(s.Left) || b.hasQuerySource(s.Right))
+func (n itemNames) hasQuerySource(s *ast.Source) bool {
+	return s != nil && (s.Select != nil || n.p.names.CTE(n.b.sc, s.Name) != nil || n.hasQuerySource(s.Left) || n.hasQuerySource(s.Right))
 }
 
 // twice reports whether several items have the name, and that one of them is no
 // longer what it was, or may name a column of a derived form: an engine may
 // prefer columns of tables to expressions.
-func (b *blockReader) twice(label Ident) (edited, derived bool) {
+func (nm itemNames) twice(label ast.Ident) (edited, derived bool) {
 	n, computed := 0, false
-	for _, it := range b.q.Items {
-		name, _, err := b.itemMeans(it, nil)
-		if err != nil || name == nil || !b.sameLabel(label, *name) {
+	for _, it := range nm.b.q.Items {
+		name, _, err := nm.itemMeans(it, nil)
+		if err != nil || name == nil || !nm.p.names.SameLabel(label, *name) {
 			continue
 		}
 		n++
-		computed = computed || unparen(it.Expr).Kind != ColumnRef
-		for _, e := range b.edits {
+		computed = computed || ast.Unparen(it.Expr).Kind != ast.ColumnRef
+		for _, e := range nm.b.r.edits {
 			edited = edited || e.Start >= it.Expr.Start && e.End <= it.Expr.End
 		}
 	}
 	if computed { // a bare column is written as that of a * is
-		stars := b.starsHave(label, true)
+		stars := nm.starsHave(label, true)
 		n, edited = n+stars, edited || stars > 0
 	}
-	for _, x := range b.sc.bindings {
-		derived = derived || x.derived
+	for _, x := range nm.b.sc.Bindings {
+		derived = derived || x.Derived
 	}
 	return n > 1 && edited, n > 1 && derived
 }
 
 // itemMeans returns the result name of an item, and whether the item is the
 // bare counter t.
-func (b *blockReader) itemMeans(it Item, t *target) (*Ident, bool, error) {
+func (n itemNames) itemMeans(it ast.Item, t *names.Target) (*ast.Ident, bool, error) {
 	x := it.Expr
-	for x != nil && x.Kind == Paren {
+	for x != nil && x.Kind == ast.Paren {
 		x = x.Args[0]
 	}
-	if x == nil || x.Kind == Star {
+	if x == nil || x.Kind == ast.Star {
 		return nil, false, nil
 	}
 	var same bool
-	if x.Kind == ColumnRef {
-		u, err := b.resolve(b.sc, x.Name)
+	if x.Kind == ast.ColumnRef {
+		u, err := n.p.names.Resolve(n.b.sc, x.Name)
 		if err != nil {
 			return nil, false, err
 		}
-		same = u != nil && t != nil && u.binding == t.binding && u.column == t.column
+		same = u != nil && t != nil && u.Binding == t.Binding && u.Column == t.Column
 	}
 	if it.Alias != nil {
 		return it.Alias, same, nil
 	}
-	if x.Kind == ColumnRef {
+	if x.Kind == ast.ColumnRef {
 		return &x.Name[len(x.Name)-1], same, nil
 	}
-	if b.d.Traits().ItemNames == ItemsByRule {
-		return b.ruled(x), false, nil
+	if n.p.d.Traits().ItemNames == names.ItemsByRule {
+		return n.ruled(x), false, nil
 	}
 	return nil, false, nil
 }
 
 // ruled is the name that PostgreSQL gives to an item that is no column, or nil.
-func (b *blockReader) ruled(e *Expr) *Ident {
-	e = unparen(e)
+func (nm itemNames) ruled(e *ast.Expr) *ast.Ident {
+	e = ast.Unparen(e)
 	switch e.Kind {
-	case ColumnRef:
+	case ast.ColumnRef:
 		return &e.Name[len(e.Name)-1]
-	case Call:
-		return &Ident{Name: e.Op, Quoted: true}
-	case Subquery:
+	case ast.Call:
+		return &ast.Ident{Name: e.Op, Quoted: true}
+	case ast.Subquery:
 		q := e.Query
 		for q != nil && len(q.Operands) > 0 {
 			q = q.Operands[0]
 		}
-		if q == nil || len(q.Items) == 0 || q.Items[0].Expr == nil || q.Items[0].Expr.Kind == Star {
+		if q == nil || len(q.Items) == 0 || q.Items[0].Expr == nil || q.Items[0].Expr.Kind == ast.Star {
 			return nil
 		}
 		if it := q.Items[0]; it.Alias != nil {
 			return it.Alias
 		}
-		return b.ruled(q.Items[0].Expr)
-	case Opaque:
-		if n := len(e.Args); n == 1 && (e.Op == "cast" || e.Op == "collate") || n > 0 && e.Op == "case" && b.behindElse(e.Args[n-1]) {
-			return b.ruled(e.Args[n-1])
+		return nm.ruled(q.Items[0].Expr)
+	case ast.Opaque:
+		if n := len(e.Args); n == 1 && (e.Op == "cast" || e.Op == "collate") || n > 0 && e.Op == "case" && behindElse(nm.p.src, e.Args[n-1]) {
+			return nm.ruled(e.Args[n-1])
 		}
 	}
 	return nil
@@ -168,22 +173,22 @@ func (b *blockReader) ruled(e *Expr) *Ident {
 
 // starHas reports whether a * item has brought the counter into the result under
 // its own name, and unambiguously.
-func (b *blockReader) starHas(name Ident) bool { return b.starsHave(name, false) == 1 }
+func (n itemNames) starHas(name ast.Ident) bool { return n.starsHave(name, false) == 1 }
 
 // starsHave counts the columns of a name that * items have brought into the result, of all or of those that are
 // written out; it is 0 where that is not known.
-func (b *blockReader) starsHave(name Ident, replaced bool) int {
+func (nm itemNames) starsHave(name ast.Ident, replaced bool) int {
 	n := 0
-	for _, it := range b.q.Items {
-		if it.Expr == nil || it.Expr.Kind != Star || replaced && b.replaced[it.Expr.Span] == nil {
+	for _, it := range nm.b.q.Items {
+		if it.Expr == nil || it.Expr.Kind != ast.Star || replaced && nm.b.r.replaced[it.Expr.Span] == nil {
 			continue
 		}
-		outs, known, err := b.starOutputs(b.sc, it.Expr.Name)
+		outs, known, err := nm.p.names.StarOutputs(nm.b.sc, it.Expr.Name)
 		if err != nil || !known {
 			return 0
 		}
 		for _, o := range outs {
-			if b.sameLabel(name, o.name) {
+			if nm.p.names.SameLabel(name, o.Name) {
 				n++
 			}
 		}

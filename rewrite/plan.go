@@ -1,6 +1,9 @@
 package rewrite
 
-import "github.com/slotsql/slotsql/rewrite/lex"
+import (
+	"github.com/slotsql/slotsql/rewrite/lex"
+	"github.com/slotsql/slotsql/rewrite/schema"
+)
 
 // Class is how the planner has classified a statement.
 type Class string
@@ -42,7 +45,7 @@ type Plan struct {
 	Tables []string // the counter tables concerned
 
 	// Touched are the counter tables that the original SQL mentions.
-	Touched []*Table
+	Touched []*schema.Table
 
 	// SQL is what to run: the original, or for Read the rewritten one.
 	SQL string
@@ -111,7 +114,7 @@ type BasePlan struct {
 	Shares bool
 
 	// DeletesFrom are the tables that rows are deleted from while slot rows refer to them.
-	DeletesFrom []*Table
+	DeletesFrom []*schema.Table
 
 	// Several reports whether SQL is several statements that run as they are: if one
 	// fails, the effects of those before it may remain.
@@ -125,7 +128,7 @@ type ReadPlan struct {
 
 	// Stars are the counter tables whose * is expanded in SQL. The expansion is right
 	// only as long as the tables have the columns that the catalog has.
-	Stars []*Table
+	Stars []*schema.Table
 
 	// Types is a query for the column types of the original, for engines where
 	// expressions report other types than the plain column; nil elsewhere.
@@ -256,7 +259,7 @@ const (
 
 // DrainTable describes how one table is drained.
 type DrainTable struct {
-	Table *Table
+	Table *schema.Table
 	// Keyed reports whether only the rows of one unique key value, or of a list of them, are
 	// drained.
 	Keyed bool

@@ -3,22 +3,15 @@ package rewrite
 import (
 	"strings"
 
+	"github.com/slotsql/slotsql/rewrite/ast"
 	"github.com/slotsql/slotsql/rewrite/lex"
+	"github.com/slotsql/slotsql/rewrite/names"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
-
-// Catalog is how the planner looks up tables.
-type Catalog interface {
-	// Lookup returns the table that a name in a statement refers to. A nil table with
-	// known true means that there is none. If known is false, the table has not been
-	// looked up yet, and the plan is returned as a *MissingError.
-	Lookup(name []Ident) (t *Table, known bool)
-	// Counters returns the counter tables.
-	Counters() []*Table
-}
 
 // MissingError says which tables have to be looked up before a statement can be
 // planned.
-type MissingError struct{ Names [][]Ident }
+type MissingError struct{ Names [][]ast.Ident }
 
 func (e *MissingError) Error() string {
 	names := make([]string, len(e.Names))
@@ -36,7 +29,7 @@ func (e *MissingError) Error() string {
 // Planner makes plans. It is safe for concurrent use when its catalog is.
 type Planner struct {
 	Dialect Dialect
-	Catalog Catalog
+	Catalog names.Catalog
 
 	sentinels *sentinels // what stands for literals that are unknown; nil where all are known
 }
@@ -109,56 +102,65 @@ func (pl *Planner) effects(sql string) Effect {
 	return pl.effectsOf(sql, lex.Tokens(pl.Dialect.LexRules(), sql))
 }
 
-// planning is the work on one statement.
+// planning is the work on one statement: its SQL, what has been learned about it so far, and those
+// who answer questions about it. Reads, writes and groups are planned with it.
 type planning struct {
-	*Planner
-	d           Dialect
-	src         *source
-	missing     [][]Ident
-	outs        map[*Select]outColumns
-	derived     map[*Source]string // by a query of totals, and why
-	separate    map[*Source]bool   // those that are not to be merged
-	inAggregate map[*CTE]bool      // named by a subquery inside an aggregate
-	tableWord   bool               // TABLE name has become a SELECT
-	parsed      *Statement         // nil where the parser rejects it
-	top         *Select            // the block that names the columns of the statement's query
-	windows     windowFunctions
-	outer       *scope // what a data-modifying CTE stands in
+	pl     *Planner
+	d      Dialect
+	src    *source
+	parsed *ast.Statement // nil where the parser rejects it
 
-	changedWithin []*Table // by data-modifying CTEs
+	names       names.Resolver
+	consts      constants
+	written     writtenSources
+	volatility  volatility
+	keys        keyFinder
+	mentions    mentions
+	drains      drainer
+	definitions definitions
+	queries     queryState
+
+	outer         *names.Scope    // what a data-modifying CTE stands in
+	changedWithin []*schema.Table // by data-modifying CTEs
 
 	tp template // what edits repeat of the statement, with its arguments
+}
 
-	work int // names compared so far, about
+func newPlanning(pl *Planner, src *source) *planning {
+	p := &planning{pl: pl, d: pl.Dialect, src: src}
+	p.names = names.New(p.d, p.d.Traits().Rules, pl.Catalog)
+	p.consts = constants{d: p.d, src: src, sentinels: pl.sentinels}
+	p.written = writtenSources{names: &p.names, consts: &p.consts}
+	p.volatility = volatility{names: &p.names, consts: &p.consts}
+	p.keys = keyFinder{d: p.d, src: src, names: &p.names, consts: &p.consts, written: &p.written}
+	p.mentions = mentions{d: p.d, src: src, catalog: pl.Catalog, sentinels: pl.sentinels}
+	p.drains = drainer{
+		d: p.d, src: src, names: &p.names, consts: &p.consts, keys: &p.keys, volatility: &p.volatility, mentions: &p.mentions,
+	}
+	p.definitions = definitions{d: p.d, src: src, names: &p.names, drains: &p.drains, mentions: &p.mentions}
+	return p
 }
 
 // main returns the statement's query; nil if it has none, or is rejected by the parser.
-func (p *planning) main() *Select {
+func (p *planning) main() *ast.Select {
 	if p.parsed == nil {
 		return nil
 	}
 	return p.parsed.Select
 }
 
-// maxWork bounds planning: what names mean takes time in the product of names
-// and sources. No statement written by hand comes near.
-const (
-	maxWork     = 2_000_000
-	tooMuchWork = "the statement has too many names and sources"
-)
-
 func (pl *Planner) single(sql string, tokens []lex.Token, spans []lex.Span) (*Plan, error) {
 	if len(spans) == 0 {
 		return &Plan{Class: PassThrough, SQL: sql, Effects: pl.effects(sql)}, nil
 	}
 	body := sql[:spans[0].End]
-	p := &planning{Planner: pl, d: pl.Dialect, src: newSource(pl.Dialect.LexRules(), body)}
+	p := newPlanning(pl, newSource(pl.Dialect.LexRules(), body))
 	plan := p.plan()
-	if p.work > maxWork && plan.Class != Drain && plan.Class != Refused {
-		plan = p.drainAll(p.mentioned(), tooMuchWork)
+	if p.names.Work > names.MaxWork && plan.Class != Drain && plan.Class != Refused {
+		plan = p.drains.drainAll(p.mentions.tables(), names.TooMuchWork)
 	}
-	if len(p.missing) > 0 {
-		return nil, &MissingError{p.missing}
+	if len(p.names.Missing) > 0 {
+		return nil, &MissingError{p.names.Missing}
 	}
 	if plan.SQL == "" {
 		plan.SQL = sql
@@ -173,20 +175,20 @@ func (pl *Planner) single(sql string, tokens []lex.Token, spans []lex.Span) (*Pl
 	}
 	plan.Read.Observed.end(sql[len(body):])
 	if plan.Class != Drain && plan.Class != Refused {
-		plan = p.changedAll(plan, p.changedWithin)
+		plan = p.drains.changedAll(plan, p.changedWithin)
 	}
 	plan.Effects |= pl.effectsOf(sql, tokens)
 	if p.src.bad && pl.Dialect.LexRules().Foreign {
 		plan.Effects |= anyEffect(sql) // the server may read what the scanner cannot
 	}
-	plan.Drain.Repeats = plan.Class == Drain && p.repeats(plan)
-	plan.Drain.Asleep = p.asleep(plan)
+	plan.Drain.Repeats = plan.Class == Drain && p.drains.repeats(plan)
+	plan.Drain.Asleep = p.drains.asleep(plan, p.parsed)
 	if plan.Drain.Asleep != nil && plan.Drain.Asleep.Check != nil {
 		plan.Drain.Asleep.Checked.SQL.same += sql[len(body):]
 	}
 	plan.Drain.InsideTx = plan.Class == Drain && (p.src.is(0, "LOCK") || p.src.is(0, "DECLARE") && !p.src.hasWord("HOLD"))
 	plan.Base.Shares = p.src.hasWord("SHARE")
-	plan.Touched = p.mentioned()
+	plan.Touched = p.mentions.tables()
 	plan.Inputs = p.src.inputs()
 	return plan, nil
 }
@@ -208,9 +210,9 @@ const Rejected = "the parser rejects the statement"
 //nolint:funlen // one case for each kind of statement
 func (p *planning) plan() *Plan {
 	src := p.src
-	mentioned := p.mentioned()
-	if held := p.named(p.holders()); len(held) > 0 {
-		if pl := p.planHeld(held); len(mentioned) == 0 || pl.Class == Refused {
+	mentioned := p.mentions.tables()
+	if held := p.mentions.among(holders(p.pl.Catalog)); len(held) > 0 {
+		if pl := p.definitions.planHeld(held); len(mentioned) == 0 || pl.Class == Refused {
 			return pl
 		}
 	}
@@ -219,136 +221,122 @@ func (p *planning) plan() *Plan {
 	}
 	switch {
 	case src.bad:
-		return p.drainAll(mentioned, "the statement has an unterminated quote or comment, or a character outside SQL")
+		return p.drains.drainAll(mentioned, "the statement has an unterminated quote or comment, or a character outside SQL")
 	case src.exec:
-		return p.drainAll(mentioned, "the statement has an executable comment")
+		return p.drains.drainAll(mentioned, "the statement has an executable comment")
 	}
-	if _, why := p.viewed(); why != "" && !p.sessionOnly() {
+	if _, why := p.mentions.viewed(); why != "" && !sessionOnly(p.src) {
 		if pl := p.hidden(mentioned); pl != nil {
 			return pl
 		}
-		if pl := p.planAncestor(); pl != nil {
+		if pl := p.definitions.planAncestor(); pl != nil {
 			return pl
 		}
 		return p.planViewed(mentioned, why)
 	}
-	st, err := p.parse(src.sql)
+	st, err := parse(p.d, p.pl.sentinels, src.sql)
 	if err != nil {
-		if name := p.replacedTable(); name != nil {
-			return p.planReplaced(name)
+		if name := p.definitions.replacedTable(); name != nil {
+			return p.definitions.planReplaced(name)
 		}
 		if pl := p.hidden(mentioned); pl != nil {
 			return pl
 		}
-		if p.watchesUpdates() {
-			return p.planWatcher(mentioned)
+		if p.definitions.watchesUpdates() {
+			return p.definitions.planWatcher(mentioned)
 		}
-		return p.drainAll(mentioned, Rejected+": "+err.Error())
+		return p.drains.drainAll(mentioned, Rejected+": "+err.Error())
 	}
-	if st.Opaque == "" && st.Kind.reads() && p.src.namesOwn() {
+	if st.Opaque == "" && readsRows(st.Kind) && p.src.namesOwn() {
 		st.Opaque = "a name is one of those that slotsql gives to parts of its own SQL"
 	}
-	p.parsed, p.top = st, st.Select
-	for p.top != nil && len(p.top.Operands) > 0 {
-		p.top = p.top.Operands[0]
+	p.parsed, p.queries.top = st, st.Select
+	for p.queries.top != nil && len(p.queries.top.Operands) > 0 {
+		p.queries.top = p.queries.top.Operands[0]
 	}
 	switch st.Kind {
-	case KindSession:
+	case ast.KindSession:
 		return &Plan{Class: PassThrough}
-	case KindSelect:
-		return p.narrowDrain(p.planSelect(st), st)
-	case KindExplain:
+	case ast.KindSelect:
+		return p.drains.narrowDrain(p.planSelect(st), st)
+	case ast.KindExplain:
 		return p.planExplain(st)
-	case KindReads:
+	case ast.KindReads:
 		return p.planReader(st)
-	case KindCreateSelect:
+	case ast.KindCreateSelect:
 		return p.planCreateSelect(st)
-	case KindInsert:
-		return p.readsBesides(p.narrowDrain(p.planUpsertGroup(p.planInsert(st), st), st), st)
-	case KindUpdate:
-		return p.readsBesides(p.narrowDrain(p.planGroup(p.planUpdate(st), st), st), st)
-	case KindDelete:
-		return p.narrowDrain(p.planDelete(st), st)
-	case KindTruncate, KindDrop, KindDDL:
-		return p.planDDL(st)
+	case ast.KindInsert:
+		return p.readsBesides(p.drains.narrowDrain(p.planUpsertGroup(p.planInsert(st), st), st), st)
+	case ast.KindUpdate:
+		return p.readsBesides(p.drains.narrowDrain(p.planGroup(p.planUpdate(st), st), st), st)
+	case ast.KindDelete:
+		return p.drains.narrowDrain(p.planDelete(st), st)
+	case ast.KindTruncate, ast.KindDrop, ast.KindDDL:
+		return p.definitions.planDDL(st)
 	}
 	if pl := p.hidden(mentioned); pl != nil {
 		return pl
 	}
 	switch {
 	case p.src.is(0, "CREATE"):
-		return p.drainAll(mentioned, "a materialized view stores its query unchanged, and its rows must be totals")
+		return p.drains.drainAll(mentioned, "a materialized view stores its query unchanged, and its rows must be totals")
 	case p.src.is(0, "CALL"):
-		return p.drainAll(mentioned, "a procedure may do anything with the tables that its call names")
+		return p.drains.drainAll(mentioned, "a procedure may do anything with the tables that its call names")
 	}
 	if st.Merge && st.Opaque == "" {
 		// A row that it inserts has no slots, and one that others have inserted is found by key.
-		sc := p.newScope(p.outer, nil, append([]*Source{st.Target}, st.From...))
-		return p.drainRows(st, sc, sc.bindings[0], st.Where, true, "there is no faster plan for MERGE")
+		sc := p.names.NewScope(p.outer, nil, append([]*ast.Source{st.Target}, st.From...))
+		return p.drains.drainRows(st, sc, sc.Bindings[0], st.Where, true, "there is no faster plan for MERGE")
 	}
-	return p.drainAll(mentioned, "there is no faster plan for this kind of statement")
+	return p.drains.drainAll(mentioned, "there is no faster plan for this kind of statement")
+}
+
+// readsRows reports whether statements of the kind may read totals, or write rows.
+func readsRows(k ast.Kind) bool {
+	switch k {
+	case ast.KindSelect, ast.KindExplain, ast.KindReads, ast.KindCreateSelect, ast.KindInsert, ast.KindUpdate, ast.KindDelete:
+		return true
+	}
+	return false
 }
 
 // hidden refuses what a drain cannot make right: SQL-level PREPARE, whose
 // EXECUTE names no table, and LOCK TABLES.
-func (p *planning) hidden(mentioned []*Table) *Plan {
+func (p *planning) hidden(mentioned []*schema.Table) *Plan {
 	if p.src.is(0, "PREPARE") && !p.src.is(1, "TRANSACTION") {
-		return &Plan{Class: Refused, Tables: names(mentioned),
+		return &Plan{Class: Refused, Tables: tableNames(mentioned),
 			Reason: "SQL-level PREPARE hides its statement from slotsql; prepare it through database/sql (db.Prepare)"}
 	}
-	if p.d.Traits().Compound && p.compound() && (p.src.hasWord("COMMIT") || p.src.hasWord("ROLLBACK") || p.src.hasWord("START")) {
-		return &Plan{Class: Refused, Tables: names(mentioned),
+	if p.d.Traits().Compound && compound(p.src) && (p.src.hasWord("COMMIT") || p.src.hasWord("ROLLBACK") || p.src.hasWord("START")) {
+		return &Plan{Class: Refused, Tables: tableNames(mentioned),
 			Reason: "a compound statement that controls transactions would end the drain halfway; send its statements one by one"}
 	}
 	if p.d.Traits().LockTables && p.src.is(0, "LOCK") && (p.src.is(1, "TABLES") || p.src.is(1, "TABLE")) {
-		return &Plan{Class: Refused, Tables: names(mentioned),
+		return &Plan{Class: Refused, Tables: tableNames(mentioned),
 			Reason: "LOCK TABLES locks out the slot tables; use a transaction with SELECT ... FOR UPDATE"}
 	}
 	return nil
 }
 
 // compound reports whether the statement is a compound one, outside of a routine.
-func (p *planning) compound() bool {
-	return len(p.src.tokens) > 0 && !p.src.is(0, "CREATE") && !p.src.is(0, "ALTER") && !p.src.is(0, "DELIMITER") &&
-		lex.HasBody(p.src.sql, p.src.tokens, 0)
+func compound(src *source) bool {
+	return len(src.tokens) > 0 && !src.is(0, "CREATE") && !src.is(0, "ALTER") && !src.is(0, "DELIMITER") &&
+		lex.HasBody(src.sql, src.tokens, 0)
 }
 
 // sessionOnly reports whether the statement is one that reads no table: a
 // transaction or a savepoint may be named like a view.
-func (p *planning) sessionOnly() bool {
+func sessionOnly(src *source) bool {
 	for _, w := range []string{"SAVEPOINT", "RELEASE", "ROLLBACK", "COMMIT", "USE"} {
-		if p.src.is(0, w) {
+		if src.is(0, w) {
 			return true
 		}
 	}
-	if p.src.is(0, "BEGIN") {
-		return !p.compound()
+	if src.is(0, "BEGIN") {
+		return !compound(src)
 	}
 	// SET @x = f(), and SET @x = (SELECT ... FROM v), are no session's business.
-	return p.src.is(0, "SET") && !p.src.hasOperator("(")
-}
-
-func (p *planning) lookup(name []Ident) (*Table, bool) {
-	t, known := p.Catalog.Lookup(name)
-	if !known {
-		p.missing = append(p.missing, name)
-	}
-	return t, known
-}
-
-// lookupCounter returns the counter table that a name means, or nil; it only
-// asks the catalog about names that could be one.
-func (p *planning) lookupCounter(name []Ident) *Table {
-	last := name[len(name)-1]
-	for _, c := range p.Catalog.Counters() {
-		if equalFold(last.Name, c.Name) {
-			if t, _ := p.lookup(name); t != nil && has(p.Catalog.Counters(), t) {
-				return t
-			}
-			return nil
-		}
-	}
-	return nil
+	return src.is(0, "SET") && !src.hasOperator("(")
 }
 
 func equalFold(a, b string) bool { return strings.EqualFold(a, b) }

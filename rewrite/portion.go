@@ -1,6 +1,12 @@
 package rewrite
 
-import "strconv"
+import (
+	"strconv"
+
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/names"
+	"github.com/slotsql/slotsql/rewrite/schema"
+)
 
 // This file finds guarded statements that may take from a portion.
 //
@@ -20,17 +26,17 @@ type PortionDialect interface {
 	// at which the slot row held what the update finds in it. Where it does not, the base
 	// row is to be asked for when the slot row is changed, and so locked. An empty
 	// condition means that there is no such statement.
-	Taken(t *Table, in PortionSQL) (condition string, proves bool)
+	Taken(t *schema.Table, in PortionSQL) (condition string, proves bool)
 	// BaseHolds writes a query that names the server that the session is on where the base
 	// row satisfies in.Base, and returns no row otherwise.
-	BaseHolds(t *Table, in PortionSQL) string
+	BaseHolds(t *schema.Table, in PortionSQL) string
 	// LockBase writes a query for the server that the session is on, the counter's
 	// base value and its bound. It locks the base row as an UPDATE of it does.
-	LockBase(t *Table, in PortionSQL) string
+	LockBase(t *schema.Table, in PortionSQL) string
 	// Raised writes counter + amount in the column's own type, or less than that where the type
 	// does not hold it; Lowered is counter - amount, or more.
-	Raised(c *Column, counter, amount string) string
-	Lowered(c *Column, counter, amount string) string
+	Raised(c *schema.Column, counter, amount string) string
+	Lowered(c *schema.Column, counter, amount string) string
 }
 
 // PortionSQL is the variable part of a PortionDialect's statements, of markers as in
@@ -59,7 +65,7 @@ const (
 
 // Portion is the form of a guarded statement that takes from a slot.
 type Portion struct {
-	Table  *Table
+	Table  *schema.Table
 	Shares []PortionShare
 	Take   Bound
 	// Base is what BaseHolds of PortionDialect has written, where Take does not prove it; no
@@ -71,7 +77,7 @@ type Portion struct {
 type PortionShare struct {
 	Column string
 	Delta  Term
-	Side   Side
+	Side   schema.Side
 	Max    int64 // the largest magnitude of what is added
 	// Move is how a portion gets to the slot; nil for a counter without bounds.
 	Move *PortionMove
@@ -86,9 +92,6 @@ type PortionMove struct {
 	Lock, Less, Give Bound
 }
 
-// Takes reports whether adding a number takes from what slots hold.
-func (s Side) Takes(n int64) bool { return s == NeverNegative && n < 0 || s == NeverPositive && n > 0 }
-
 // Term is a number of a statement, a literal or an argument.
 type Term struct {
 	Literal Literal
@@ -99,38 +102,38 @@ type Term struct {
 const MaxTerm = 1 << 40
 
 // planPortion adds to the form that the base row may decide the one that takes from a slot.
-func (g *grouper) planPortion(b *Bounded) {
-	d, ok := g.d.(PortionDialect)
-	if !ok || b.Key == nil || !g.takesPortions() || g.plainIncrement() != "" {
+func (bd boundedForm) planPortion(b *Bounded) {
+	d, ok := bd.p.d.(PortionDialect)
+	if !ok || b.Key == nil || !bd.takesPortions() || bd.plainIncrement() != "" {
 		return
 	}
-	rows := g.rows
-	if !rows.single || rows.key == nil || len(rows.key.Columns) != len(g.real.Counter.Key) {
+	rows := bd.g.rows
+	if !rows.single || rows.key == nil || len(rows.key.Columns) != len(bd.g.real.Counter.Key) {
 		return
 	}
-	out, guarded := &Portion{Table: g.real}, false
-	for i := range g.counts {
-		s, ok := g.portionShare(&g.counts[i])
+	out, guarded := &Portion{Table: bd.g.real}, false
+	for i := range bd.g.counts {
+		s, ok := bd.portionShare(&bd.g.counts[i])
 		if !ok {
 			return
 		}
 		out.Shares = append(out.Shares, s)
-		guarded = guarded || s.Side != AnySide
+		guarded = guarded || s.Side != schema.AnySide
 	}
-	if guarded && g.portionSQL(d, out, rows) {
+	if guarded && bd.portionSQL(d, out, rows) {
 		b.Portion = out
 	}
 }
 
 // portionShare is the share of one counter; false where a slot does not take it.
-func (g *grouper) portionShare(n *counting) (s PortionShare, ok bool) {
-	if n.coalesced || n.column.Numeric != Integer {
+func (b boundedForm) portionShare(n *counting) (s PortionShare, ok bool) {
+	if n.coalesced || n.column.Numeric != schema.Integer {
 		return s, false
 	}
-	s = PortionShare{Column: n.column.Name, Side: g.real.Counter.Side(n.column.Name)}
+	s = PortionShare{Column: n.column.Name, Side: b.g.real.Counter.Side(n.column.Name)}
 	s.Max, _ = limit(n.column)
 	s.Max = min(s.Max, n.delta.most(s.Max))
-	if s.Delta, ok = g.term(n.delta); !ok || s.Side != NeverNegative && n.column.Unsigned {
+	if s.Delta, ok = b.term(n.delta); !ok || s.Side != schema.NeverNegative && n.column.Unsigned {
 		return s, false // an UNSIGNED slot is never negative
 	}
 	return s, true
@@ -138,42 +141,42 @@ func (g *grouper) portionShare(n *counting) (s PortionShare, ok bool) {
 
 // takesPortions reports whether slots of the table may hold portions: each stands by
 // itself, is deleted with its base row, and is found again by its number.
-func (g *grouper) takesPortions() bool {
-	t := g.real
+func (b boundedForm) takesPortions() bool {
+	t := b.g.real
 	c := t.Counter
-	return !c.Single() && (c.Layout == LayoutDedicated || c.Layout == "") && c.Options.Placement != PlacementSkipLocked && c.Slots > 0 &&
-		g.cascadesDelete(t) && !t.Triggers.Update && !c.Rights.ByColumn && !c.Rights.Blind && len(c.Rights.Ungranted) == 0
+	return !c.Single() && (c.Layout == schema.LayoutDedicated || c.Layout == "") && c.Options.Placement != schema.PlacementSkipLocked && c.Slots > 0 &&
+		cascadesDelete(b.p.d, t) && !t.Triggers.Update && !c.Rights.ByColumn && !c.Rights.Blind && len(c.Rights.Ungranted) == 0
 }
 
 // plainIncrement says why the statement without its guards could not be in a slot.
-func (g *grouper) plainIncrement() string {
-	m := g.newDML(g.st)
-	a, why := m.assignments(g.st.Set)
+func (b boundedForm) plainIncrement() string {
+	m := b.p.newDML(b.g.m.st)
+	a, why := m.assignments(b.g.m.st.Set)
 	if why != "" {
 		return why
 	}
-	if len(a.increments) != len(g.counts) || a.plain || a.setsCompanion() {
+	if len(a.increments) != len(b.g.counts) || a.plain || a.setsCompanion() {
 		return "the statement sets more than counters"
 	}
 	if why := m.notSlotted(a); why != "" {
 		return why
 	}
-	return m.mistyped(m.typeAt(a.increments))
+	return m.p.consts.mistyped(m.typeAt(a.increments))
 }
 
 // term reads a number.
-func (g *grouper) term(d delta) (Term, bool) {
+func (b boundedForm) term(d delta) (Term, bool) {
 	if d.literal == "" {
 		a := d.arg
 		return Term{Arg: &a}, d.max == 0
 	}
-	g.noted(d.literal)
+	b.p.consts.noted(d.literal)
 	n, err := strconv.ParseInt(d.literal, 10, 64)
 	return Term{Literal: Literal{same: n}}, err == nil && n <= MaxTerm && n >= -MaxTerm
 }
 
 // mostPortion is within the bounds of a slot of every engine: see each dialect's.
-func mostPortion(c *Column, slots int) int64 {
+func mostPortion(c *schema.Column, slots int) int64 {
 	bits := c.Bits
 	if bits <= 0 || bits > 64 {
 		bits = 32
@@ -182,49 +185,50 @@ func mostPortion(c *Column, slots int) int64 {
 }
 
 // portionSQL writes the statements; false where there are none.
-func (g *grouper) portionSQL(d PortionDialect, out *Portion, rows *rowset) bool {
+func (bd boundedForm) portionSQL(d PortionDialect, out *Portion, rows *rowset) bool {
 	var tp template
-	name := Ident{Name: g.real.Name, Quoted: true}
-	b := &binding{source: &Source{Name: []Ident{name}}, label: name, table: g.real}
-	in := PortionSQL{Column: g.counts[0].column.Name, Slot: tp.mark(bound(Arg{Slot: true})), Ref: g.baseRef(g.real, g.target),
+	name := ast.Ident{Name: bd.g.real.Name, Quoted: true}
+	b := &names.Binding{Source: &ast.Source{Name: []ast.Ident{name}}, Label: name, Table: bd.g.real}
+	in := PortionSQL{Column: bd.g.counts[0].column.Name, Slot: tp.mark(bound(Arg{Slot: true})),
+		Ref:   bd.p.names.BaseRef(bd.g.real, bd.g.m.target),
 		Place: tp.mark(bound(Arg{Portion: PortionPlace, Index: -1}))}
 	var equal []fragment
-	for _, k := range g.real.Counter.Key {
+	for _, k := range bd.g.real.Counter.Key {
 		v := rows.values[k]
 		in.Key = append(in.Key, tp.mark(v))
 		f := fragment{parts: append([]string(nil), v.parts...), args: v.args}
-		f.parts[0] = g.qualifier(b) + "." + g.d.Quote(k) + " = " + f.parts[0]
+		f.parts[0] = bd.p.names.Qualifier(b) + "." + bd.p.d.Quote(k) + " = " + f.parts[0]
 		equal = append(equal, f)
 	}
-	in.Base = g.withTaken(d, &tp, out)
-	condition, proves := d.Taken(g.real, in)
+	in.Base = bd.withTaken(d, &tp, out)
+	condition, proves := d.Taken(bd.g.real, in)
 	add := AddSQL{Key: in.Key, Slot: in.Slot}
 	for i := range out.Shares {
 		delta := tp.mark(bound(Arg{Portion: PortionDelta, Column: i, Index: -1}))
 		add.Deltas = append(add.Deltas, Delta{out.Shares[i].Column, delta})
 	}
-	take := g.d.Add(g.real, add)
+	take := bd.p.d.Add(bd.g.real, add)
 	if condition == "" || take == "" {
 		return false
 	}
 	for i := range out.Shares {
-		s, c := &out.Shares[i], g.d.Quote(out.Shares[i].Column)
+		s, c := &out.Shares[i], bd.p.d.Quote(out.Shares[i].Column)
 		switch s.Side {
-		case NeverNegative:
+		case schema.NeverNegative:
 			take += " AND " + c + " + " + add.Deltas[i].SQL + " >= 0"
-		case NeverPositive:
+		case schema.NeverPositive:
 			take += " AND " + c + " + " + add.Deltas[i].SQL + " <= 0"
 		}
 	}
-	out.Take = tp.expand(g.d, take+" AND "+condition)
+	out.Take = tp.expand(bd.p.d, take+" AND "+condition)
 	if !proves {
-		f := tp.pieces(d.BaseHolds(g.real, in))
+		f := tp.pieces(d.BaseHolds(bd.g.real, in))
 		out.Base = f.keyValue()
 	}
 	where := tp.mark(join(equal, " AND "))
 	for i := range out.Shares {
-		if s := &out.Shares[i]; s.Side != AnySide {
-			g.moveSQL(d, &tp, s, in, b, where, rows.primary)
+		if s := &out.Shares[i]; s.Side != schema.AnySide {
+			bd.moveSQL(d, &tp, s, in, b, where, rows.primary)
 		}
 	}
 	return true
@@ -232,37 +236,37 @@ func (g *grouper) portionSQL(d PortionDialect, out *Portion, rows *rowset) bool 
 
 // withTaken is WHERE, and what SET implies, with what the statement takes from the slot added
 // to the counters of the base row.
-func (g *grouper) withTaken(d PortionDialect, tp *template, out *Portion) string {
+func (b boundedForm) withTaken(d PortionDialect, tp *template, out *Portion) string {
 	var edits []edit
-	for _, e := range append([]*Expr{g.st.Where}, g.implied...) {
-		e.Walk(func(x *Expr) bool {
-			if x.Kind != ColumnRef {
+	for _, e := range append([]*ast.Expr{b.g.m.st.Where}, b.g.implied...) {
+		e.Walk(func(x *ast.Expr) bool {
+			if x.Kind != ast.ColumnRef {
 				return true
 			}
-			i := g.share(g.targetColumn(g.sc, g.target, x.Name))
-			if i < 0 || out.Shares[i].Side == AnySide {
+			i := b.g.share(b.p.names.TargetColumn(b.g.m.sc, b.g.m.target, x.Name))
+			if i < 0 || out.Shares[i].Side == schema.AnySide {
 				return true
 			}
 			need := tp.mark(bound(Arg{Portion: PortionNeed, Column: i, Index: -1}))
 			write := d.Raised
-			if out.Shares[i].Side == NeverPositive {
+			if out.Shares[i].Side == schema.NeverPositive {
 				write = d.Lowered
 			}
-			edits = append(edits, edit{x.Span, write(g.counts[i].column, g.src.sql[x.Start:x.End], need)})
+			edits = append(edits, edit{x.Span, write(b.g.counts[i].column, b.p.src.sql[x.Start:x.End], need)})
 			return true
 		})
 	}
-	sql := "(" + tp.expandSQL(tp.mark(g.conditions(edits))) + ")"
-	for i := range g.counts {
+	sql := "(" + tp.expandSQL(tp.mark(b.g.conditions(edits))) + ")"
+	for i := range b.g.counts {
 		// A slot row that another counter's portion has made says nothing of this one's base value.
-		end := strconv.FormatInt(baseEnd(g.counts[i].column), 10)
-		sql += " AND " + g.reference(g.counts[i].column) + " BETWEEN -" + end + " AND " + end
+		end := strconv.FormatInt(baseEnd(b.g.counts[i].column), 10)
+		sql += " AND " + b.g.reference(b.g.counts[i].column) + " BETWEEN -" + end + " AND " + end
 	}
 	return sql
 }
 
 // baseEnd is the largest magnitude of a base value that has slots, on every engine.
-func baseEnd(c *Column) int64 {
+func baseEnd(c *schema.Column) int64 {
 	if c.Bits <= 0 || c.Bits > 64 {
 		return 1 << 30
 	}
@@ -270,20 +274,23 @@ func baseEnd(c *Column) int64 {
 }
 
 // moveSQL writes how a portion of one counter is moved.
-func (g *grouper) moveSQL(d PortionDialect, tp *template, s *PortionShare, in PortionSQL, b *binding, where string, clustered bool) {
-	n := &g.counts[g.share(s.Column)]
-	bounds := g.real.Counter.BoundsOf(s.Column)
+func (bd boundedForm) moveSQL(
+	d PortionDialect, tp *template, s *PortionShare, in PortionSQL, b *names.Binding, where string, clustered bool,
+) {
+	n := &bd.g.counts[bd.g.share(s.Column)]
+	bounds := bd.g.real.Counter.BoundsOf(s.Column)
 	end := bounds.Min
-	if s.Side == NeverPositive {
+	if s.Side == schema.NeverPositive {
 		end = bounds.Max
 	}
-	c, size := g.d.Quote(s.Column), tp.mark(bound(Arg{Portion: PortionSize, Index: -1}))
-	in.Column, in.Ref, in.Base, in.Bound = s.Column, g.baseRef(g.real, nil), where, strconv.FormatInt(end.Number, 10)
+	c, size := bd.p.d.Quote(s.Column), tp.mark(bound(Arg{Portion: PortionSize, Index: -1}))
+	in.Column, in.Ref, in.Base, in.Bound = s.Column, bd.p.names.BaseRef(bd.g.real, nil), where, strconv.FormatInt(end.Number, 10)
 	if end.Column != "" {
-		in.Bound = g.qualifier(b) + "." + g.d.Quote(end.Column)
+		in.Bound = bd.p.names.Qualifier(b) + "." + bd.p.d.Quote(end.Column)
 	}
-	s.Move = &PortionMove{Most: mostPortion(n.column, g.real.Counter.Slots), Lock: tp.expand(g.d, d.LockBase(g.real, in))}
-	s.Move.Less = tp.expand(g.d, "UPDATE "+in.Ref+" SET "+c+" = "+c+" - "+size+" WHERE "+where)
-	s.Move.Give = tp.expand(g.d, g.d.Increment(g.real, IncrementSQL{Ref: in.Ref, Qualifier: g.qualifier(b), Where: where, Slot: in.Slot,
+	s.Move = &PortionMove{Most: mostPortion(n.column, bd.g.real.Counter.Slots), Lock: tp.expand(bd.p.d, d.LockBase(bd.g.real, in))}
+	s.Move.Less = tp.expand(bd.p.d, "UPDATE "+in.Ref+" SET "+c+" = "+c+" - "+size+" WHERE "+where)
+	s.Move.Give = tp.expand(bd.p.d, bd.p.d.Increment(bd.g.real, IncrementSQL{
+		Ref: in.Ref, Qualifier: bd.p.names.Qualifier(b), Where: where, Slot: in.Slot,
 		Deltas: []Delta{{s.Column, size}}, Clustered: clustered, Holds: true}))
 }

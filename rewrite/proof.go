@@ -1,6 +1,12 @@
 package rewrite
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/names"
+	"github.com/slotsql/slotsql/rewrite/schema"
+)
 
 // This file writes the form of a drain's statement that needs no drain, because it proves
 // that there is nothing to fold.
@@ -33,7 +39,7 @@ type Proof struct {
 type ProvingDialect interface {
 	// Proof writes what a Proof is made of; the zero value where the table has none.
 	// Scope selects the row.
-	Proof(t *Table, scope Scope) ProofSQL
+	Proof(t *schema.Table, scope Scope) ProofSQL
 }
 
 // ProofSQL is what a dialect writes of a Proof.
@@ -49,38 +55,38 @@ type ProofSQL struct {
 
 // proof returns the form of a statement that drains the row that its WHERE fixes; nil
 // where there is none.
-func (p *planning) proof(st *Statement, sc *scope, where *Expr, rows *rowset) *Proof {
-	d, ok := p.d.(ProvingDialect)
-	if !ok || rows == nil || !rows.single || !p.provable(st, sc, where) {
+func (dr *drainer) proof(st *ast.Statement, sc *names.Scope, where *ast.Expr, rows *rowset) *Proof {
+	d, ok := dr.d.(ProvingDialect)
+	if !ok || rows == nil || !rows.single || !dr.provable(st, sc, where) {
 		return nil
 	}
-	t := rows.binding.table
+	t := rows.binding.Table
 	if len(t.Counter.Key) == 0 || t.Triggers.Ruled || t.Triggers.UpdateRule || t.IsView || t.Storage.NoTransactions != "" {
 		return nil
 	}
 	var tp template
 	sql := d.Proof(t, Scope{
-		Ref: p.baseRef(t, rows.binding), Qualifier: p.qualifier(rows.binding), Where: tp.mark(rows.where), Removes: rows.removes,
+		Ref: dr.names.BaseRef(t, rows.binding), Qualifier: dr.names.Qualifier(rows.binding), Where: tp.mark(rows.where), Removes: rows.removes,
 	})
 	if sql.Holds == "" {
 		return nil
 	}
-	if sql.Lock != "" && (t.Triggers.Update || st.Kind == KindDelete) {
+	if sql.Lock != "" && (t.Triggers.Update || st.Kind == ast.KindDelete) {
 		return nil // triggers of a statement fire where it touches no row, too
 	}
-	if sql.Lock == "" && slices.ContainsFunc(resultItems(st), p.namedByPlaceholder) {
+	if sql.Lock == "" && slices.ContainsFunc(resultItems(st), dr.consts.namedByPlaceholder) {
 		return nil
 	}
 	out := &Proof{}
 	if sql.Lock != "" {
-		out.SQL.same = p.src.apply(p.proved(sc, where, rows.binding, sql.Holds))
+		out.SQL.same = dr.src.apply(dr.proved(sc, where, rows.binding, sql.Holds))
 	} else {
-		out.Bound = p.proving(&tp, where, rows, sql.Holds)
+		out.Bound = dr.proving(&tp, where, rows, sql.Holds)
 	}
-	if sql.Confirm != "" && !p.undone(st, sc, rows) {
+	if sql.Confirm != "" && !dr.undone(st, sc, rows) {
 		sql.Confirm = ""
 	}
-	if sql.Bare != "" && !p.rereads(st, sc, rows) {
+	if sql.Bare != "" && !dr.rereads(st, sc, rows) {
 		sql.Bare = ""
 	}
 	for _, b := range []struct {
@@ -88,7 +94,7 @@ func (p *planning) proof(st *Statement, sc *scope, where *Expr, rows *rowset) *P
 		to  **Bound
 	}{{sql.Lock, &out.Lock}, {sql.Refuted, &out.Refuted}, {sql.Confirm, &out.Confirm}, {sql.Bare, &out.Bare}} {
 		if b.sql != "" {
-			bound := tp.expand(p.d, b.sql)
+			bound := tp.expand(dr.d, b.sql)
 			*b.to = &bound
 		}
 	}
@@ -97,65 +103,67 @@ func (p *planning) proof(st *Statement, sc *scope, where *Expr, rows *rowset) *P
 
 // proved adds the condition to a statement's predicate. The engine may evaluate it last. So if the predicate names
 // counters, anything in it that may fail for a base value is made to depend on the condition.
-func (p *planning) proved(sc *scope, where *Expr, b *binding, holds string) []edit {
-	edits := []edit{{Span{where.Start, where.Start}, "("}}
-	asked := p.namesSlotted(sc, b, where)
-	for _, c := range conjuncts(where, nil) {
+func (d *drainer) proved(sc *names.Scope, where *ast.Expr, b *names.Binding, holds string) []edit {
+	edits := []edit{{ast.At(where.Start), "("}}
+	asked := d.names.NamesSlotted(sc, b, where)
+	for _, c := range ast.Conjuncts(where, nil) {
 		if asked && !cannotFail(c) {
-			edits = append(edits, edit{Span{c.Start, c.Start}, "CASE WHEN " + holds + " THEN ("}, edit{Span{c.End, c.End}, ") END"})
+			edits = append(edits, edit{ast.At(c.Start), "CASE WHEN " + holds + " THEN ("}, edit{ast.At(c.End), ") END"})
 		}
 	}
-	return append(edits, edit{Span{where.End, where.End}, ") AND " + holds})
+	return append(edits, edit{ast.At(where.End), ") AND " + holds})
 }
 
 // proving writes a statement whose condition fails where it does not hold. It has to be
 // asked before anything that the statement asks of its row, such as whether a counter is
 // large enough, but for the key, by which the engine finds the row.
-func (p *planning) proving(tp *template, where *Expr, rows *rowset, holds string) Bound {
-	before, after := p.src.cut(Span{0, where.Start}), p.src.cut(Span{where.End, len(p.src.sql)})
+func (d *drainer) proving(tp *template, where *ast.Expr, rows *rowset, holds string) Bound {
+	before, after := d.src.cut(ast.Span{Start: 0, End: where.Start}), d.src.cut(ast.Span{Start: where.End, End: len(d.src.sql)})
 	asked := tp.mark(rows.where) + " AND " + holds
 	if !rows.only {
-		asked = tp.mark(rows.where) + " AND CASE WHEN " + holds + " THEN (" + tp.mark(p.src.cut(where.Span)) + ") END"
+		asked = tp.mark(rows.where) + " AND CASE WHEN " + holds + " THEN (" + tp.mark(d.src.cut(where.Span)) + ") END"
 	}
-	return tp.expand(p.d, tp.mark(before)+asked+tp.mark(after))
+	return tp.expand(d.d, tp.mark(before)+asked+tp.mark(after))
 }
 
 // undone reports whether a statement is an UPDATE that a rollback undoes entirely, and that leaves its row where the
 // key finds it.
-func (p *planning) undone(st *Statement, sc *scope, rows *rowset) bool {
-	if st.Kind != KindUpdate {
+func (d *drainer) undone(st *ast.Statement, sc *names.Scope, rows *rowset) bool {
+	if st.Kind != ast.KindUpdate {
 		return false
 	}
-	t := rows.binding.table
+	t := rows.binding.Table
 	for _, a := range st.Set {
-		column := p.targetColumn(sc, rows.binding, a.Column)
+		column := d.names.TargetColumn(sc, rows.binding, a.Column)
 		keyed := slices.Contains(rows.key.Columns, column) || slices.Contains(t.Counter.Key, column)
-		if keyed || a.Value == nil || p.volatile(sc, a.Value) != "" {
+		if keyed || a.Value == nil || d.volatility.reason(sc, a.Value) != "" {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(st.Returning, func(it Item) bool { return it.Expr == nil || p.volatile(sc, it.Expr) != "" })
+	return !slices.ContainsFunc(st.Returning, func(it ast.Item) bool { return it.Expr == nil || d.volatility.reason(sc, it.Expr) != "" })
 }
 
 // rereads reports whether a statement is a query that locks its row as a drain does, and that neither fails for base values
 // nor does anything but return them.
-func (p *planning) rereads(st *Statement, sc *scope, rows *rowset) bool {
-	if st.Kind != KindSelect || p.src.hasWord("SHARE") {
+func (d *drainer) rereads(st *ast.Statement, sc *names.Scope, rows *rowset) bool {
+	if st.Kind != ast.KindSelect || d.src.hasWord("SHARE") {
 		return false
 	}
-	list := conjuncts(st.Select.Where, nil)
+	list := ast.Conjuncts(st.Select.Where, nil)
 	for _, it := range st.Select.Items {
-		if it.Expr == nil || p.volatile(sc, it.Expr) != "" {
+		if it.Expr == nil || d.volatility.reason(sc, it.Expr) != "" {
 			return false
 		}
 		list = append(list, it.Expr)
 	}
-	return !slices.ContainsFunc(list, func(e *Expr) bool { return e.Kind != Star && p.namesSlotted(sc, rows.binding, e) && !cannotFail(e) })
+	return !slices.ContainsFunc(list, func(e *ast.Expr) bool {
+		return e.Kind != ast.Star && d.names.NamesSlotted(sc, rows.binding, e) && !cannotFail(e)
+	})
 }
 
 // resultItems returns the items that a statement's result has.
-func resultItems(st *Statement) []Item {
-	if st.Kind == KindSelect {
+func resultItems(st *ast.Statement) []ast.Item {
+	if st.Kind == ast.KindSelect {
 		return st.Select.Items
 	}
 	return st.Returning
@@ -163,53 +171,37 @@ func resultItems(st *Statement) []Item {
 
 // provable reports whether a statement that touches no row may run once more: all that
 // is evaluated before a row is touched gives a value and does nothing else.
-func (p *planning) provable(st *Statement, sc *scope, where *Expr) bool {
-	if where == nil || st.Opaque != "" || st.Replace || len(st.With) > 0 || p.src.large || p.src.hasWord("IGNORE") {
+func (d *drainer) provable(st *ast.Statement, sc *names.Scope, where *ast.Expr) bool {
+	if where == nil || st.Opaque != "" || st.Replace || len(st.With) > 0 || d.src.large || d.src.hasWord("IGNORE") {
 		return false // MySQL makes warnings of errors where IGNORE is written
 	}
-	list := []*Expr{where}
+	list := []*ast.Expr{where}
 	switch st.Kind {
-	case KindUpdate, KindDelete:
+	case ast.KindUpdate, ast.KindDelete:
 		if st.Target == nil || len(st.From) > 0 || len(st.Limit) > 0 || len(st.OrderBy) > 0 {
 			return false
 		}
 		for _, a := range st.Set {
-			list = append(list, subqueriesOf(a.Value)...)
+			list = append(list, ast.Subqueries(a.Value)...)
 		}
 		for _, it := range st.Returning {
-			list = append(list, subqueriesOf(it.Expr)...)
+			list = append(list, ast.Subqueries(it.Expr)...)
 		}
-	case KindSelect:
+	case ast.KindSelect:
 		q := st.Select
 		if !q.Lock || q.Into || len(q.With) > 0 || len(q.Limit) > 0 || len(q.GroupBy) > 0 || q.Having != nil {
 			return false
 		}
 		for _, it := range q.Items {
-			list = append(list, subqueriesOf(it.Expr)...)
+			list = append(list, ast.Subqueries(it.Expr)...)
 		}
 	default:
 		return false
 	}
 	for _, e := range list {
-		if p.volatile(sc, e) != "" {
+		if d.volatility.reason(sc, e) != "" {
 			return false
 		}
 	}
 	return true
-}
-
-// subqueriesOf returns the subqueries of an expression: an engine may run one before it
-// has found a row.
-func subqueriesOf(e *Expr) (out []*Expr) {
-	if e == nil {
-		return nil
-	}
-	e.Walk(func(x *Expr) bool {
-		if x.Kind == Subquery {
-			out = append(out, x)
-			return false
-		}
-		return true
-	})
-	return out
 }

@@ -4,37 +4,49 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slotsql/slotsql/rewrite/ast"
 	"github.com/slotsql/slotsql/rewrite/lex"
+	"github.com/slotsql/slotsql/rewrite/names"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // A reader walks a query and collects the edits that turn counters into
 // totals. The statement between the edits stays as it is.
 type reader struct {
-	*planning
+	p          *planning
 	values     readValues
 	edits      []edit
-	tables     []*Table // counter tables whose counters are read
-	stars      []*Table // counter tables whose * is written out
-	seen       []*Table // counter tables that occur as a source
+	tables     []*schema.Table // counter tables whose counters are read
+	stars      []*schema.Table // counter tables whose * is written out
+	seen       []*schema.Table // counter tables that occur as a source
 	found      findings
-	nullTested *Expr // the column that the IS NULL which is being read asks about
+	nullTested *ast.Expr // the column that the IS NULL which is being read asks about
 	// aggregates counts those whose argument is a query that is being read.
 	aggregates int
-	withNames
+	with       withNames
 
-	outward  int             // counters of a block around the one that names them
-	replaced map[Span]*scope // of which the totals are that an edit writes
-	wide     *scope          // of the statement's query, if it reads the totals of many rows
-	many     bool            // another block reads those of many rows, see fewrows.go
-	narrowed bool            // candidates are named
+	outward  int                       // counters of a block around the one that names them
+	replaced map[ast.Span]*names.Scope // of which the totals are that an edit writes
+	wide     *names.Scope              // of the statement's query, if it reads the totals of many rows
+	many     bool                      // another block reads those of many rows, see fewrows.go
+	narrowed bool                      // candidates are named
 
 	reason string // what stands for counters beside their totals, and why
 }
 
+// queryState is what all readers of a statement share.
+type queryState struct {
+	separate    map[*ast.Source]bool // derived sources that are not to be merged
+	inAggregate map[*ast.CTE]bool    // named by a subquery inside an aggregate
+	tableWord   bool                 // TABLE name has become a SELECT
+	top         *ast.Select          // the block that names the columns of the statement's query
+	windows     windowFunctions
+}
+
 // withNames are what has been read of WITH queries.
 type withNames struct {
-	withQueries int          // how many stand around what is being read
-	withNamed   map[*CTE]int // how often each has been named
+	withQueries int              // how many stand around what is being read
+	withNamed   map[*ast.CTE]int // how often each has been named
 }
 
 // readValues is which value of a counter a statement is to see.
@@ -52,16 +64,16 @@ const (
 // queryReader reads a query whose rows go to the application.
 func (p *planning) queryReader() *reader {
 	if lex.HintOf(p.src.sql) == lex.HintBase {
-		return &reader{planning: p, values: baseValues}
+		return &reader{p: p, values: baseValues}
 	}
-	return &reader{planning: p, values: asConfigured}
+	return &reader{p: p, values: asConfigured}
 }
 
 // total writes the total of a counter. A statement that writes may lock what it reads: its totals
 // then look at the slots of its own rows, and never at those of the whole table.
-func (r *reader) total(t *Table, qualifier, column string, comparable bool) string {
-	stored := r.values == totals && r.d.Traits().LocksReads
-	return r.d.Total(t, qualifier, column, comparable && !stored)
+func (r *reader) total(t *schema.Table, qualifier, column string, comparable bool) string {
+	stored := r.values == totals && r.p.d.Traits().LocksReads
+	return r.p.d.Total(t, qualifier, column, comparable && !stored)
 }
 
 // findings are what a statement has been found to do with counter tables. They are facts
@@ -86,23 +98,23 @@ const (
 )
 
 // planSelect plans a query: read as it is, with totals, or drained.
-func (p *planning) planSelect(st *Statement) *Plan {
-	tables := p.mentioned()
+func (p *planning) planSelect(st *ast.Statement) *Plan {
+	tables := p.mentions.tables()
 	if st.Opaque != "" || st.Select == nil {
-		return p.drainAll(tables, opaqueReason(st))
+		return p.drains.drainAll(tables, opaqueReason(st))
 	}
 	r, err := p.reading(
 		p.queryReader,
 		func(r *reader) error { return r.query(nil, st.Select) })
 	switch {
 	case err != nil:
-		plan := p.drainSelect(st, tables, reasonOf(err))
+		plan := p.drains.drainSelect(st, tables, names.Reason(err))
 		plan.Read.Observed = p.observed(st, tables, nil)
 		return plan
 	case r.found.locks && r.locksOnly():
-		return p.lockedRows(st, r.seen)
+		return p.drains.lockedRows(st, r.seen)
 	case r.found.locks:
-		return p.drainSelect(st, r.seen, "the query locks rows of a counter table")
+		return p.drains.drainSelect(st, r.seen, "the query locks rows of a counter table")
 	case len(r.edits) == 0:
 		class := PassThrough
 		if r.found.writes {
@@ -110,9 +122,9 @@ func (p *planning) planSelect(st *Statement) *Plan {
 		}
 		return &Plan{Class: class}
 	case r.found.writes:
-		return p.drainAll(tables, "a WITH query increments a counter that the statement also reads")
+		return p.drains.drainAll(tables, "a WITH query increments a counter that the statement also reads")
 	}
-	plan := &Plan{Class: Read, Reason: r.reason, Tables: names(r.tables)}
+	plan := &Plan{Class: Read, Reason: r.reason, Tables: tableNames(r.tables)}
 	plan.Read = ReadPlan{Stars: r.stars}
 	plan.Read.Observed = p.observed(st, r.tables, r)
 	if r.wide != nil && !r.sums(r.wide, st.Select) && !r.narrow(r.wide, st.Select) {
@@ -120,10 +132,15 @@ func (p *planning) planSelect(st *Statement) *Plan {
 	}
 	plan.Reason, plan.Read.FoldFirst = r.form(), r.many
 	plan.SQL, plan.Read.Args = r.written()
-	if st.Kind == KindSelect && !st.Select.Into && p.d.Traits().TotalsChangeTypes {
+	if st.Kind == ast.KindSelect && !st.Select.Into && p.d.Traits().TotalsChangeTypes {
 		if b := p.typesQuery(st.Select); b != nil {
 			// The reason is that of faster, or of what is derived.
-			plan.Read.Types = &TypesQuery{Bound: *b, Checks: r.reason != "" || p.tableWord, InPlace: plan.Reason == "", Named: p.namedByArgument(st)}
+			plan.Read.Types = &TypesQuery{
+				Bound:   *b,
+				Checks:  r.reason != "" || p.queries.tableWord,
+				InPlace: plan.Reason == "",
+				Named:   namedByArgument(p.src, st),
+			}
 		}
 	}
 	return plan
@@ -141,28 +158,28 @@ func (r *reader) form() string {
 // then takes: nil for its own.
 func (r *reader) written() (string, []Arg) {
 	if !slices.ContainsFunc(r.edits, func(e edit) bool { return strings.Contains(e.sql, markerByte) }) {
-		return r.src.apply(r.edits), nil
+		return r.p.src.apply(r.edits), nil
 	}
-	sql := r.tp.mark(r.src.cutEdited(Span{0, len(r.src.sql)}, r.edits))
-	b := r.tp.expand(r.d, r.tp.expandSQL(sql))
+	sql := r.p.tp.mark(r.p.src.cutEdited(ast.Span{Start: 0, End: len(r.p.src.sql)}, r.edits))
+	b := r.p.tp.expand(r.p.d, r.p.tp.expandSQL(sql))
 	if b.Args == nil {
 		b.Args = []Arg{}
 	}
 	return b.SQL.same, b.Args
 }
 
-func opaqueReason(st *Statement) string {
+func opaqueReason(st *ast.Statement) string {
 	if st.Opaque != "" {
 		return st.Opaque
 	}
 	return "the statement has a form that slotsql does not analyze"
 }
 
-func (r *reader) query(parent *scope, q *Select) error {
+func (r *reader) query(parent *names.Scope, q *ast.Select) error {
 	if q == nil {
 		return nil
 	}
-	sc := r.withScope(parent, q.With)
+	sc := r.p.names.WithScope(parent, q.With)
 	if err := r.ctes(sc, q.With); err != nil {
 		return err
 	}
@@ -173,9 +190,9 @@ func (r *reader) query(parent *scope, q *Select) error {
 				return err
 			}
 		}
-		joins := r.src.hasWord("FULL") || r.src.hasWord("RIGHT")
-		if len(r.edits) > before && q != r.main() && r.d.Traits().Defects.Has(FullJoinFilter) && joins {
-			return opaque("a set operation inside a query, beside a FULL or RIGHT JOIN: SQLite may lose a condition that reads a counter")
+		joins := r.p.src.hasWord("FULL") || r.p.src.hasWord("RIGHT")
+		if len(r.edits) > before && q != r.p.main() && r.p.d.Traits().Defects.Has(FullJoinFilter) && joins {
+			return names.Opaque("a set operation inside a query, beside a FULL or RIGHT JOIN: SQLite may lose a condition that reads a counter")
 		}
 		return r.setOrder(sc, q)
 	}
@@ -184,8 +201,8 @@ func (r *reader) query(parent *scope, q *Select) error {
 
 // setOrder handles ORDER BY of a set operation: it can only name result
 // columns, which are totals already; a subquery in it is looked into.
-func (r *reader) setOrder(sc *scope, q *Select) error {
-	for _, list := range [][]*Expr{q.OrderBy, q.Limit} {
+func (r *reader) setOrder(sc *names.Scope, q *ast.Select) error {
+	for _, list := range [][]*ast.Expr{q.OrderBy, q.Limit} {
 		for _, e := range list {
 			if err := r.subqueries(sc, e); err != nil {
 				return err
@@ -198,28 +215,28 @@ func (r *reader) setOrder(sc *scope, q *Select) error {
 	return nil
 }
 
-func (r *reader) block(parent *scope, q *Select) error {
-	sc := r.newScope(parent, nil, q.From)
-	sc.grouped, sc.block = r.groups(q), q
+func (r *reader) block(parent *names.Scope, q *ast.Select) error {
+	sc := r.p.names.NewScope(parent, nil, q.From)
+	sc.Grouped, sc.Block = r.p.groups(q), q
 	for _, f := range q.From {
 		if err := r.source(sc, parent, f); err != nil {
 			return err
 		}
 	}
 	counts := false
-	for _, b := range sc.bindings {
-		if b.counts || b.derived {
+	for _, b := range sc.Bindings {
+		if b.Counts || b.Derived {
 			counts = true
-			r.addSeen(b.table)
+			r.addSeen(b.Table)
 		}
 	}
 	if q.Lock && (counts || len(r.seen) > 0) {
 		r.found.locks = true
 	}
 	if q.Table && len(q.Items) == 0 && counts {
-		return opaque("IN names a counter table")
+		return names.Opaque("IN names a counter table")
 	}
-	b := blockReader{r, sc, q}
+	b := r.in(sc, q)
 	for _, it := range q.Items {
 		if err := b.item(it); err != nil {
 			return err
@@ -233,40 +250,40 @@ func (r *reader) block(parent *scope, q *Select) error {
 		}
 	}
 	type list struct {
-		exprs []*Expr
+		exprs []*ast.Expr
 		in    clause
 	}
 	for _, l := range []list{
-		{q.DistinctOn, inOrder}, {[]*Expr{q.Where}, inPredicate}, {q.GroupBy, inGroup},
-		{[]*Expr{q.Having}, inHaving}, {q.Windows, inItems}, {q.OrderBy, inOrder}, {q.Limit, inItems},
+		{q.DistinctOn, inOrder}, {[]*ast.Expr{q.Where}, inPredicate}, {q.GroupBy, inGroup},
+		{[]*ast.Expr{q.Having}, inHaving}, {q.Windows, inItems}, {q.OrderBy, inOrder}, {q.Limit, inItems},
 	} {
 		for _, e := range l.exprs {
 			if l.in == inGroup && b.byPosition(e) {
 				continue
 			}
-			sc.ordering = q.Distinct && l.in == inOrder
+			sc.Ordering = q.Distinct && l.in == inOrder
 			if err := b.expr(e, l.in); err != nil {
 				return err
 			}
 		}
 	}
-	sc.ordering = false
-	if err := b.byKey(); err != nil {
+	sc.Ordering = false
+	if err := (keyGrouping{b, b.p}).byKey(); err != nil {
 		return err
 	}
 	r.noteMany(sc, q)
 	return nil
 }
 
-func (r *reader) addSeen(t *Table) {
-	if !has(r.seen, t) {
+func (r *reader) addSeen(t *schema.Table) {
+	if !slices.Contains(r.seen, t) {
 		r.seen = append(r.seen, t)
 	}
 }
 
 // source looks into a FROM entry. A derived table sees the enclosing scope,
 // and its siblings only when LATERAL.
-func (r *reader) source(sc, parent *scope, s *Source) error {
+func (r *reader) source(sc, parent *names.Scope, s *ast.Source) error {
 	switch {
 	case s == nil:
 		return nil
@@ -279,7 +296,7 @@ func (r *reader) source(sc, parent *scope, s *Source) error {
 		}
 		if s.Alias != nil {
 			// Its columns are the join's: names do not say whose they are.
-			if err := derivable("a join that holds a counter table has an alias", sc.under(s)...); derives(err) {
+			if err := names.Derivable("a join that holds a counter table has an alias", sc.Under(s)...); names.Derives(err) {
 				return err
 			}
 		}
@@ -288,14 +305,14 @@ func (r *reader) source(sc, parent *scope, s *Source) error {
 				return err
 			}
 		}
-		return (&blockReader{r, sc, nil}).expr(s.On, inPredicate)
+		return r.in(sc, nil).expr(s.On, inPredicate)
 	case s.Select != nil:
 		if s.Lateral {
 			return r.query(sc, s.Select)
 		}
 		return r.query(parent, s.Select)
 	case s.Func != nil:
-		return (&blockReader{r, sc, nil}).expr(s.Func, inItems)
+		return r.in(sc, nil).expr(s.Func, inItems)
 	case len(s.Name) > 0:
 		r.derivedSource(sc, s)
 		return r.nameInside(sc, s)
@@ -306,21 +323,21 @@ func (r *reader) source(sc, parent *scope, s *Source) error {
 // merged refuses joins that compare counters without naming them in the statement.
 // A query's columns are totals already. What a NATURAL join compares is left
 // to the engine: another program may add a column of that name at any time.
-func (r *reader) merged(sc *scope, s *Source) error {
-	for _, b := range sc.bindings {
-		if !b.counts {
+func (r *reader) merged(sc *names.Scope, s *ast.Source) error {
+	for _, b := range sc.Bindings {
+		if !b.Counts {
 			continue
 		}
 		if s.Natural {
-			return derivable("a NATURAL join may compare a counter", sc.bindings...)
+			return names.Derivable("a NATURAL join may compare a counter", sc.Bindings...)
 		}
 		for _, u := range s.Using {
-			t, err := r.columnOf(b, u)
+			t, err := r.p.names.ColumnOf(b, u)
 			if err != nil {
 				return err
 			}
 			if t != nil {
-				return derivable("counter "+u.Name+" is a column of USING", b)
+				return names.Derivable("counter "+u.Name+" is a column of USING", b)
 			}
 		}
 	}
@@ -329,21 +346,21 @@ func (r *reader) merged(sc *scope, s *Source) error {
 
 // readsBase reports whether a table's counters are read as they stand in the base
 // table: the application asked for it, and the statement is a query.
-func (r *reader) readsBase(t *Table) bool {
-	return r.values == baseValues || r.values == asConfigured && t.Counter.Options.Reads == ReadsBase
+func (r *reader) readsBase(t *schema.Table) bool {
+	return r.values == baseValues || r.values == asConfigured && t.Counter.Options.Reads == schema.ReadsBase
 }
 
 // replace writes totals of sources of a scope in the place of what names them.
-func (r *reader) replace(sp Span, totals string, sources *scope) {
+func (r *reader) replace(sp ast.Span, totals string, sources *names.Scope) {
 	if r.replaced == nil {
-		r.replaced = map[Span]*scope{}
+		r.replaced = map[ast.Span]*names.Scope{}
 	}
 	r.replaced[sp] = sources
 	r.edits = append(r.edits, edit{sp, totals})
 }
 
-func (r *reader) note(t *Table) {
-	if !has(r.tables, t) {
+func (r *reader) note(t *schema.Table) {
+	if !slices.Contains(r.tables, t) {
 		r.tables = append(r.tables, t)
 	}
 }

@@ -1,8 +1,13 @@
 package rewrite
 
+import (
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/names"
+)
+
 // This file reads WITH queries: those that only read, and those that change data.
 
-func (r *reader) ctes(sc *scope, with []*CTE) error {
+func (r *reader) ctes(sc *names.Scope, with []*ast.CTE) error {
 	for _, c := range with {
 		if c.Statement != nil {
 			if err := r.cteStatement(sc, c.Statement); err != nil {
@@ -11,7 +16,7 @@ func (r *reader) ctes(sc *scope, with []*CTE) error {
 			continue
 		}
 		if c.Select == nil {
-			return opaque("a WITH query has a form that slotsql does not analyze")
+			return names.Opaque("a WITH query has a form that slotsql does not analyze")
 		}
 		if err := r.cteQuery(sc, c); err != nil {
 			return err
@@ -22,60 +27,60 @@ func (r *reader) ctes(sc *scope, with []*CTE) error {
 
 // cteQuery looks into a WITH query. MariaDB puts it where it is named, so that
 // one which is named inside an aggregate is read as if it stood there.
-func (r *reader) cteQuery(sc *scope, c *CTE) error {
+func (r *reader) cteQuery(sc *names.Scope, c *ast.CTE) error {
 	outer := r.aggregates
 	r.aggregates = 0
-	if r.inAggregate[c] {
+	if r.p.queries.inAggregate[c] {
 		r.aggregates = 1
 	}
-	r.withQueries++
-	err := r.query(r.cteScope(sc, c), c.Select)
+	r.with.withQueries++
+	err := r.query(r.p.names.CTEScope(sc, c), c.Select)
 	r.aggregates = outer
-	r.withQueries--
+	r.with.withQueries--
 	return err
 }
 
 // nameInside notes a WITH query that is named inside an aggregate, and has the
 // statement be read again.
-func (r *reader) nameInside(sc *scope, s *Source) error {
-	found := r.findCTE(sc, s.Name)
-	if found == nil || !r.d.Traits().StrictGroups {
+func (r *reader) nameInside(sc *names.Scope, s *ast.Source) error {
+	found := r.p.names.CTE(sc, s.Name)
+	if found == nil || !r.p.d.Traits().StrictGroups {
 		return nil
 	}
-	c := found.cte
-	if r.withNamed == nil {
-		r.withNamed = map[*CTE]int{}
+	c := found
+	if r.with.withNamed == nil {
+		r.with.withNamed = map[*ast.CTE]int{}
 	}
-	r.withNamed[c]++
+	r.with.withNamed[c]++
 	switch {
-	case r.aggregates > 0 && !r.inAggregate[c]:
-		if r.inAggregate == nil {
-			r.inAggregate = map[*CTE]bool{}
+	case r.aggregates > 0 && !r.p.queries.inAggregate[c]:
+		if r.p.queries.inAggregate == nil {
+			r.p.queries.inAggregate = map[*ast.CTE]bool{}
 		}
-		r.inAggregate[c] = true
-		return &errDerive{reason: "a WITH query is named in a subquery inside an aggregate"}
-	case r.inAggregate[c] && r.withNamed[c] > 1 && r.withQueries > 0 && len(r.derived) > 0:
+		r.p.queries.inAggregate[c] = true
+		return &names.DeriveError{Reason: "a WITH query is named in a subquery inside an aggregate"}
+	case r.p.queries.inAggregate[c] && r.with.withNamed[c] > 1 && r.with.withQueries > 0 && len(r.p.names.Derived) > 0:
 		// MariaDB reads it again where it is named again, and takes the sums in it for aggregates there.
-		return opaque("a WITH query with totals is named twice, and inside an aggregate of another")
+		return names.Opaque("a WITH query with totals is named twice, and inside an aggregate of another")
 	}
 	return nil
 }
 
 // cteStatement looks into a data-modifying CTE. One that only increments runs
 // as it is; one that does anything else to a counter table cannot.
-func (r *reader) cteStatement(sc *scope, st *Statement) error {
+func (r *reader) cteStatement(sc *names.Scope, st *ast.Statement) error {
 	if st.Opaque != "" {
-		return opaque(st.Opaque)
+		return names.Opaque(st.Opaque)
 	}
-	outer := r.outer
-	r.outer = sc
-	plan := r.planDML(st)
-	r.outer = outer
+	outer := r.p.outer
+	r.p.outer = sc
+	plan := r.p.planDML(st)
+	r.p.outer = outer
 	for i := range plan.Base.Changes {
-		r.within(plan.Base.Changes[i].Table)
+		r.p.within(plan.Base.Changes[i].Table)
 	}
 	if plan.Increment != nil {
-		r.within(plan.Increment.Table)
+		r.p.within(plan.Increment.Table)
 	}
 	switch plan.Class {
 	case PassThrough:
@@ -92,11 +97,11 @@ func (r *reader) cteStatement(sc *scope, st *Statement) error {
 		}
 	case Additive, AdditiveBase, Upsert:
 		if !plan.baseExact() {
-			return opaque("a WITH query changes a counter whose range or CHECK must be checked")
+			return names.Opaque("a WITH query changes a counter whose range or CHECK must be checked")
 		}
 		r.found.writes = true
 	default:
-		return opaque("a WITH query reads or sets a counter: " + plan.Reason)
+		return names.Opaque("a WITH query reads or sets a counter: " + plan.Reason)
 	}
 	return nil
 }

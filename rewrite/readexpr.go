@@ -1,73 +1,82 @@
 package rewrite
 
+import (
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/names"
+)
+
 // A blockReader edits the expressions of one SELECT block.
 type blockReader struct {
-	*reader
-	sc *scope
-	q  *Select // nil outside a block (ON, DML)
+	r  *reader
+	p  *planning
+	sc *names.Scope
+	q  *ast.Select // nil outside a block (ON, DML)
 }
 
+// in returns a reader of expressions that stand in a scope, and in the block q if it is not nil.
+func (r *reader) in(sc *names.Scope, q *ast.Select) *blockReader { return &blockReader{r, r.p, sc, q} }
+
 // expr edits one expression.
-func (b *blockReader) expr(e *Expr, in clause) error {
+func (b *blockReader) expr(e *ast.Expr, in clause) error {
 	if e == nil {
 		return nil
 	}
-	if in == inGroup && e.Kind == ColumnRef && len(e.Name) == 1 && b.d.Traits().HavingAlias {
+	if in == inGroup && e.Kind == ast.ColumnRef && len(e.Name) == 1 && b.p.d.Traits().HavingAlias {
 		// Of two result columns of the name MySQL takes the first, or the one
 		// that is a table's column and no expression.
-		if edited, derived := b.twice(e.Name[0]); edited || derived {
-			return opaque("two result columns are named " + e.Name[0].Name)
+		if edited, derived := (itemNames{b, b.p}).twice(e.Name[0]); edited || derived {
+			return names.Opaque("two result columns are named " + e.Name[0].Name)
 		}
 	}
-	if skip, err := b.outputName(e, in, true); skip || err != nil {
+	if skip, err := (itemNames{b, b.p}).outputName(e, in, true); skip || err != nil {
 		return err
 	}
 	return b.walk(e, in, false)
 }
 
-func (b *blockReader) walk(e *Expr, in clause, aggregate bool) error {
+func (b *blockReader) walk(e *ast.Expr, in clause, aggregate bool) error {
 	switch e.Kind {
-	case ColumnRef:
+	case ast.ColumnRef:
 		return b.column(e, in, aggregate)
-	case Star:
+	case ast.Star:
 		return b.starArgument(e)
-	case Subquery:
+	case ast.Subquery:
 		if aggregate {
-			b.aggregates++
-			defer func() { b.aggregates-- }()
+			b.r.aggregates++
+			defer func() { b.r.aggregates-- }()
 		}
-		before := b.outward
-		if err := b.query(b.sc, e.Query); err != nil {
+		before := b.r.outward
+		if err := b.r.query(b.sc, e.Query); err != nil {
 			return err
 		}
-		if b.outward > before {
+		if b.r.outward > before {
 			b.keepExists(e)
 		}
 	}
 	if x := nullTest(e); x != nil && in == inPredicate {
-		b.nullTested = x
+		b.r.nullTested = x
 	}
-	b.found.truth = b.found.truth || in != inPredicate && quantified(e) && !(in == inHaving && b.q != nil && decides(b.q.Having, e))
+	b.r.found.truth = b.r.found.truth || in != inPredicate && quantified(e) && !(in == inHaving && b.q != nil && decides(b.q.Having, e))
 	for i, a := range e.Args {
-		if a != nil && a.Kind == Star && e.Op == "row" && e.Kind == Opaque {
+		if a != nil && a.Kind == ast.Star && e.Op == "row" && e.Kind == ast.Opaque {
 			if err := b.listed(a, in); err != nil {
 				return err
 			}
 			continue
 		}
-		before := len(b.edits)
+		before := len(b.r.edits)
 		if err := b.walk(a, in, aggregate || e.Aggregate); err != nil {
 			return err
 		}
-		if a != nil && a.Label != nil && len(b.edits) > before {
-			b.edits = append(b.edits, edit{Span{a.Label.At, a.Label.At}, " AS " + b.d.Quote(a.Label.Name)})
+		if a != nil && a.Label != nil && len(b.r.edits) > before {
+			b.r.edits = append(b.r.edits, edit{ast.At(a.Label.At), " AS " + b.p.d.Quote(a.Label.Name)})
 		}
-		if i == 0 && isRow(a) && len(e.Args) == 2 && e.Args[1].Kind == Subquery && b.d.Traits().Defects.Has(RowSubquery) &&
-			(len(b.edits) > before || b.mayMerge()) {
+		if i == 0 && isRow(a) && len(e.Args) == 2 && e.Args[1].Kind == ast.Subquery && b.p.d.Traits().Defects.Has(RowSubquery) &&
+			(len(b.r.edits) > before || b.mayMerge()) {
 			return b.separateRow(a)
 		}
-		if i == 1 && b.d.Traits().Defects.Has(RowOfOne) {
-			if err := b.lookedUp(e, in, len(b.edits) > before); err != nil {
+		if i == 1 && b.p.d.Traits().Defects.Has(RowOfOne) {
+			if err := b.lookedUp(e, in, len(b.r.edits) > before); err != nil {
 				return err
 			}
 		}
@@ -76,95 +85,95 @@ func (b *blockReader) walk(e *Expr, in clause, aggregate bool) error {
 }
 
 //nolint:funlen // a list of rules, each with its reason
-func (b *blockReader) column(e *Expr, in clause, aggregate bool) error {
+func (b *blockReader) column(e *ast.Expr, in clause, aggregate bool) error {
 	if done, err := b.throughDerived(e); done || err != nil {
 		return err
 	}
 	if done, err := b.field(e); done || err != nil {
 		return err
 	}
-	t, err := b.resolve(b.sc, e.Name)
+	t, err := b.p.names.Resolve(b.sc, e.Name)
 	if err != nil {
 		return err
 	}
 	if t == nil && len(e.Name) == 1 {
 		// No counter; but it may be the name of a result column that is one.
-		if skip, err := b.outputName(e, in, false); skip || err != nil {
+		if skip, err := (itemNames{b, b.p}).outputName(e, in, false); skip || err != nil {
 			return err
 		}
 		return b.systemColumn(e.Name[0])
 	}
-	if t != nil && t.wholeRow {
-		if t.binding.counts && b.q != nil && len(b.q.GroupBy) > 0 && b.groupingSets() {
-			return derivable("grouping sets over a counter", t.binding)
+	if t != nil && t.WholeRow {
+		if t.Binding.Counts && b.q != nil && len(b.q.GroupBy) > 0 && groupingSets(b.p.src) {
+			return names.Derivable("grouping sets over a counter", t.Binding)
 		}
-		return b.wholeRow(e, t.binding)
+		return b.wholeRow(e, t.Binding)
 	}
-	if t == nil || t.column == nil || b.readsBase(t.binding.table) || e == b.nullTested && b.nullAsBase(t) {
+	if t == nil || t.Column == nil || b.r.readsBase(t.Binding.Table) || e == b.r.nullTested && b.nullAsBase(t) {
 		return nil
 	}
-	if skip, err := b.outputName(e, in, false); skip || err != nil {
+	if skip, err := (itemNames{b, b.p}).outputName(e, in, false); skip || err != nil {
 		return err
 	}
-	if t.binding.table.Companion(t.column.Name) != nil {
-		if err := b.companion(t.binding, b.wholeItem(e)); err != nil {
+	if t.Binding.Table.Companion(t.Column.Name) != nil {
+		if err := b.companion(t.Binding, b.wholeItem(e)); err != nil {
 			return err
 		}
 	}
 	switch {
-	case aggregate && !b.sc.holds(t.binding):
+	case aggregate && !b.sc.Holds(t.Binding):
 		// Such an aggregate is the outer query's; a subquery inside it could
 		// make it this one's. MariaDB refuses it over a query that it has merged when a prepared statement runs again (error 1111).
-		return unmerged(derivable("an aggregate over an outer query's counter", t.binding))
-	case in == inHaving && !aggregate && b.d.Traits().HavingAlias:
-		return derivable("HAVING names a counter that is neither aggregated nor selected", t.binding)
-	case !aggregate && b.q != nil && len(b.q.GroupBy) > 0 && b.groupingSets():
+		return names.Unmerged(names.Derivable("an aggregate over an outer query's counter", t.Binding))
+	case in == inHaving && !aggregate && b.p.d.Traits().HavingAlias:
+		return names.Derivable("HAVING names a counter that is neither aggregated nor selected", t.Binding)
+	case !aggregate && b.q != nil && len(b.q.GroupBy) > 0 && groupingSets(b.p.src):
 		// Which of the expressions are the grouped one, and NULL in the rows
 		// that sum up, the engines decide in ways of their own.
-		return derivable("grouping sets over a counter", t.binding)
-	case in == inGroup && b.d.Traits().HavingAlias:
+		return names.Derivable("grouping sets over a counter", t.Binding)
+	case in == inGroup && b.p.d.Traits().HavingAlias:
 		// Under ONLY_FULL_GROUP_BY a column that is selected has to be one that
 		// is grouped by; an expression is no column.
-		return derivable("GROUP BY names a counter", t.binding)
+		return names.Derivable("GROUP BY names a counter", t.Binding)
 	}
-	if t.binding.scope.ordering && b.d.Traits().StrictDistinct {
+	if t.Binding.Scope.Ordering && b.p.d.Traits().StrictDistinct {
 		// The total depends on the base value and on the key, of which the first is no longer among the items.
-		return derivable("rows are distinct, and ORDER BY names a counter", t.binding)
+		return names.Derivable("rows are distinct, and ORDER BY names a counter", t.Binding)
 	}
-	if b.d.Traits().StrictGroups {
+	if b.p.d.Traits().StrictGroups {
 		switch {
-		case in != inPredicate && t.binding.scope.grouped && !(aggregate && b.sc.holds(t.binding)):
+		case in != inPredicate && t.Binding.Scope.Grouped && !(aggregate && b.sc.Holds(t.Binding)):
 			// The total depends on the key, which is not grouped by: under
 			// ONLY_FULL_GROUP_BY the engine refuses it even where the counter is.
-			return derivable("rows are grouped, and a counter is named outside of aggregates", t.binding)
-		case b.aggregates > 0:
+			return names.Derivable("rows are grouped, and a counter is named outside of aggregates", t.Binding)
+		case b.r.aggregates > 0:
 			// MariaDB takes the sum of the slots for an aggregate of the block,
 			// if the subquery has aggregates of its own.
-			return derivable("a counter is named in a subquery inside an aggregate", t.binding)
-		case len(e.Name) == 1 && b.windowed() && b.isAlias(e.Name[0]) && !b.wholeItem(e):
+			return names.Derivable("a counter is named in a subquery inside an aggregate", t.Binding)
+		case len(e.Name) == 1 && b.p.windowed() && b.isAlias(e.Name[0]) && !b.wholeItem(e):
 			// MariaDB finds names of result columns in ORDER BY and PARTITION BY
 			// of windows.
-			return derivable("alias "+e.Name[0].Name+" may hide the counter of that name in a window", t.binding)
+			return names.Derivable("alias "+e.Name[0].Name+" may hide the counter of that name in a window", t.Binding)
 		}
 	}
-	b.found.counter = b.found.counter || t.binding.table.IsCounter(t.column.Name)
-	b.note(t.binding.table)
-	if !b.sc.holds(t.binding) {
-		b.outward++
+	b.r.found.counter = b.r.found.counter || t.Binding.Table.IsCounter(t.Column.Name)
+	b.r.note(t.Binding.Table)
+	if !b.sc.Holds(t.Binding) {
+		b.r.outward++
 	}
-	total := b.total(t.binding.table, b.qualifier(t.binding), t.column.Name, true)
+	total := b.r.total(t.Binding.Table, b.p.names.Qualifier(t.Binding), t.Column.Name, true)
 	if in == inItems && b.wholeItem(e) {
-		total = b.resultColumn(t.binding.table, b.qualifier(t.binding), t.column.Name, b.q)
+		total = b.r.resultColumn(t.Binding.Table, b.p.names.Qualifier(t.Binding), t.Column.Name, b.q)
 	}
-	b.replace(e.Span, total, t.binding.scope)
+	b.r.replace(e.Span, total, t.Binding.Scope)
 	return nil
 }
 
 // subqueries looks only into the subqueries of an expression.
-func (r *reader) subqueries(sc *scope, e *Expr) error {
+func (r *reader) subqueries(sc *names.Scope, e *ast.Expr) error {
 	var err error
-	e.Walk(func(x *Expr) bool {
-		if err == nil && x.Kind == Subquery {
+	e.Walk(func(x *ast.Expr) bool {
+		if err == nil && x.Kind == ast.Subquery {
 			err = r.query(sc, x.Query)
 		}
 		return err == nil

@@ -1,5 +1,10 @@
 package rewrite
 
+import (
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/names"
+)
+
 // This file is about keys that are compared as rows: (page, day) = (?, ?), as
 // SQLAlchemy and jOOQ write them, and (page, day) IN ((?, ?), (?, ?)).
 
@@ -8,9 +13,9 @@ package rewrite
 // allows more than they do: the first of one with the second of another.
 //
 // What it has taken apart has no span in the statement.
-func equalities(where *Expr) (out []*Expr) {
-	for _, e := range conjuncts(where, nil) {
-		if parts := byColumn(unparen(e)); parts != nil {
+func equalities(where *ast.Expr) (out []*ast.Expr) {
+	for _, e := range ast.Conjuncts(where, nil) {
+		if parts := byColumn(ast.Unparen(e)); parts != nil {
 			out = append(out, parts...)
 			continue
 		}
@@ -21,19 +26,19 @@ func equalities(where *Expr) (out []*Expr) {
 
 // byColumn returns the equalities of the columns of e, which may compare rows, or
 // nil.
-func byColumn(e *Expr) (out []*Expr) {
-	if !(e.Kind == Binary && e.Op == "=" && len(e.Args) == 2 || e.Kind == In && !e.Negated && len(e.Args) > 1) {
+func byColumn(e *ast.Expr) (out []*ast.Expr) {
+	if !(e.Kind == ast.Binary && e.Op == "=" && len(e.Args) == 2 || e.Kind == ast.In && !e.Negated && len(e.Args) > 1) {
 		return nil
 	}
 	for _, row := range e.Args {
-		if !isRow(row) || len(unparen(row).Args) != len(unparen(e.Args[0]).Args) {
+		if !isRow(row) || len(ast.Unparen(row).Args) != len(ast.Unparen(e.Args[0]).Args) {
 			return nil
 		}
 	}
-	for i := range unparen(e.Args[0]).Args {
-		part := &Expr{Kind: e.Kind, Op: e.Op}
+	for i := range ast.Unparen(e.Args[0]).Args {
+		part := &ast.Expr{Kind: e.Kind, Op: e.Op}
 		for _, row := range e.Args {
-			part.Args = append(part.Args, unparen(row).Args[i])
+			part.Args = append(part.Args, ast.Unparen(row).Args[i])
 		}
 		out = append(out, part)
 	}
@@ -42,14 +47,14 @@ func byColumn(e *Expr) (out []*Expr) {
 
 // equality writes the condition of equalities that a column of b equals one of the
 // values.
-func (p *planning) equality(e *Expr, b *binding, name string, values []*Expr) fragment {
+func (k *keyFinder) equality(e *ast.Expr, b *names.Binding, name string, values []*ast.Expr) fragment {
 	if e.End > 0 {
-		return p.src.cut(e.Span)
+		return k.src.cut(e.Span)
 	}
 	if len(values) > 1 {
-		return p.oneOf(b, name, values)
+		return k.oneOf(b, name, values)
 	}
-	of := p.src.cut(values[0].Span)
-	of.parts[0] = p.qualifier(b) + "." + p.d.Quote(name) + " = " + of.parts[0]
+	of := k.src.cut(values[0].Span)
+	of.parts[0] = k.names.Qualifier(b) + "." + k.d.Quote(name) + " = " + of.parts[0]
 	return of
 }

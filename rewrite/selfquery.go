@@ -1,5 +1,11 @@
 package rewrite
 
+import (
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/names"
+	"github.com/slotsql/slotsql/rewrite/schema"
+)
+
 // An ORM that updates through a query of the same table writes
 //
 //	UPDATE t SET ... WHERE id IN (SELECT T0.id FROM t T0 WHERE T0.id = ?)
@@ -10,21 +16,21 @@ package rewrite
 // selfValues returns the constants to which column IN (subquery), or column =
 // (subquery), fixes a column of the table; only reports whether the predicate is no
 // narrower than that.
-func (p *planning) selfValues(sc *scope, t *Table, column string, q *Select) (values []*Expr, only bool) {
+func (k *keyFinder) selfValues(sc *names.Scope, t *schema.Table, column string, q *ast.Select) (values []*ast.Expr, only bool) {
 	if q == nil || len(q.Operands) > 0 || len(q.With) > 0 || len(q.From) != 1 || len(q.Items) != 1 || len(q.Values) > 0 || q.Lock ||
 		q.Table {
 		return nil, false
 	}
 	item := q.Items[0].Expr
-	src := p.newScope(sc, nil, q.From).bindings[0]
-	if item == nil || item.Kind != ColumnRef || len(src.columns) > 0 ||
-		len(item.Name) > 1 && !p.sameLabel(item.Name[len(item.Name)-2], src.label) {
+	src := k.names.NewScope(sc, nil, q.From).Bindings[0]
+	if item == nil || item.Kind != ast.ColumnRef || len(src.Columns) > 0 ||
+		len(item.Name) > 1 && !k.names.SameLabel(item.Name[len(item.Name)-2], src.Label) {
 		return nil, false
 	}
 	name := item.Name[len(item.Name)-1]
 	plain := len(q.GroupBy) == 0 && q.Having == nil && len(q.Limit) == 0
-	if in := src.source.Select; in != nil {
-		if len(in.Items) != 1 || in.Items[0].Expr == nil || in.Items[0].Expr.Kind != ColumnRef {
+	if in := src.Source.Select; in != nil {
+		if len(in.Items) != 1 || in.Items[0].Expr == nil || in.Items[0].Expr.Kind != ast.ColumnRef {
 			return nil, false
 		}
 		inner := in.Items[0].Expr.Name
@@ -32,33 +38,33 @@ func (p *planning) selfValues(sc *scope, t *Table, column string, q *Select) (va
 		if a := in.Items[0].Alias; a != nil {
 			out = *a
 		}
-		if !p.d.SameColumn(name, out.Name) {
+		if !k.d.SameColumn(name, out.Name) {
 			return nil, false
 		}
-		values, only = p.selfValues(sc, t, column, in)
+		values, only = k.selfValues(sc, t, column, in)
 		return values, only && plain && q.Where == nil
 	}
-	if src.table != t || src.query != nil || !p.selfColumn(item, t, column, src.label) || q.Where == nil {
+	if src.Table != t || src.Query != nil || !k.selfColumn(item, t, column, src.Label) || q.Where == nil {
 		return nil, false
 	}
-	all := conjuncts(q.Where, nil)
+	all := ast.Conjuncts(q.Where, nil)
 	for _, c := range all {
-		e := unparen(c)
-		var list []*Expr
+		e := ast.Unparen(c)
+		var list []*ast.Expr
 		switch {
-		case e.Kind == Binary && e.Op == "=" && len(e.Args) == 2:
-			l, r := unparen(e.Args[0]), unparen(e.Args[1])
-			if l.Kind != ColumnRef {
+		case e.Kind == ast.Binary && e.Op == "=" && len(e.Args) == 2:
+			l, r := ast.Unparen(e.Args[0]), ast.Unparen(e.Args[1])
+			if l.Kind != ast.ColumnRef {
 				l, r = r, l
 			}
-			if p.selfColumn(l, t, column, src.label) {
-				list = []*Expr{r}
+			if k.selfColumn(l, t, column, src.Label) {
+				list = []*ast.Expr{r}
 			}
-		case e.Kind == In && !e.Negated && len(e.Args) > 1 && p.selfColumn(unparen(e.Args[0]), t, column, src.label):
+		case e.Kind == ast.In && !e.Negated && len(e.Args) > 1 && k.selfColumn(ast.Unparen(e.Args[0]), t, column, src.Label):
 			list = e.Args[1:]
 		}
 		for _, v := range list {
-			if !constant(v) || v.Kind == Null {
+			if !ast.Constant(v) || v.Kind == ast.Null {
 				list = nil
 				break
 			}
@@ -70,48 +76,48 @@ func (p *planning) selfValues(sc *scope, t *Table, column string, q *Select) (va
 	return values, plain && len(all) == 1
 }
 
-func (p *planning) selfColumn(e *Expr, t *Table, column string, label Ident) bool {
-	if e.Kind != ColumnRef || len(e.Name) > 1 && !p.sameLabel(e.Name[len(e.Name)-2], label) {
+func (k *keyFinder) selfColumn(e *ast.Expr, t *schema.Table, column string, label ast.Ident) bool {
+	if e.Kind != ast.ColumnRef || len(e.Name) > 1 && !k.names.SameLabel(e.Name[len(e.Name)-2], label) {
 		return false
 	}
-	stored, has := columnNamed(p, t, e.Name[len(e.Name)-1])
+	stored, has := names.Column(k.d, t, e.Name[len(e.Name)-1])
 	return has && stored == column
 }
 
 // oneOf writes column IN (values).
-func (p *planning) oneOf(b *binding, column string, values []*Expr) fragment {
+func (k *keyFinder) oneOf(b *names.Binding, column string, values []*ast.Expr) fragment {
 	var list []fragment
 	for _, v := range values {
-		list = append(list, p.src.cut(v.Span))
+		list = append(list, k.src.cut(v.Span))
 	}
 	f := join(list, ", ")
-	f.parts[0] = p.qualifier(b) + "." + p.d.Quote(column) + " IN (" + f.parts[0]
+	f.parts[0] = k.names.Qualifier(b) + "." + k.d.Quote(column) + " IN (" + f.parts[0]
 	f.parts[len(f.parts)-1] += ")"
 	return f
 }
 
 // readsItself reports whether a subquery of e names the statement's table other
 // than in a derived table, which an engine computes before it updates.
-func (m *dml) readsItself(e *Expr) bool {
+func (m *dml) readsItself(e *ast.Expr) bool {
 	found := false
-	var source func(s *Source)
-	var query func(q *Select)
-	expr := func(e *Expr) {
-		e.Walk(func(x *Expr) bool {
+	var source func(s *ast.Source)
+	var query func(q *ast.Select)
+	expr := func(e *ast.Expr) {
+		e.Walk(func(x *ast.Expr) bool {
 			query(x.Query)
 			return !found
 		})
 	}
-	source = func(s *Source) {
+	source = func(s *ast.Source) {
 		if s == nil || found {
 			return
 		}
-		found = len(s.Name) > 0 && m.lookupCounter(s.Name) == m.table
+		found = len(s.Name) > 0 && m.p.names.LookupCounter(s.Name) == m.table
 		source(s.Left)
 		source(s.Right)
 		expr(s.On)
 	}
-	query = func(q *Select) {
+	query = func(q *ast.Select) {
 		if q == nil {
 			return
 		}

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/slotsql/slotsql/rewrite/ast"
 	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
@@ -14,7 +15,7 @@ import (
 // statements that have it. For all others the plan contains the sentinel, at each place where the
 // literal belongs.
 
-// sentinels are those of one planning.
+// sentinels are those of one planning. It is nil where all literals are known: then nothing is noted.
 type sentinels struct {
 	list   []string // by field, "" for what is known
 	looked []bool   // by field: a decision depends on it
@@ -79,15 +80,15 @@ func (m *sentinels) text(o *lex.Shape) string {
 
 // noted records that a decision depends on a piece of the statement, or on a value read from it,
 // and returns the piece.
-func (pl *Planner) noted(s string) string {
-	pl.eachSentinel(s, func(i int, _ string) { pl.sentinels.looked[i] = true })
+func (m *sentinels) noted(s string) string {
+	m.each(s, func(i int, _ string) { m.looked[i] = true })
 	return s
 }
 
 // noteAbove records that a decision depends on whether a number is above n in magnitude, unless that
 // is the same for all numbers of its kind.
-func (pl *Planner) noteAbove(literal string, n int64) {
-	pl.eachSentinel(literal, func(i int, sentinel string) {
+func (m *sentinels) noteAbove(literal string, n int64) {
+	m.each(literal, func(i int, sentinel string) {
 		whole, _, point := strings.Cut(sentinel, ".")
 		least, most := int64(1), int64(9_999)
 		switch {
@@ -99,33 +100,33 @@ func (pl *Planner) noteAbove(literal string, n int64) {
 			least, most = 1_000_000_000, 999_999_999_999_999_999
 		}
 		if least <= n && n < most {
-			pl.sentinels.looked[i] = true
+			m.looked[i] = true
 		}
 	})
 }
 
 // noteBehind records that a decision depends on the digits of a number after the point, without
 // zeros at the end, unless there cannot be more than scale.
-func (pl *Planner) noteBehind(literal string, scale int) {
-	pl.eachSentinel(literal, func(i int, sentinel string) {
+func (m *sentinels) noteBehind(literal string, scale int) {
+	m.each(literal, func(i int, sentinel string) {
 		if _, behind, _ := strings.Cut(sentinel, "."); len(behind) > scale {
-			pl.sentinels.looked[i] = true
+			m.looked[i] = true
 		}
 	})
 }
 
 // short reports whether a string is the sentinel of a short string.
-func (pl *Planner) short(s string) (found bool) {
-	pl.eachSentinel(s, func(_ int, sentinel string) { found = found || value(sentinel) == s && s[1] == 't' })
+func (m *sentinels) short(s string) (found bool) {
+	m.each(s, func(_ int, sentinel string) { found = found || value(sentinel) == s && s[1] == 't' })
 	return found
 }
 
 // eachSentinel calls f for the sentinels in a piece of the statement.
-func (pl *Planner) eachSentinel(s string, f func(i int, sentinel string)) {
-	if pl.sentinels == nil {
+func (m *sentinels) each(s string, f func(i int, sentinel string)) {
+	if m == nil {
 		return
 	}
-	for i, sentinel := range pl.sentinels.list {
+	for i, sentinel := range m.list {
 		if sentinel != "" && strings.Contains(s, value(sentinel)) {
 			f(i, sentinel)
 		}
@@ -134,31 +135,31 @@ func (pl *Planner) eachSentinel(s string, f func(i int, sentinel string)) {
 
 // parse has the dialect parse a statement. The plan depends on each literal that has become a name,
 // or anything else except a value.
-func (p *planning) parse(sql string) (*Statement, error) {
-	st, err := p.d.Parse(sql)
-	if p.sentinels != nil && err == nil {
-		p.noteIn(reflect.ValueOf(st), 0)
+func parse(d Dialect, m *sentinels, sql string) (*ast.Statement, error) {
+	st, err := d.Parse(sql)
+	if m != nil && err == nil {
+		m.noteIn(reflect.ValueOf(st), 0)
 	}
 	return st, err
 }
 
 // noteIn records the literals in those strings of a syntax tree that are not values.
-func (p *planning) noteIn(v reflect.Value, depth int) {
+func (m *sentinels) noteIn(v reflect.Value, depth int) {
 	switch v.Kind() {
 	case reflect.Pointer:
-		if e, ok := v.Interface().(*Expr); ok && e != nil && (e.Kind == String || e.Kind == Number) {
+		if e, ok := v.Interface().(*ast.Expr); ok && e != nil && (e.Kind == ast.String || e.Kind == ast.Number) {
 			return
 		}
-		p.noteIn(v.Elem(), depth+1)
+		m.noteIn(v.Elem(), depth+1)
 	case reflect.Struct:
 		for i := range v.NumField() {
-			p.noteIn(v.Field(i), depth+1)
+			m.noteIn(v.Field(i), depth+1)
 		}
 	case reflect.Slice:
 		for i := range v.Len() {
-			p.noteIn(v.Index(i), depth+1)
+			m.noteIn(v.Index(i), depth+1)
 		}
 	case reflect.String:
-		p.noted(v.String())
+		m.noted(v.String())
 	}
 }

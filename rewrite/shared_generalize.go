@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite/lex"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // generalize turns the plan of a statement with sentinels into one for all statements of the shape:
@@ -48,7 +49,7 @@ func (c *generalizer) value(v reflect.Value) {
 			c.inLiteral(x)
 		}
 		return
-	case reflect.TypeFor[*Table](), reflect.TypeFor[[]*Table]():
+	case reflect.TypeFor[*schema.Table](), reflect.TypeFor[[]*schema.Table]():
 		return
 	}
 	switch v.Kind() {

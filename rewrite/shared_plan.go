@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/slotsql/slotsql/rewrite/lex"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // A SharedPlan is the plan of all statements of one shape that agree in the literals on
@@ -123,7 +124,7 @@ func (h *FieldValues) into(v reflect.Value) {
 	case *Literal:
 		*x = Literal{same: x.Of(h)}
 		return
-	case **Table, *[]*Table:
+	case **schema.Table, *[]*schema.Table:
 		return
 	}
 	switch v.Kind() {

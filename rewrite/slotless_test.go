@@ -72,7 +72,13 @@ func slotless(t *testing.T, c *golden.Case) string {
 		if table.Key != nil {
 			fmt.Fprintf(&b, "    key: [%s]\n", quoted(table.Key))
 		}
-		fmt.Fprintf(&b, "    routines: [%s]\n    views: [%s]\n    counters:\n", quoted(table.Routines), quoted(table.Views))
+		fmt.Fprintf(&b, "    routines: [%s]\n    views: [%s]\n", quoted(table.Routines), quoted(table.Views))
+		if len(table.Touch) > 0 {
+			fmt.Fprintf(&b, "    touch: [%s]\n", quoted(table.Touch))
+		}
+		if len(table.Counters) > 0 {
+			b.WriteString("    counters:\n")
+		}
 		for _, counter := range table.Counters {
 			fmt.Fprintf(&b, "      %q: {}\n", counter.Column)
 		}

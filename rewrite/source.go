@@ -5,6 +5,7 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/slotsql/slotsql/rewrite/ast"
 	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
@@ -22,7 +23,7 @@ type source struct {
 }
 
 type param struct {
-	Span
+	ast.Span
 	arg Arg
 }
 
@@ -45,7 +46,7 @@ func newSource(lx *lex.Rules, sql string) *source {
 		case lex.Param:
 			index, name, ok := count.Add(sql[t.Start:t.End])
 			s.bad = s.bad || !ok
-			s.params = append(s.params, param{Span(t.Span), Arg{Index: index, Name: name}})
+			s.params = append(s.params, param{ast.Span(t.Span), Arg{Index: index, Name: name}})
 		}
 	}
 	s.count = count.Count
@@ -54,7 +55,7 @@ func newSource(lx *lex.Rules, sql string) *source {
 }
 
 // paramAt returns the argument that the placeholder at that span takes.
-func (s *source) paramAt(sp Span) (Arg, bool) {
+func (s *source) paramAt(sp ast.Span) (Arg, bool) {
 	i := sort.Search(len(s.params), func(i int) bool { return s.params[i].Start >= sp.Start })
 	if i < len(s.params) && s.params[i].Span == sp {
 		return s.params[i].arg, true

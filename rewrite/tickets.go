@@ -1,25 +1,11 @@
 package rewrite
 
-import "github.com/slotsql/slotsql/rewrite/lex"
-
-// Tickets are what the configuration says of a counter whose numbers come from leased blocks:
-// a process adds a block to the base row, and then gives its numbers one by one, without
-// the database. So the base row is at or above every number that is leased, and whoever
-// draws from it, by whatever client, draws a number above those.
-type Tickets struct {
-	Column string
-	Block  int64 // the most that a process leases at once; 0: this process leases none
-}
-
-// TicketsOf returns those of a counter, nil where it has none.
-func (c *Counter) TicketsOf(column string) *Tickets {
-	for i := range c.Tickets {
-		if c.Tickets[i].Column == column {
-			return &c.Tickets[i]
-		}
-	}
-	return nil
-}
+import (
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/lex"
+	"github.com/slotsql/slotsql/rewrite/names"
+	"github.com/slotsql/slotsql/rewrite/schema"
+)
 
 // InBlocks is why a counter with tickets is never in a slot.
 const InBlocks = "tickets: numbers come from blocks, and the base row is at or above all that are leased"
@@ -36,7 +22,7 @@ func (g *grouper) block() int64 {
 	}
 	n := &g.counts[0]
 	t := g.real.Counter.TicketsOf(n.column.Name)
-	if t == nil || n.column.Numeric != Integer || n.column.Nullable || n.first != nil || g.noted(n.delta.literal) != "1" {
+	if t == nil || n.column.Numeric != schema.Integer || n.column.Nullable || n.first != nil || g.p.consts.noted(n.delta.literal) != "1" {
 		return 0
 	}
 	for _, a := range g.group.Args {
@@ -51,7 +37,7 @@ func (g *grouper) block() int64 {
 	}
 	draws := len(g.group.Returns) > 0
 	if g.group.Upsert == nil {
-		draws = (draws || g.group.InsertID == 1) && (g.st.Where == nil || g.rows.only)
+		draws = (draws || g.group.InsertID == 1) && (g.m.st.Where == nil || g.rows.only)
 	} else if g.group.InsertID > 0 {
 		return 0 // what the session is told depends on whether the row is there
 	}
@@ -66,21 +52,25 @@ func (g *grouper) block() int64 {
 type TryLockDialect interface {
 	// TryLock writes a query that locks the base rows that the scope selects as an UPDATE of them does, and fails
 	// at once where it would have to wait. It is empty where an UPDATE can be told not to wait.
-	TryLock(t *Table, s Scope) string
+	TryLock(t *schema.Table, s Scope) string
 }
 
 // tryLock is the group's TryLock.
 func (g *grouper) tryLock() *Bound {
-	d, ok := g.d.(TryLockDialect)
+	d, ok := g.p.d.(TryLockDialect)
 	if !ok || g.group.Upsert != nil {
 		return nil
 	}
 	var tp template
-	sql := d.TryLock(g.real, Scope{Ref: g.baseRef(g.real, g.target), Qualifier: g.qualifier(g.target), Where: tp.mark(g.rows.where)})
+	sql := d.TryLock(g.real, Scope{
+		Ref:       g.p.names.BaseRef(g.real, g.m.target),
+		Qualifier: g.p.names.Qualifier(g.m.target),
+		Where:     tp.mark(g.rows.where),
+	})
 	if sql == "" {
 		return nil
 	}
-	b := tp.expand(g.d, sql)
+	b := tp.expand(g.p.d, sql)
 	return &b
 }
 
@@ -96,12 +86,12 @@ func (pl *Planner) withTickets(plan *Plan, sql string) (*Plan, error) {
 		return plan, nil
 	}
 	own := &Planner{Dialect: pl.Dialect, Catalog: groupedCatalog{pl.Catalog, tables}, sentinels: pl.sentinels}
-	p := &planning{Planner: own, d: pl.Dialect, src: newSource(pl.Dialect.LexRules(), sql[:spans[0].End])}
+	p := newPlanning(own, newSource(pl.Dialect.LexRules(), sql[:spans[0].End]))
 	var effect Effect
 	if len(sql) > maxPlanned || len(spans) > 1 {
-		effect = p.unreadEffect()
-	} else if effect = p.ticketEffect(plan); len(p.missing) > 0 {
-		return nil, &MissingError{p.missing}
+		effect = unreadEffect(p.src)
+	} else if effect = p.ticketEffect(plan); len(p.names.Missing) > 0 {
+		return nil, &MissingError{p.names.Missing}
 	}
 	out := *plan
 	out.Effects |= effect
@@ -109,8 +99,8 @@ func (pl *Planner) withTickets(plan *Plan, sql string) (*Plan, error) {
 }
 
 // ticketed returns the tables with tickets whose names stand in a statement.
-func (pl *Planner) ticketed(sql string) (out []*Table) {
-	for _, tables := range [][]*Table{pl.grouped(), pl.Catalog.Counters()} {
+func (pl *Planner) ticketed(sql string) (out []*schema.Table) {
+	for _, tables := range [][]*schema.Table{pl.grouped(), pl.Catalog.Counters()} {
 		for _, t := range tables {
 			if len(t.Counter.Tickets) > 0 && (lex.ContainsFold(sql, lex.Spelled(t.Name)) || lex.EscapedNames(pl.Dialect.LexRules(), sql)) {
 				out = append(out, t)
@@ -124,56 +114,56 @@ func (pl *Planner) ticketed(sql string) (out []*Table) {
 // What it cannot tell it takes for the worst.
 func (p *planning) ticketEffect(plan *Plan) Effect {
 	const all = TicketLock | TicketRecall
-	if p.sessionOnly() {
+	if sessionOnly(p.src) {
 		return 0
 	}
-	st, err := p.parse(p.src.sql)
+	st, err := parse(p.d, p.pl.sentinels, p.src.sql)
 	if err != nil || st.Opaque != "" || p.src.bad || p.src.exec {
-		return p.unreadEffect()
+		return unreadEffect(p.src)
 	}
-	if st.Kind == KindExplain && st.Explained != nil {
+	if st.Kind == ast.KindExplain && st.Explained != nil {
 		if !st.Runs {
 			return 0
 		}
 		st = st.Explained
 	}
 	switch st.Kind {
-	case KindSession:
+	case ast.KindSession:
 		return 0
-	case KindSelect, KindReads, KindExplain, KindCreateSelect:
+	case ast.KindSelect, ast.KindReads, ast.KindExplain, ast.KindCreateSelect:
 		switch {
-		case p.hasAny("INSERT", "DELETE", "MERGE", "REPLACE") || p.hasAny("UPDATE") && p.hasAny("SET"):
+		case hasAny(p.src, "INSERT", "DELETE", "MERGE", "REPLACE") || hasAny(p.src, "UPDATE") && hasAny(p.src, "SET"):
 			return all // in a WITH query, or it calls a function of that name
-		case p.hasAny("UPDATE", "SHARE", "LOCK"):
+		case hasAny(p.src, "UPDATE", "SHARE", "LOCK"):
 			return TicketLock
 		}
 		return 0
-	case KindInsert, KindUpdate, KindDelete:
+	case ast.KindInsert, ast.KindUpdate, ast.KindDelete:
 		if p.lowers(st, plan) {
 			return all
 		}
 		return TicketLock
-	case KindTruncate:
+	case ast.KindTruncate:
 		return all
 	}
-	return p.unreadEffect()
+	return unreadEffect(p.src)
 }
 
 // unreadEffect is ticketEffect of a statement of which no more is known than how it begins. One
 // that is no statement about rows, such as VACUUM, or a call of a routine, may not be able to run
 // in a transaction of slotsql's, and runs as it is.
-func (p *planning) unreadEffect() Effect {
+func unreadEffect(src *source) Effect {
 	for _, w := range []string{"UPDATE", "DELETE", "INSERT", "REPLACE", "MERGE", "WITH", "LOAD", "TRUNCATE"} {
-		if p.src.is(0, w) {
+		if src.is(0, w) {
 			return TicketLock | TicketRecall
 		}
 	}
 	return TicketLock
 }
 
-func (p *planning) hasAny(words ...string) bool {
+func hasAny(src *source, words ...string) bool {
 	for _, w := range words {
-		if p.src.hasWord(w) {
+		if src.hasWord(w) {
 			return true
 		}
 	}
@@ -182,7 +172,7 @@ func (p *planning) hasAny(words ...string) bool {
 
 // lowers reports whether a statement may set a counter with tickets lower, or remove or rename
 // its row. Of one that is planned as a group the sums of its executions say so.
-func (p *planning) lowers(st *Statement, plan *Plan) bool {
+func (p *planning) lowers(st *ast.Statement, plan *Plan) bool {
 	for _, c := range st.With {
 		if c.Statement != nil {
 			return true
@@ -191,11 +181,11 @@ func (p *planning) lowers(st *Statement, plan *Plan) bool {
 	switch {
 	case st.Replace:
 		return true
-	case st.Kind == KindDelete:
-		return st.Target == nil || p.hasTickets(st.Target)
+	case st.Kind == ast.KindDelete:
+		return st.Target == nil || hasTickets(&p.names, st.Target)
 	}
 	set := st.Set
-	if st.Kind == KindInsert {
+	if st.Kind == ast.KindInsert {
 		if st.Conflict == nil {
 			return false
 		}
@@ -206,7 +196,7 @@ func (p *planning) lowers(st *Statement, plan *Plan) bool {
 	m := p.newDML(&as)
 	for _, a := range set {
 		name := a.Column[len(a.Column)-1].Name
-		for _, t := range p.Catalog.Counters() {
+		for _, t := range p.pl.Catalog.Counters() {
 			if t.IsKeyColumn(name) {
 				return true
 			}
@@ -221,18 +211,18 @@ func (p *planning) lowers(st *Statement, plan *Plan) bool {
 }
 
 // raises reports whether a value adds a literal to the counter of the statement's own table.
-func (m *dml) raises(t *Table, column string, value *Expr) bool {
+func (m *dml) raises(t *schema.Table, column string, value *ast.Expr) bool {
 	if m.table != t || value == nil {
 		return false
 	}
-	m.sc.strict = m.st.Kind == KindInsert && m.d.Traits().StrictConflict
-	defer func() { m.sc.strict = false }()
-	ops, ok := m.additive(m.sc, value, t, column)
+	m.sc.Strict = m.st.Kind == ast.KindInsert && m.p.d.Traits().StrictConflict
+	defer func() { m.sc.Strict = false }()
+	ops, ok := m.p.additive(m.sc, value, t, column)
 	if !ok {
 		return false
 	}
 	for _, op := range ops {
-		d, simple := m.simpleDelta([]operand{op})
+		d, simple := m.p.consts.simpleDelta([]operand{op})
 		if !simple || d.literal == "" || d.literal[0] == '-' {
 			return false
 		}
@@ -241,25 +231,6 @@ func (m *dml) raises(t *Table, column string, value *Expr) bool {
 }
 
 // hasTickets reports whether a source is a table with tickets.
-func (p *planning) hasTickets(s *Source) bool {
-	return len(s.Name) == 0 || p.lookupCounter(s.Name) != nil
-}
-
-// IsKeyColumn reports whether a column, in any letter case, is part of the configured key or
-// of any unique key of the table.
-func (t *Table) IsKeyColumn(name string) bool {
-	same := func(columns []string) bool {
-		for _, c := range columns {
-			if equalFold(c, name) {
-				return true
-			}
-		}
-		return false
-	}
-	for _, u := range t.Uniques {
-		if same(u.Columns) {
-			return true
-		}
-	}
-	return same(t.Counter.Key)
+func hasTickets(n *names.Resolver, s *ast.Source) bool {
+	return len(s.Name) == 0 || n.LookupCounter(s.Name) != nil
 }

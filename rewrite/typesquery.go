@@ -1,10 +1,14 @@
 package rewrite
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/slotsql/slotsql/rewrite/ast"
+)
 
 // typesQuery writes the original query with LIMIT 0, which an engine answers from the types of its
 // expressions without reading a row; nil if it is not certain where its LIMIT has to be.
-func (p *planning) typesQuery(q *Select) *Bound {
+func (p *planning) typesQuery(q *ast.Select) *Bound {
 	src := p.src
 	end := len(src.sql)
 	// A LIMIT in parentheses at the end is part of what another one limits.
@@ -14,11 +18,11 @@ func (p *planning) typesQuery(q *Select) *Bound {
 	}
 	var tp template
 	if at := src.fetchClause(); at > 0 && !inside {
-		b := tp.expand(p.d, tp.mark(src.cut(Span{0, at}))+"LIMIT 0")
+		b := tp.expand(p.d, tp.mark(src.cut(ast.Span{Start: 0, End: at}))+"LIMIT 0")
 		return &b
 	}
 	if len(q.Limit) == 0 || inside {
-		b := tp.expand(p.d, tp.mark(src.cut(Span{0, src.lockClause(end)}))+"\nLIMIT 0")
+		b := tp.expand(p.d, tp.mark(src.cut(ast.Span{Start: 0, End: src.lockClause(end)}))+"\nLIMIT 0")
 		return &b
 	}
 	first := q.Limit[0].Start
@@ -32,24 +36,24 @@ func (p *planning) typesQuery(q *Select) *Bound {
 		if !src.is(i-1, "LIMIT") {
 			return nil
 		}
-		b := tp.expand(p.d, tp.mark(src.cut(Span{0, src.tokens[i-1].Start}))+"LIMIT 0")
+		b := tp.expand(p.d, tp.mark(src.cut(ast.Span{Start: 0, End: src.tokens[i-1].Start}))+"LIMIT 0")
 		return &b
 	}
 	return nil
 }
 
 // namedByArgument reports whether an item without a name has an argument in it.
-func (p *planning) namedByArgument(st *Statement) bool {
+func namedByArgument(src *source, st *ast.Statement) bool {
 	found := false
-	v := Visitor{Query: func(q *Select) {
+	v := ast.Visitor{Query: func(q *ast.Select) {
 		for _, it := range q.Items {
 			if it.Alias != nil || it.Expr == nil || found {
 				continue
 			}
-			found = slices.ContainsFunc(p.src.params, func(t param) bool { return t.Start >= it.Expr.Start && t.End <= it.Expr.End })
+			found = slices.ContainsFunc(src.params, func(t param) bool { return t.Start >= it.Expr.Start && t.End <= it.Expr.End })
 		}
 	}}
-	if len(p.src.params) > 0 {
+	if len(src.params) > 0 {
 		v.Walk(st)
 	}
 	return found

@@ -1,10 +1,16 @@
 package rewrite
 
-import "strings"
+import (
+	"strings"
 
-func (p *planning) planUpdate(st *Statement) *Plan {
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/names"
+	"github.com/slotsql/slotsql/rewrite/schema"
+)
+
+func (p *planning) planUpdate(st *ast.Statement) *Plan {
 	if st.Opaque != "" {
-		return p.drainAll(p.mentioned(), st.Opaque)
+		return p.drains.drainAll(p.mentions.tables(), st.Opaque)
 	}
 	m := p.newDML(st)
 	if st.Target == nil {
@@ -18,14 +24,14 @@ func (p *planning) planUpdate(st *Statement) *Plan {
 
 // An increment is one counter = counter + something.
 type increment struct {
-	column *Column
+	column *schema.Column
 	ops    []operand
-	value  *Expr // the whole
+	value  *ast.Expr // the whole
 }
 
 func (m *dml) planTarget() *Plan {
 	if m.st.Replace {
-		return m.drainAll(m.mentioned(), "the statement may replace rows")
+		return m.p.drains.drainAll(m.p.mentions.tables(), "the statement may replace rows")
 	}
 	a, why := m.assignments(m.st.Set)
 	if why != "" {
@@ -69,7 +75,7 @@ func (m *dml) planAssigned(a assigned) *Plan {
 		plan.Reason = why
 		return plan
 	}
-	rows := m.fixedRows(m.sc, m.target, m.st.Where)
+	rows := m.p.keys.fixedRows(m.sc, m.target, m.st.Where)
 	if len(t.Counter.Key) == 0 && m.st.Where == nil {
 		rows = &rowset{binding: m.target, where: literal("1=1"), single: true}
 	}
@@ -79,19 +85,19 @@ func (m *dml) planAssigned(a assigned) *Plan {
 	}
 	where := literal("1=1")
 	if m.st.Where != nil {
-		where = m.src.cut(m.st.Where.Span)
+		where = m.p.src.cut(m.st.Where.Span)
 	}
-	return m.slotted(plan, a, rows, where)
+	return slotWriter{m, m.p}.slotted(plan, a, rows, where)
 }
 
 // assigned is SET, sorted.
 type assigned struct {
 	increments []increment
 	companions []companionSet
-	except     map[*Expr]bool // values whose reading of a slotted column is taken care of
-	plain      bool           // an ordinary column is set
-	held       string         // why a companion cannot be set in a slot
-	heldName   string         // which
+	except     map[*ast.Expr]bool // values whose reading of a slotted column is taken care of
+	plain      bool               // an ordinary column is set
+	held       string             // why a companion cannot be set in a slot
+	heldName   string             // which
 }
 
 func (a *assigned) setsCompanion() bool { return a.heldName != "" || len(a.companions) > 0 }
@@ -105,12 +111,12 @@ func (a *assigned) companionName() string {
 
 // assignments sorts SET into increments of counters and the rest; why names
 // what makes the statement a drain.
-func (m *dml) assignments(set []Assignment) (out assigned, why string) {
-	out.except = map[*Expr]bool{}
+func (m *dml) assignments(set []ast.Assignment) (out assigned, why string) {
+	out.except = map[*ast.Expr]bool{}
 	for _, a := range set {
-		name, has := columnNamed(m.planning, m.table, a.Column[len(a.Column)-1])
+		name, has := names.Column(m.p.d, m.table, a.Column[len(a.Column)-1])
 		switch {
-		case !has || !m.qualifies(m.target, a.Column):
+		case !has || !m.p.names.Qualifies(m.target, a.Column):
 			return out, "cannot tell which column " + a.Column[len(a.Column)-1].Name + " is"
 		case m.setsNothing(a.Value, name):
 			out.plain = true
@@ -136,7 +142,7 @@ func (m *dml) assignments(set []Assignment) (out assigned, why string) {
 		case m.table.Counter.Unslotted.IsRetired(name):
 			return out, retired(name)
 		}
-		ops, ok := m.additive(m.sc, a.Value, m.table, name)
+		ops, ok := m.p.additive(m.sc, a.Value, m.table, name)
 		if !ok || len(ops) == 0 {
 			return out, "the statement sets counter " + name
 		}
@@ -161,12 +167,12 @@ func retired(counter string) string {
 // nothing: the base row keeps what it has, and the slots theirs. ON DUPLICATE
 // KEY UPDATE id = id is how programs on MySQL allow for a row that is there
 // already. The query of INSERT ... SELECT may have a column of that name.
-func (m *dml) setsNothing(value *Expr, name string) bool {
+func (m *dml) setsNothing(value *ast.Expr, name string) bool {
 	if value == nil || m.st.Select != nil || !m.table.IsCounter(name) && !m.table.ChangesKey(name) {
 		return false
 	}
-	e := unparen(value)
-	return e.Kind == ColumnRef && m.targetColumn(m.sc, m.target, e.Name) == name
+	e := ast.Unparen(value)
+	return e.Kind == ast.ColumnRef && m.p.names.TargetColumn(m.sc, m.target, e.Name) == name
 }
 
 func (a *assigned) has(companion string) bool {
@@ -179,7 +185,7 @@ func (a *assigned) has(companion string) bool {
 }
 
 // base plans increments that run on the base row as they are.
-func (m *dml) base(incs []increment, t *Table) *Plan {
+func (m *dml) base(incs []increment, t *schema.Table) *Plan {
 	plan := &Plan{Class: AdditiveBase, Tables: []string{t.Name}}
 	for _, inc := range incs {
 		require, why := m.onBase(m.sc, m.target, outerJoins(m.st.From), inc.column, inc.ops)
@@ -221,10 +227,10 @@ func (m *dml) notSlotted(a assigned) string {
 	case st.Modifier:
 		return "a modifier or index hint needs the base row"
 	}
-	if why := m.volatile(m.sc, st.Where); why != "" {
+	if why := m.p.volatility.reason(m.sc, st.Where); why != "" {
 		return "WHERE " + why
 	}
-	if m.d.Traits().SelfSubqueryFails && m.readsItself(st.Where) {
+	if m.p.d.Traits().SelfSubqueryFails && m.readsItself(st.Where) {
 		return "WHERE has a subquery of the table itself, which an UPDATE cannot have"
 	}
 	return ""
@@ -235,165 +241,6 @@ func (m *dml) notSlotted(a assigned) string {
 // slotted anyway.
 func (m *dml) limitsNothing() bool {
 	e := m.st.Limit[0]
-	return len(m.st.Limit) == 1 && e.Kind == Number && strings.Trim(m.noted(m.src.sql[e.Start:e.End]), "0123456789") == "" &&
-		strings.Trim(m.src.sql[e.Start:e.End], "0") != ""
-}
-
-// slotted turns a base plan into a slotted upsert, with a drain of the same
-// row as its fallback.
-func (m *dml) slotted(base *Plan, a assigned, rows *rowset, where fragment) *Plan {
-	t := m.table
-	if why := m.mistyped(m.typeAt(a.increments)); why != "" {
-		base.Reason = why
-		return base
-	}
-	a.increments = t.Counter.ordered(a.increments)
-	var tp template
-	in := IncrementSQL{
-		Ref:       m.baseRef(t, rows.binding),
-		Qualifier: m.qualifier(rows.binding),
-		Where:     tp.mark(where),
-		Slot:      tp.mark(bound(Arg{Slot: true})),
-		Clustered: rows.primary,
-		Inserts:   m.inserts(),
-		Holds:     rows.binding == m.target && m.st.Where != nil && !rows.only,
-	}
-	in.Companions = companionSQL(a.companions, &tp)
-	out := &Increment{Table: t, Companions: len(a.companions) > 0, Latest: a.setsLatest()}
-	out.adds, out.base = len(base.Base.Cover) == 0, base.Base.Require
-	out.onBase = out.adds && !out.Latest
-	out.plain = out.onBase && len(base.Base.Require) == 0
-	for _, s := range a.companions {
-		if s.arg != nil {
-			out.Inserted = append(out.Inserted, *s.arg)
-		}
-	}
-	for _, inc := range a.increments {
-		if plan := m.addDelta(base, inc, &in, out, &tp); plan != nil {
-			return plan
-		}
-	}
-	for _, k := range rows.args {
-		if !numericColumn(k.column) {
-			out.NotNumber = append(out.NotNumber, k.arg)
-		}
-	}
-	compared, ok := m.comparedForms()
-	if !ok {
-		base.Reason = "a time, a UUID or an address is compared with a string of another form"
-		return base
-	}
-	out.Forms = append(m.forms(rows.args), compared...)
-	out.Bound = tp.expand(m.d, m.d.Increment(t, in))
-	out.Holding = m.holding(in, &tp, out.Bound)
-	out.Add, out.Key = m.addSQL(&tp, in, rows, false)
-	out.AddLocked, _ = m.addSQL(&tp, in, rows, true)
-	out.Which, out.ByOther = rows.which(t)
-	out.Coalesced = m.coalesced(a, in, &tp, rows)
-	out.Row = m.drainTable(t, rowsOrAll(t, rows))
-	plan := &Plan{Class: Additive, Tables: []string{t.Name}, Increment: out, Drain: DrainPlan{Tables: []DrainTable{out.Row}}}
-	m.latestOnBase(plan, a, in, rows, &tp)
-	return plan
-}
-
-// addDelta adds a counter to a slotted upsert. It returns the plan of the statement where that does not take the delta.
-func (m *dml) addDelta(base *Plan, inc increment, in *IncrementSQL, out *Increment, tp *template) *Plan {
-	d, ok := m.deltaOf(inc.column, inc.ops)
-	if !ok {
-		base.Reason = "the delta is not a literal or a placeholder"
-		return base
-	}
-	given, why := m.defaults(inc)
-	if why != "" {
-		base.Reason = why
-		return base
-	}
-	out.Inserted = append(out.Inserted, given...)
-	if d.literal == "" {
-		largest, _ := limit(inc.column)
-		require := d.demand(inc.column, largest)
-		require.Side = m.table.Counter.Side(inc.column.Name)
-		out.Deltas = append(out.Deltas, require)
-		in.Deltas = append(in.Deltas, Delta{inc.column.Name, tp.mark(bound(d.arg))})
-		return nil
-	}
-	fits, zero, negative := d.fits(inc.column)
-	switch {
-	case !fits:
-		base.Reason = "the delta is too large or has too many digits"
-		return base
-	case negative && inc.column.Unsigned:
-		return m.drain("the statement decrements unsigned counter " + inc.column.Name)
-	case !zero && m.table.Counter.Side(inc.column.Name).Refuses(negative):
-		base.Reason = "no slot of counter " + inc.column.Name + " takes such a number: its bounds keep slots on the other side of zero"
-		return base
-	}
-	out.NonZero = out.NonZero || !zero
-	in.Deltas = append(in.Deltas, Delta{inc.column.Name, tp.mark(literal(d.text(inc.column)))})
-	return nil
-}
-
-// holding is the form of an upsert that keeps other sessions from changing the base row; nil if the
-// upsert does that anyway.
-func (m *dml) holding(in IncrementSQL, tp *template, upsert Bound) *Bound {
-	in.Holds = true
-	b := tp.expand(m.d, m.d.Increment(m.table, in))
-	if b.SQL == upsert.SQL {
-		return nil
-	}
-	return &b
-}
-
-// addSQL is the short form of an increment by the slots' own key, and the values of that
-// key. There is none in a journal, where no row is added to twice. With locks it is the
-// form for a transaction.
-func (m *dml) addSQL(tp *template, in IncrementSQL, rows *rowset, locks bool) (bound *Bound, values []KeyValue) {
-	key := m.table.Counter.Key
-	switch {
-	case m.table.Counter.Options.Placement == PlacementSkipLocked, m.table.Counter.Layout == LayoutJournal:
-		return nil, nil
-	case m.table.Counter.Single():
-		// The slots are the row's as long as there is one row: a drain comes
-		// before every other number of rows.
-		if m.st.Where != nil {
-			return nil, nil
-		}
-	case rows.key == nil || !rows.only || !rows.single || len(rows.key.Columns) != len(key):
-		return nil, nil
-	}
-	for _, c := range in.Companions {
-		if c.Merge != Latest {
-			return nil, nil
-		}
-	}
-	short := AddSQL{Slot: in.Slot, Deltas: in.Deltas, Companions: in.Companions, CheckBase: m.checkBase(), Inserts: in.Inserts, Locks: locks}
-	for _, k := range key {
-		v, ok := rows.values[k]
-		if !ok {
-			return nil, nil
-		}
-		short.Key = append(short.Key, tp.mark(v))
-		values = append(values, v.keyValue())
-	}
-	sql := m.d.Add(m.table, short)
-	if sql == "" {
-		return nil, values
-	}
-	b := tp.expand(m.d, sql)
-	return &b, values
-}
-
-// checkBase reports whether a slot row does not prove that its base row is there, and
-// takes slots: an increment of another counter may have made it, or a program that
-// has deleted the base row may have left it.
-func (m *dml) checkBase() bool {
-	return m.table.Counter.SharesSlotRows() || !m.table.Counter.Single() && !m.cascadesDelete(m.table)
-}
-
-// rowsOrAll: a single-row table is drained whole.
-func rowsOrAll(t *Table, rows *rowset) *rowset {
-	if len(t.Counter.Key) == 0 {
-		return nil
-	}
-	return rows
+	return len(m.st.Limit) == 1 && e.Kind == ast.Number && strings.Trim(m.p.consts.noted(m.p.src.sql[e.Start:e.End]), "0123456789") == "" &&
+		strings.Trim(m.p.src.sql[e.Start:e.End], "0") != ""
 }

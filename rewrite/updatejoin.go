@@ -1,21 +1,29 @@
 package rewrite
 
+import (
+	"slices"
+
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/names"
+	"github.com/slotsql/slotsql/rewrite/schema"
+)
+
 // planMultiUpdate plans UPDATE a JOIN b: additive ones run as they are.
 //
 //nolint:funlen // a list of rules, each with its reason
 func (m *dml) planMultiUpdate() *Plan {
-	except := map[*Expr]bool{}
-	var tables, changed []*Table
+	except := map[*ast.Expr]bool{}
+	var tables, changed []*schema.Table
 	var require []DeltaArg
 	writes := false // any column of a counter table
 	for _, a := range m.st.Set {
-		var owner *binding
+		var owner *names.Binding
 		column := a.Column[len(a.Column)-1]
-		for _, b := range m.sc.bindings {
-			if !b.counts || len(a.Column) > 1 && !m.sameLabel(a.Column[len(a.Column)-2], b.label) {
+		for _, b := range m.sc.Bindings {
+			if !b.Counts || len(a.Column) > 1 && !m.p.names.SameLabel(a.Column[len(a.Column)-2], b.Label) {
 				continue
 			}
-			if _, has := columnNamed(m.planning, b.table, column); has {
+			if _, has := names.Column(m.p.d, b.Table, column); has {
 				if owner != nil {
 					return m.drain("cannot tell which table " + column.Name + " belongs to")
 				}
@@ -26,34 +34,34 @@ func (m *dml) planMultiUpdate() *Plan {
 			continue
 		}
 		writes = true
-		if !has(changed, owner.table) {
-			changed = append(changed, owner.table)
+		if !slices.Contains(changed, owner.Table) {
+			changed = append(changed, owner.Table)
 		}
-		name, _ := columnNamed(m.planning, owner.table, column)
+		name, _ := names.Column(m.p.d, owner.Table, column)
 		switch {
-		case owner.table.ChangesKey(name):
+		case owner.Table.ChangesKey(name):
 			return m.drain("the statement changes a key")
-		case owner.table.Companion(name) != nil:
+		case owner.Table.Companion(name) != nil:
 			return m.drain("the statement sets companion " + name + " through a join")
-		case !owner.table.IsCounter(name):
+		case !owner.Table.IsCounter(name):
 			continue
-		case owner.table.Counter.Unslotted.IsRetired(name):
+		case owner.Table.Counter.Unslotted.IsRetired(name):
 			return m.drain(retired(name))
 		}
 		// additive looks at the first binding: give it a scope in which the
 		// owner is the first.
-		sc := &scope{parent: m.sc.parent, bindings: append([]*binding{owner}, without(m.sc.bindings, owner)...)}
-		ops, ok := m.additive(sc, a.Value, owner.table, name)
+		sc := &names.Scope{Parent: m.sc.Parent, Bindings: append([]*names.Binding{owner}, without(m.sc.Bindings, owner)...)}
+		ops, ok := m.p.additive(sc, a.Value, owner.Table, name)
 		if !ok {
 			return m.drain("the statement sets a counter")
 		}
-		more, why := m.onBase(m.sc, owner, outerJoins(m.st.From), owner.table.Column(name), ops)
+		more, why := m.onBase(m.sc, owner, outerJoins(m.st.From), owner.Table.Column(name), ops)
 		if why != "" {
 			return m.drain(why)
 		}
 		require = append(require, more...)
 		except[a.Value] = true
-		tables = append(tables, owner.table)
+		tables = append(tables, owner.Table)
 	}
 	if !writes {
 		return m.planOther()
@@ -62,9 +70,9 @@ func (m *dml) planMultiUpdate() *Plan {
 		return m.drain(why)
 	}
 	for _, a := range m.st.Set {
-		for _, b := range m.sc.bindings {
-			if b.counts && b.table.touchesCompanion() && (len(a.Column) == 1 || m.sameLabel(a.Column[len(a.Column)-2], b.label)) {
-				return m.drain("an UPDATE of " + b.table.Name + " sets a companion")
+		for _, b := range m.sc.Bindings {
+			if b.Counts && b.Table.TouchesCompanion() && (len(a.Column) == 1 || m.p.names.SameLabel(a.Column[len(a.Column)-2], b.Label)) {
+				return m.drain("an UPDATE of " + b.Table.Name + " sets a companion")
 			}
 		}
 	}
@@ -73,7 +81,7 @@ func (m *dml) planMultiUpdate() *Plan {
 	}
 	plan := &Plan{
 		Class:  AdditiveBase,
-		Tables: names(tables),
+		Tables: tableNames(tables),
 		Base:   BasePlan{Require: require, Cover: m.covers},
 		Reason: "an increment through a join runs on the base table",
 	}
@@ -85,12 +93,12 @@ func (m *dml) planMultiUpdate() *Plan {
 
 // joined returns the only source of an UPDATE of several tables that is a counter table; nil for
 // other statements.
-func (m *dml) joined() (found *binding) {
-	if m.st.Kind != KindUpdate || m.st.Target != nil || !m.once {
+func (m *dml) joined() (found *names.Binding) {
+	if m.st.Kind != ast.KindUpdate || m.st.Target != nil || !m.once {
 		return nil
 	}
-	for _, b := range m.sc.bindings {
-		if b.counts {
+	for _, b := range m.sc.Bindings {
+		if b.Counts {
 			found = b
 		}
 	}
@@ -100,25 +108,25 @@ func (m *dml) joined() (found *binding) {
 // joinedOn is the conjunction of WHERE and of what inner joins ask. Each row of a table that such
 // an UPDATE changes meets all of it: where an outer join around an inner one
 // leaves the latter's rows out, there is no row to change.
-func joinedOn(from []*Source, where *Expr) *Expr {
+func joinedOn(from []*ast.Source, where *ast.Expr) *ast.Expr {
 	for _, s := range from {
 		if s == nil || s.Left == nil && s.Right == nil {
 			continue
 		}
-		where = joinedOn([]*Source{s.Left, s.Right}, where)
+		where = joinedOn([]*ast.Source{s.Left, s.Right}, where)
 		switch {
 		case s.On == nil || s.LeftOuter || s.RightOuter:
 		case where == nil:
 			where = s.On
 		default:
-			where = &Expr{Kind: Binary, Op: "AND", Args: []*Expr{where, s.On}}
+			where = &ast.Expr{Kind: ast.Binary, Op: "AND", Args: []*ast.Expr{where, s.On}}
 		}
 	}
 	return where
 }
 
-func without(list []*binding, b *binding) []*binding {
-	var out []*binding
+func without(list []*names.Binding, b *names.Binding) []*names.Binding {
+	var out []*names.Binding
 	for _, x := range list {
 		if x != b {
 			out = append(out, x)

@@ -1,10 +1,16 @@
 package rewrite
 
+import (
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/names"
+	"github.com/slotsql/slotsql/rewrite/schema"
+)
+
 // This file plans INSERT ... ON CONFLICT DO UPDATE and ON DUPLICATE KEY UPDATE.
 
-func (m *dml) planUpsert() *Plan {
-	st, c := m.st, m.st.Conflict
-	source := m.planSource()
+func (i insertion) planUpsert() *Plan {
+	st, c := i.m.st, i.m.st.Conflict
+	source := i.planSource()
 	if source.Class != PassThrough {
 		if source.Class == Drain {
 			return source
@@ -13,74 +19,74 @@ func (m *dml) planUpsert() *Plan {
 			// Its conflict clause is judged below; the totals it reads stand
 			// in the query, and both see the same row only when the query
 			// reads the target.
-			return m.upsertFromCounters(source)
+			return i.upsertFromCounters(source)
 		}
-		return m.upsertBesideIncrements(source)
+		return i.upsertBesideIncrements(source)
 	}
-	return m.conflict(c, st)
+	return i.conflict(c, st)
 }
 
 // upsertBesideIncrements: WITH queries increment counters as they are. So does the upsert, or it changes none:
 // all of it is then an addition to base values, of the same row as well.
-func (m *dml) upsertBesideIncrements(source *Plan) *Plan {
+func (i insertion) upsertBesideIncrements(source *Plan) *Plan {
 	if source.Class == AdditiveBase && source.AsIs() {
-		if plan := m.conflict(m.st.Conflict, m.st); plan.AsIs() {
-			plan.Class, plan.Tables = AdditiveBase, names(m.mentioned())
+		if plan := i.conflict(i.m.st.Conflict, i.m.st); plan.AsIs() {
+			plan.Class, plan.Tables = AdditiveBase, tableNames(i.p.mentions.tables())
 			plan.Base.Changes = append(plan.Base.Changes, source.Base.Changes...)
 			return plan
 		}
 	}
-	return m.drainAll(m.mentioned(), "a WITH query increments a counter that the upsert writes")
+	return i.p.drains.drainAll(i.p.mentions.tables(), "a WITH query increments a counter that the upsert writes")
 }
 
 // upsertFromCounters: INSERT ... SELECT total ... ON CONFLICT: as the conflict
 // clause allows.
-func (m *dml) upsertFromCounters(source *Plan) *Plan {
-	plan := m.conflict(m.st.Conflict, m.st)
+func (i insertion) upsertFromCounters(source *Plan) *Plan {
+	plan := i.conflict(i.m.st.Conflict, i.m.st)
 	if plan.Class == PassThrough || plan.Class == AdditiveBase && plan.AsIs() {
 		source.Reason = plan.Reason
-		return m.changedUpserted(source)
+		return i.changedUpserted(source)
 	}
-	return m.drainAll(m.mentioned(), "the upsert both reads and changes counters")
+	return i.p.drains.drainAll(i.p.mentions.tables(), "the upsert both reads and changes counters")
 }
 
-func (m *dml) conflict(c *Conflict, st *Statement) *Plan {
-	all := m.drainInserted
-	m.sc.strict = m.d.Traits().StrictConflict
-	assigned, why := m.assignments(c.Set)
+func (i insertion) conflict(c *ast.Conflict, st *ast.Statement) *Plan {
+	all := i.drainInserted
+	i.m.sc.Strict = i.p.d.Traits().StrictConflict
+	assigned, why := i.m.assignments(c.Set)
 	if why != "" {
 		return all(why)
 	}
-	plan := m.planConflict(c, st, assigned)
+	plan := i.planConflict(c, st, assigned)
 	if assigned.setsCompanion() && (plan.Class == AdditiveBase || plan.Class == PassThrough) {
 		return all("the upsert sets companion " + assigned.companionName() + because(assigned.held, plan.Reason))
 	}
 	if plan.Class == AdditiveBase || plan.Class == PassThrough {
-		return m.changedUpserted(plan)
+		return i.changedUpserted(plan)
 	}
 	return plan
 }
 
 // planConflict plans an upsert by the assignments of its conflict clause.
-func (m *dml) planConflict(c *Conflict, st *Statement, as assigned) *Plan {
-	all := m.drainInserted
-	r := &reader{planning: m.planning}
-	b := &blockReader{r, m.conflictScope(), nil}
+func (i insertion) planConflict(c *ast.Conflict, st *ast.Statement, as assigned) *Plan {
+	all := i.drainInserted
+	r := &reader{p: i.p}
+	b := r.in(i.conflictScope(), nil)
 	for _, a := range c.Set {
 		if a.Value == nil || as.except[a.Value] {
 			continue
 		}
 		if err := b.expr(a.Value, inPredicate); err != nil {
-			return all(reasonOf(err))
+			return all(names.Reason(err))
 		}
 	}
-	for _, e := range append([]*Expr{c.Where, c.Predicate}, c.Others...) {
+	for _, e := range append([]*ast.Expr{c.Where, c.Predicate}, c.Others...) {
 		if err := b.expr(e, inPredicate); err != nil {
-			return all(reasonOf(err))
+			return all(names.Reason(err))
 		}
 	}
-	if err := m.returning(b); err != nil {
-		return all(reasonOf(err))
+	if err := i.m.returning(b); err != nil {
+		return all(names.Reason(err))
 	}
 	if len(r.edits) > 0 || r.found.locks {
 		return all("the conflict clause reads a counter")
@@ -88,11 +94,11 @@ func (m *dml) planConflict(c *Conflict, st *Statement, as assigned) *Plan {
 	if len(as.increments) == 0 {
 		return &Plan{Class: PassThrough}
 	}
-	plan := &Plan{Class: AdditiveBase, Tables: []string{m.table.Name}}
+	plan := &Plan{Class: AdditiveBase, Tables: []string{i.m.table.Name}}
 	for _, inc := range as.increments {
-		ds, ok := m.insertedDeltas(inc)
+		ds, ok := i.insertedDeltas(inc)
 		if !ok {
-			require, why := m.onBase(m.sc, m.target, false, inc.column, inc.ops)
+			require, why := i.m.onBase(i.m.sc, i.m.target, false, inc.column, inc.ops)
 			if why != "" {
 				return all(why)
 			}
@@ -109,33 +115,33 @@ func (m *dml) planConflict(c *Conflict, st *Statement, as assigned) *Plan {
 			}
 		}
 	}
-	plan.Base.Cover = m.covers
+	plan.Base.Cover = i.m.covers
 	if !plan.AsIs() {
 		plan.Drain.Tables = all("").Drain.Tables
 	}
-	if why := m.notSlotted(as); why != "" {
+	if why := i.m.notSlotted(as); why != "" {
 		plan.Reason = why
 		return plan
 	}
-	return m.slottedUpsert(plan, as)
+	return i.slottedUpsert(plan, as)
 }
 
 // insertedDeltas returns the deltas of an increment by a placeholder, or by
 // EXCLUDED.c / VALUES(c): what the rows of VALUES hold for that column.
-func (m *dml) insertedDeltas(inc increment) ([]delta, bool) {
-	if d, ok := m.deltaOf(inc.column, inc.ops); ok {
+func (in insertion) insertedDeltas(inc increment) ([]delta, bool) {
+	if d, ok := in.p.consts.deltaOf(inc.column, inc.ops); ok {
 		return []delta{d}, true
 	}
-	i, of := m.insertedAt(inc.ops)
-	if i < 0 || len(m.st.Rows) == 0 {
+	i, of := in.insertedAt(inc.ops)
+	if i < 0 || len(in.m.st.Rows) == 0 {
 		return nil, false
 	}
 	var out []delta
-	for _, row := range m.st.Rows {
+	for _, row := range in.m.st.Rows {
 		if i >= len(row) {
 			return nil, false
 		}
-		d, ok := m.insertedDelta(inc.column, of, operand{expr: row[i], negative: inc.ops[0].negative})
+		d, ok := in.p.consts.insertedDelta(inc.column, of, operand{expr: row[i], negative: inc.ops[0].negative})
 		if !ok {
 			return nil, false
 		}
@@ -147,28 +153,28 @@ func (m *dml) insertedDeltas(inc increment) ([]delta, bool) {
 // insertedAt returns the position, in the rows of VALUES, of an increment by
 // EXCLUDED.c, or by COALESCE(EXCLUDED.c, 0): a delta that is NULL is not simple.
 // It returns -1 for any other increment, and else the column, too.
-func (m *dml) insertedAt(ops []operand) (int, *Column) {
+func (i insertion) insertedAt(ops []operand) (int, *schema.Column) {
 	if len(ops) != 1 || ops[0].expr == nil || ops[0].sometimes {
 		return -1, nil
 	}
-	e := unparen(ops[0].expr)
-	if m.coalesces(e) && constant(e.Args[1]) {
-		e = unparen(e.Args[0])
+	e := ast.Unparen(ops[0].expr)
+	if i.p.consts.coalesces(e) && ast.Constant(e.Args[1]) {
+		e = ast.Unparen(e.Args[0])
 	}
-	if e.Kind != Excluded {
+	if e.Kind != ast.Excluded {
 		return -1, nil
 	}
 	written := e.Name[len(e.Name)-1]
-	name, ok := columnNamed(m.planning, m.table, written)
+	name, ok := names.Column(i.p.d, i.m.table, written)
 	if !ok {
 		return -1, nil
 	}
-	return m.insertIndex(written), m.table.Column(name)
+	return i.m.insertIndex(written), i.m.table.Column(name)
 }
 
 // insertIndex returns the position of a column in the INSERT's column list.
-func (m *dml) insertIndex(written Ident) int {
-	name, ok := columnNamed(m.planning, m.table, written)
+func (m *dml) insertIndex(written ast.Ident) int {
+	name, ok := names.Column(m.p.d, m.table, written)
 	if !ok {
 		return -1
 	}
@@ -181,7 +187,7 @@ func (m *dml) insertIndex(written Ident) int {
 		return -1
 	}
 	for i, c := range m.st.Columns {
-		if m.d.SameColumn(c, name) {
+		if m.p.d.SameColumn(c, name) {
 			return i
 		}
 	}
@@ -190,30 +196,30 @@ func (m *dml) insertIndex(written Ident) int {
 
 // conflictKey returns the unique key that a conflict of the inserted row is
 // about.
-func (m *dml) conflictKey() *Unique {
-	c, t := m.st.Conflict, m.table
+func (in insertion) conflictKey() *schema.Unique {
+	c, t := in.m.st.Conflict, in.m.table
 	if len(c.Others) > 0 {
 		return nil
 	}
-	var found *Unique
+	var found *schema.Unique
 	for i := range t.Uniques {
 		u := &t.Uniques[i]
 		switch {
 		case c.Constraint != nil:
-			if !u.Index && m.d.SameColumn(*c.Constraint, u.Name) {
+			if !u.Index && in.p.d.SameColumn(*c.Constraint, u.Name) {
 				return u
 			}
 		case len(c.Columns) > 0:
-			if m.sameSet(c.Columns, u.Columns) {
+			if in.sameSet(c.Columns, u.Columns) {
 				return u
 			}
-		case m.d.Traits().StrictConflict:
+		case in.p.d.Traits().StrictConflict:
 			return nil
 		default:
 			// ON DUPLICATE KEY: any key the row gives values for.
 			given := true
 			for _, name := range u.Columns {
-				given = given && m.insertIndex(Ident{Name: name, Quoted: true}) >= 0
+				given = given && in.m.insertIndex(ast.Ident{Name: name, Quoted: true}) >= 0
 			}
 			if given {
 				if found != nil {
@@ -224,7 +230,7 @@ func (m *dml) conflictKey() *Unique {
 		}
 	}
 	for i := range t.Uniques {
-		if u := &t.Uniques[i]; found != nil && u != found && !m.meetsNone(u) {
+		if u := &t.Uniques[i]; found != nil && u != found && !in.meetsNone(u) {
 			return nil // a default value could meet another key
 		}
 	}
@@ -232,8 +238,8 @@ func (m *dml) conflictKey() *Unique {
 }
 
 // unknownKey is the reason of an upsert without a conflictKey.
-func (m *dml) unknownKey() string {
-	if len(m.st.Conflict.Others) > 0 {
+func (i insertion) unknownKey() string {
+	if len(i.m.st.Conflict.Others) > 0 {
 		return "the upsert conflicts on an expression, or on a column with a collation"
 	}
 	return "cannot tell which unique key the upsert conflicts on"
@@ -241,37 +247,28 @@ func (m *dml) unknownKey() string {
 
 // meetsNone reports whether the INSERT meets no row by a key: it leaves a column out that
 // gets a new number, or NULL.
-func (m *dml) meetsNone(u *Unique) bool {
+func (i insertion) meetsNone(u *schema.Unique) bool {
 	for _, name := range u.Columns {
-		c := m.table.Column(name)
-		if c != nil && m.insertIndex(Ident{Name: name, Quoted: true}) < 0 && (c.Identity || c.Nullable && !c.HasDefault && !c.Generated) {
+		c := i.m.table.Column(name)
+		if c != nil && i.m.insertIndex(ast.Ident{Name: name, Quoted: true}) < 0 && (c.Identity || c.Nullable && !c.HasDefault && !c.Generated) {
 			return true
 		}
 	}
 	return false
 }
 
-func (m *dml) sameSet(written []Ident, stored []string) bool {
+func (i insertion) sameSet(written []ast.Ident, stored []string) bool {
 	if len(written) != len(stored) {
 		return false
 	}
 	for _, s := range stored {
 		ok := false
 		for _, w := range written {
-			ok = ok || m.d.SameColumn(w, s)
+			ok = ok || i.p.d.SameColumn(w, s)
 		}
 		if !ok {
 			return false
 		}
 	}
 	return true
-}
-
-func contains(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
-	}
-	return false
 }

@@ -1,6 +1,12 @@
 package rewrite
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/names"
+	"github.com/slotsql/slotsql/rewrite/schema"
+)
 
 // An upsert changes, and a REPLACE removes, no row but one that holds a unique
 // key of its VALUES. So when it has to drain, it drains these: the keys are
@@ -31,16 +37,16 @@ type NewRows struct {
 const maxGivenRows = 256
 
 // drainInserted drains for an INSERT that changes or replaces rows.
-func (m *dml) drainInserted(reason string) *Plan {
-	tables := m.mentioned()
-	plan := &Plan{Class: Drain, Reason: reason, Tables: names(tables)}
-	rows, keys, given := m.givenRows()
+func (i insertion) drainInserted(reason string) *Plan {
+	tables := i.p.mentions.tables()
+	plan := &Plan{Class: Drain, Reason: reason, Tables: tableNames(tables)}
+	rows, keys, given := i.givenRows()
 	for _, t := range tables {
-		d := m.drainTable(t, nil)
-		if rows != nil && t == m.table {
+		d := i.p.drains.drainTable(t, nil)
+		if rows != nil && t == i.m.table {
 			all := d
-			d = m.drainTable(t, rows)
-			d.New = m.newRows(t, rows, keys)
+			d = i.p.drains.drainTable(t, rows)
+			d.New = i.newRows(t, rows, keys)
 			d.New.Inserted, d.New.All = given, &all
 		}
 		plan.Drain.Tables = append(plan.Drain.Tables, d)
@@ -48,15 +54,15 @@ func (m *dml) drainInserted(reason string) *Plan {
 	return plan
 }
 
-func (m *dml) newRows(t *Table, rows *rowset, keys int) *NewRows {
-	if m.d.Traits().OneWriter {
+func (i insertion) newRows(t *schema.Table, rows *rowset, keys int) *NewRows {
+	if i.p.d.Traits().OneWriter {
 		return &NewRows{}
 	}
 	out := &NewRows{Rows: keys}
 	var tp template
-	scope := Scope{Ref: m.baseRef(t, nil), Qualifier: m.d.Quote(t.Name), Where: tp.mark(rows.where)}
-	if count := m.d.Count(t, scope); count != "" {
-		b := tp.expand(m.d, count)
+	scope := Scope{Ref: i.p.names.BaseRef(t, nil), Qualifier: i.p.d.Quote(t.Name), Where: tp.mark(rows.where)}
+	if count := i.p.d.Count(t, scope); count != "" {
+		b := tp.expand(i.p.d, count)
 		out.Probe = &b
 	}
 	return out
@@ -65,8 +71,8 @@ func (m *dml) newRows(t *Table, rows *rowset, keys int) *NewRows {
 // givenLists are the rows that the INSERT gives: VALUES, or the one list of
 // expressions of INSERT ... SELECT 1, 'a', sum(x) FROM ..., whose constants are
 // the same in every row.
-func (m *dml) givenLists() [][]*Expr {
-	st := m.st
+func (i insertion) givenLists() [][]*ast.Expr {
+	st := i.m.st
 	if len(st.Rows) > 0 {
 		return st.Rows
 	}
@@ -77,34 +83,34 @@ func (m *dml) givenLists() [][]*Expr {
 	if len(q.Values) > 0 {
 		return q.Values
 	}
-	var row []*Expr
+	var row []*ast.Expr
 	for _, it := range q.Items {
-		if it.Expr == nil || it.Expr.Kind == Star {
+		if it.Expr == nil || it.Expr.Kind == ast.Star {
 			return nil
 		}
 		row = append(row, it.Expr)
 	}
-	return [][]*Expr{row}
+	return [][]*ast.Expr{row}
 }
 
 // givenRows returns the rows that an INSERT may meet, and the number of keys that
 // it gives; nil when that cannot be known.
-func (m *dml) givenRows() (rows *rowset, keys int, given []InsertedArg) {
-	t, lists := m.table, m.givenLists()
-	if !m.once || t.OtherUniques || t.Triggers.Insert || len(lists) == 0 || len(lists) > maxGivenRows || len(t.Counter.Key) == 0 {
+func (i insertion) givenRows() (rows *rowset, keys int, given []InsertedArg) {
+	t, lists := i.m.table, i.givenLists()
+	if !i.m.once || t.OtherUniques || t.Triggers.Insert || len(lists) == 0 || len(lists) > maxGivenRows || len(t.Counter.Key) == 0 {
 		return nil, 0, nil
 	}
-	b := &binding{
-		source: &Source{Name: []Ident{{Name: t.Name, Quoted: true}}},
-		label:  Ident{Name: t.Name, Quoted: true},
-		table:  t,
-		counts: true,
+	b := &names.Binding{
+		Source: &ast.Source{Name: []ast.Ident{{Name: t.Name, Quoted: true}}},
+		Label:  ast.Ident{Name: t.Name, Quoted: true},
+		Table:  t,
+		Counts: true,
 	}
 	rows = &rowset{binding: b}
 	var any []fragment
-	for _, u := range m.metKeys() {
+	for _, u := range i.metKeys() {
 		for _, list := range lists {
-			where, more, ok := m.givenKey(u, list)
+			where, more, ok := i.givenKey(u, list)
 			if !ok {
 				return nil, 0, nil
 			}
@@ -124,25 +130,25 @@ func (m *dml) givenRows() (rows *rowset, keys int, given []InsertedArg) {
 
 // metKeys are the unique keys by which the INSERT may meet a row: the one that
 // its conflict clause names, else all. There are none where that is no key of columns.
-func (m *dml) metKeys() []*Unique {
-	var out []*Unique
-	c := m.st.Conflict
+func (in insertion) metKeys() []*schema.Unique {
+	var out []*schema.Unique
+	c := in.m.st.Conflict
 	if c != nil && len(c.Others) > 0 {
 		return nil
 	}
-	for i := range m.table.Uniques {
-		u := &m.table.Uniques[i]
+	for i := range in.m.table.Uniques {
+		u := &in.m.table.Uniques[i]
 		switch {
-		case c == nil || m.st.Replace:
-		case c.Constraint != nil && !m.d.SameColumn(*c.Constraint, u.Name):
+		case c == nil || in.m.st.Replace:
+		case c.Constraint != nil && !in.p.d.SameColumn(*c.Constraint, u.Name):
 			continue
-		case len(c.Columns) > 0 && !m.sameSet(c.Columns, u.Columns):
+		case len(c.Columns) > 0 && !in.sameSet(c.Columns, u.Columns):
 			continue
 		}
 		out = append(out, u)
 	}
-	for _, u := range m.table.presentUniques() {
-		if c != nil && len(c.Columns) > 0 && m.sameSet(c.Columns, u.Columns) {
+	for _, u := range in.m.table.PresentUniques() {
+		if c != nil && len(c.Columns) > 0 && in.sameSet(c.Columns, u.Columns) {
 			out = append(out, &u)
 		}
 	}
@@ -151,12 +157,12 @@ func (m *dml) metKeys() []*Unique {
 
 // givenKey writes the predicate of the row that has the key u of a list of
 // values; nil when there can be none.
-func (m *dml) givenKey(u *Unique, list []*Expr) (where *fragment, given []InsertedArg, ok bool) {
+func (in insertion) givenKey(u *schema.Unique, list []*ast.Expr) (where *fragment, given []InsertedArg, ok bool) {
 	var parts []fragment
 	for _, name := range u.Columns {
-		c := m.table.Column(name)
-		i := m.insertIndex(Ident{Name: name, Quoted: true})
-		if i >= len(list) || c == nil || m.table.IsSlotted(name) {
+		c := in.m.table.Column(name)
+		i := in.m.insertIndex(ast.Ident{Name: name, Quoted: true})
+		if i >= len(list) || c == nil || in.m.table.IsSlotted(name) {
 			return nil, nil, false
 		}
 		if i < 0 {
@@ -170,22 +176,22 @@ func (m *dml) givenKey(u *Unique, list []*Expr) (where *fragment, given []Insert
 		switch {
 		case v == nil: // DEFAULT
 			return nil, nil, c.Identity
-		case v.Kind == Null && c.Identity, v.Kind == Null && c.Nullable:
+		case v.Kind == ast.Null && c.Identity, v.Kind == ast.Null && c.Nullable:
 			return nil, nil, true
-		case !constant(v):
+		case !ast.Constant(v):
 			return nil, nil, false
 		}
-		if m.d.Traits().LooseEquality {
+		if in.p.d.Traits().LooseEquality {
 			// What is compared must be what is stored: a time may be rounded.
-			arg, no := m.checkInserted(c, v)
-			if no != "" || m.takes(c).Time {
+			arg, no := in.p.consts.checkInserted(c, v)
+			if no != "" || in.p.consts.takes(c).Time {
 				return nil, nil, false
 			}
 			if arg != nil {
 				given = append(given, *arg)
 			}
 		}
-		parts = append(parts, m.equals(c, v))
+		parts = append(parts, in.equals(c, v))
 	}
 	f := join(parts, " AND ")
 	return &f, given, true
@@ -194,17 +200,17 @@ func (m *dml) givenKey(u *Unique, list []*Expr) (where *fragment, given []Insert
 // equals writes column = value so that it finds the row that storing the value
 // would make: of the column's own type where the engine would otherwise compare
 // in another.
-func (m *dml) equals(c *Column, v *Expr) fragment {
-	f := m.stored(c, v)
-	f.parts[0] = m.d.Quote(m.table.Name) + "." + m.d.Quote(c.Name) + " = " + f.parts[0]
+func (i insertion) equals(c *schema.Column, v *ast.Expr) fragment {
+	f := i.stored(c, v)
+	f.parts[0] = i.p.d.Quote(i.m.table.Name) + "." + i.p.d.Quote(c.Name) + " = " + f.parts[0]
 	return f
 }
 
 // stored writes a value as the column would store it, where the engine would
 // not compare it as that.
-func (m *dml) stored(c *Column, v *Expr) fragment {
-	f := m.src.cut(v.Span)
-	if m.d.Traits().TypedConstants {
+func (i insertion) stored(c *schema.Column, v *ast.Expr) fragment {
+	f := i.p.src.cut(v.Span)
+	if i.p.d.Traits().TypedConstants {
 		typ, _, _ := strings.Cut(c.Type, " COLLATE ")
 		f.parts[0] = "CAST(" + f.parts[0]
 		f.parts[len(f.parts)-1] += " AS " + typ + ")"

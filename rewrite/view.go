@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"github.com/slotsql/slotsql/rewrite/lex"
+	"github.com/slotsql/slotsql/rewrite/names"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // A View is a view, at whatever depth, over counter tables, or a routine that
@@ -12,7 +14,7 @@ import (
 // routine, is drained for.
 type View struct {
 	Name    string
-	Tables  []*Table
+	Tables  []*schema.Table
 	Routine bool // a procedure or function
 	// Part reports whether it is a part of the table, such as a partition, which
 	// statements may name in its stead. DDL on it is that on any table.
@@ -28,8 +30,8 @@ type viewCatalog interface {
 	Views() []View
 }
 
-func (pl *Planner) views() []View {
-	if c, ok := pl.Catalog.(viewCatalog); ok {
+func views(catalog names.Catalog) []View {
+	if c, ok := catalog.(viewCatalog); ok {
 		return c.Views()
 	}
 	return nil
@@ -37,14 +39,14 @@ func (pl *Planner) views() []View {
 
 // viewed returns the counter tables of the views whose names occur in the
 // statement, and of the routines that it calls, and says which is one of them.
-func (p *planning) viewed() (tables []*Table, why string) {
-	for _, v := range p.views() {
-		named := (p.src.exec || p.src.large) && lex.ContainsFold(p.src.sql, lex.Spelled(v.Name))
-		for i, tok := range p.src.tokens {
-			named = named || p.tokenNames(tok, v.Name) && (!v.Routine || p.called(i))
+func (m *mentions) viewed() (tables []*schema.Table, why string) {
+	for _, v := range views(m.catalog) {
+		named := (m.src.exec || m.src.large) && lex.ContainsFold(m.src.sql, lex.Spelled(v.Name))
+		for i, tok := range m.src.tokens {
+			named = named || m.tokenNames(tok, v.Name) && (!v.Routine || called(m.src, i))
 		}
 		switch {
-		case !named || v.Part && p.definesTable():
+		case !named || v.Part && definesTable(m.src):
 			continue
 		case v.Part:
 			why = "table " + v.Name + " is a part of a counter table"
@@ -61,11 +63,11 @@ func (p *planning) viewed() (tables []*Table, why string) {
 }
 
 // planViewed plans a statement that names views, or calls routines.
-func (p *planning) planViewed(tables []*Table, why string) *Plan {
-	pl := p.drainAll(tables, why)
-	routines := slices.ContainsFunc(tables, func(t *Table) bool { return len(t.Counter.Options.Routines) > 0 })
+func (p *planning) planViewed(tables []*schema.Table, why string) *Plan {
+	pl := p.drains.drainAll(tables, why)
+	routines := slices.ContainsFunc(tables, func(t *schema.Table) bool { return len(t.Counter.Options.Routines) > 0 })
 	if !routines && !p.src.namesOwn() {
-		if st, err := p.parse(p.src.sql); err == nil {
+		if st, err := parse(p.d, p.pl.sentinels, p.src.sql); err == nil {
 			pl.Read.Observed = p.observed(st, tables, nil)
 		}
 	}
@@ -73,9 +75,9 @@ func (p *planning) planViewed(tables []*Table, why string) *Plan {
 }
 
 // definesTable reports whether the statement is DDL.
-func (p *planning) definesTable() bool {
+func definesTable(src *source) bool {
 	for _, word := range []string{"ALTER", "CREATE", "DROP", "TRUNCATE", "RENAME", "COMMENT", "GRANT", "REVOKE"} {
-		if p.src.is(0, word) {
+		if src.is(0, word) {
 			return true
 		}
 	}
@@ -84,14 +86,14 @@ func (p *planning) definesTable() bool {
 
 // called reports whether a token that is a routine's name stands where one is
 // called: before an argument list, behind CALL, or inside a string.
-func (p *planning) called(i int) bool {
-	if k := p.src.tokens[i].Kind; k == lex.String || k == lex.Bad {
+func called(src *source, i int) bool {
+	if k := src.tokens[i].Kind; k == lex.String || k == lex.Bad {
 		return true
 	}
-	if p.src.is(i+1, "(") {
+	if src.is(i+1, "(") {
 		return true
 	}
-	for ; i >= 2 && p.src.is(i-1, "."); i -= 2 { // CALL schema.name
+	for ; i >= 2 && src.is(i-1, "."); i -= 2 { // CALL schema.name
 	}
-	return p.src.is(i-1, "CALL")
+	return src.is(i-1, "CALL")
 }

@@ -3,7 +3,9 @@ package rewrite
 import (
 	"strings"
 
+	"github.com/slotsql/slotsql/rewrite/ast"
 	"github.com/slotsql/slotsql/rewrite/lex"
+	"github.com/slotsql/slotsql/rewrite/names"
 )
 
 // A slotted upsert evaluates the application's WHERE, and when it affects no row
@@ -42,54 +44,54 @@ func Names(list string, more ...string) map[string]bool {
 }
 
 // stable is what the dialect lists, nothing if it has no list.
-func (p *planning) stable() *Stable {
-	if s := p.d.Traits().Stable; s != nil {
+func stable(d Dialect) *Stable {
+	if s := d.Traits().Stable; s != nil {
 		return s
 	}
 	return &Stable{}
 }
 
-// volatile says why an expression must be evaluated only once, or "".
-func (p *planning) volatile(sc *scope, e *Expr) string { return volatility{planning: p}.expr(sc, e) }
-
-// volatileBut is volatile with further functions allowed.
-func (p *planning) volatileBut(sc *scope, e *Expr, also map[string]bool) string {
-	return volatility{planning: p, also: also}.expr(sc, e)
-}
-
 // volatility looks for what must be evaluated only once.
 type volatility struct {
-	*planning
-	also map[string]bool // functions that may be called twice
+	names  *names.Resolver
+	consts *constants
+	also   map[string]bool // functions that may be called twice
 	// sources reports whether queries may read other queries of the statement, views, and rows of functions.
 	sources bool
 }
 
-func (v volatility) expr(sc *scope, e *Expr) string {
+// reasonBesides is reason with further functions allowed.
+func (v volatility) reasonBesides(sc *names.Scope, e *ast.Expr, also map[string]bool) string {
+	v.also = also
+	return v.reason(sc, e)
+}
+
+// reason says why an expression must be evaluated only once, or "".
+func (v volatility) reason(sc *names.Scope, e *ast.Expr) string {
 	if e == nil {
 		return ""
 	}
-	known := v.stable()
+	known := stable(v.consts.d)
 	why := ""
-	e.Walk(func(x *Expr) bool {
+	e.Walk(func(x *ast.Expr) bool {
 		if why != "" {
 			return false
 		}
 		switch x.Kind {
-		case ColumnRef:
-			if len(x.Name) > 1 && v.d.Traits().WholeRow && !v.namesColumn(sc, x.Name) {
+		case ast.ColumnRef:
+			if len(x.Name) > 1 && v.consts.d.Traits().WholeRow && !v.namesColumn(sc, x.Name) {
 				// A function of one row may be written as a column of it.
 				why = "names " + nameText(x.Name) + ", which may be a function"
 			}
-		case Excluded:
+		case ast.Excluded:
 			why = "names the row of an INSERT"
-		case Call:
+		case ast.Call:
 			if !known.Functions[x.Op] && !v.also[x.Op] {
 				why = "calls " + x.Op + "(), which may return another value or have a side effect each time it is called"
 			}
-		case Binary, Unary, Opaque:
+		case ast.Binary, ast.Unary, ast.Opaque:
 			why = v.volatileForm(known, x)
-		case Subquery:
+		case ast.Subquery:
 			why = v.query(sc, x.Query)
 		}
 		return why == ""
@@ -97,14 +99,15 @@ func (v volatility) expr(sc *scope, e *Expr) string {
 	return why
 }
 
-func (p *planning) volatileForm(known *Stable, e *Expr) string {
+func (vo volatility) volatileForm(known *Stable, e *ast.Expr) string {
 	op, _, _ := strings.Cut(e.Op, " any")
 	op, _, _ = strings.Cut(op, " all")
 	op, _, _ = strings.Cut(op, " some")
 	switch {
-	case e.Kind == Opaque && strings.EqualFold(e.Op, "cast") && len(e.Args) == 1:
-		v := unparen(e.Args[0])
-		if known.Types == nil || v.Kind == String || v.Kind == Param || v.Kind == Null || known.Types[typeName(p.castType(e))] {
+	case e.Kind == ast.Opaque && strings.EqualFold(e.Op, "cast") && len(e.Args) == 1:
+		v := ast.Unparen(e.Args[0])
+		if known.Types == nil || v.Kind == ast.String || v.Kind == ast.Param || v.Kind == ast.Null ||
+			known.Types[typeName(vo.consts.castType(e))] {
 			return ""
 		}
 		return "casts to a type that is not built in"
@@ -130,33 +133,33 @@ func typeName(s string) string {
 }
 
 // namesColumn reports whether a qualified name is a column of a source.
-func (p *planning) namesColumn(sc *scope, name []Ident) bool {
+func (v volatility) namesColumn(sc *names.Scope, name []ast.Ident) bool {
 	qualifier, column := name[len(name)-2], name[len(name)-1]
-	for s := sc; s != nil; s = s.parent {
-		for _, b := range s.bindings {
-			if !p.sameLabel(qualifier, b.label) {
+	for s := sc; s != nil; s = s.Parent {
+		for _, b := range s.Bindings {
+			if !v.names.SameLabel(qualifier, b.Label) {
 				continue
 			}
-			for _, c := range p.d.Traits().SystemColumns {
-				if p.d.SameColumn(column, c) {
+			for _, c := range v.consts.d.Traits().SystemColumns {
+				if v.consts.d.SameColumn(column, c) {
 					return true
 				}
 			}
-			has, err := p.hasColumn(b, column)
-			return err == nil && has == yes
+			has, err := v.names.HasColumn(b, column)
+			return err == nil && has == names.Yes
 		}
 	}
 	return false
 }
 
-func (v volatility) query(sc *scope, q *Select) string {
+func (v volatility) query(sc *names.Scope, q *ast.Select) string {
 	const form = "has a subquery of a form that slotsql does not analyze"
-	if q == nil || q.Lock || q.Into || len(q.With) > 0 && !v.sources || v.src.hasWord("TABLESAMPLE") {
+	if q == nil || q.Lock || q.Into || len(q.With) > 0 && !v.sources || v.consts.src.hasWord("TABLESAMPLE") {
 		return form
 	}
-	sc = v.withScope(sc, q.With)
+	sc = v.names.WithScope(sc, q.With)
 	for _, c := range q.With {
-		if why := v.query(v.cteScope(sc, c), c.Select); why != "" {
+		if why := v.query(v.names.CTEScope(sc, c), c.Select); why != "" {
 			return why
 		}
 	}
@@ -165,19 +168,19 @@ func (v volatility) query(sc *scope, q *Select) string {
 			return why
 		}
 	}
-	inner := v.newScope(sc, nil, q.From)
+	inner := v.names.NewScope(sc, nil, q.From)
 	for _, s := range q.From {
 		if why := v.source(inner, s); why != "" {
 			return why
 		}
 	}
-	lists := append([][]*Expr{q.DistinctOn, {q.Where, q.Having}, q.GroupBy, q.Windows, q.OrderBy, q.Limit}, q.Values...)
+	lists := append([][]*ast.Expr{q.DistinctOn, {q.Where, q.Having}, q.GroupBy, q.Windows, q.OrderBy, q.Limit}, q.Values...)
 	for _, it := range q.Items {
-		lists = append(lists, []*Expr{it.Expr})
+		lists = append(lists, []*ast.Expr{it.Expr})
 	}
 	for _, list := range lists {
 		for _, e := range list {
-			if why := v.expr(inner, e); why != "" {
+			if why := v.reason(inner, e); why != "" {
 				return why
 			}
 		}
@@ -185,35 +188,35 @@ func (v volatility) query(sc *scope, q *Select) string {
 	return ""
 }
 
-func (v volatility) source(sc *scope, s *Source) string {
+func (v volatility) source(sc *names.Scope, s *ast.Source) string {
 	switch {
 	case s == nil:
 		return ""
 	case s.Left != nil || s.Right != nil:
-		for _, side := range []*Source{s.Left, s.Right} {
+		for _, side := range []*ast.Source{s.Left, s.Right} {
 			if why := v.source(sc, side); why != "" {
 				return why
 			}
 		}
-		return v.expr(sc, s.On)
+		return v.reason(sc, s.On)
 	case s.Select != nil && s.Lateral && v.sources:
 		return v.query(sc, s.Select)
 	case s.Select != nil:
-		return v.query(sc.parent, s.Select)
+		return v.query(sc.Parent, s.Select)
 	case s.Func != nil && v.sources:
-		return v.expr(sc, s.Func)
-	case len(s.Name) > 0 && v.sources && v.findCTE(sc, s.Name) != nil:
+		return v.reason(sc, s.Func)
+	case len(s.Name) > 0 && v.sources && v.names.CTE(sc, s.Name) != nil:
 		return ""
-	case len(s.Name) == 0 || v.findCTE(sc, s.Name) != nil:
+	case len(s.Name) == 0 || v.names.CTE(sc, s.Name) != nil:
 		return "has a subquery of something other than a table"
 	}
-	if t, known := v.lookup(s.Name); known && (t == nil || t.IsView && !v.sources || t.Triggers.Ruled) {
+	if t, known := v.names.Lookup(s.Name); known && (t == nil || t.IsView && !v.sources || t.Triggers.Ruled) {
 		return "has a subquery of " + nameText(s.Name) + ", which may call functions"
 	}
 	return ""
 }
 
-func nameText(name []Ident) string {
+func nameText(name []ast.Ident) string {
 	parts := make([]string, len(name))
 	for i, n := range name {
 		parts[i] = n.Name

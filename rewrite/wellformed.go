@@ -1,6 +1,12 @@
 package rewrite
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/names"
+	"github.com/slotsql/slotsql/rewrite/schema"
+)
 
 // A slotted statement leaves parts of the application's SQL out: what SET and
 // the INSERT name, the row that the INSERT gives, the conflict target. The engine
@@ -8,43 +14,22 @@ import "strings"
 // are certainly what the engine would take; else the application's own SQL runs,
 // and the engine says of it what it says.
 
-// qualifies reports whether the qualifiers of a column's name are those of b, by the
-// engine's own rules: of an alias it knows no schema.
-func (p *planning) qualifies(b *binding, name []Ident) bool {
-	switch n := len(name); {
-	case n == 1:
-		return true
-	case n > 3 || !p.sameSource(name[n-2], b.label):
-		return false
-	case n == 3:
-		return b.source.Alias == nil && b.table != nil && p.d.SameTable(name[0], b.table.Schema)
-	}
-	return true
-}
-
-// sameSource is sameLabel where the letter case of a table's name counts, when it
-// does for the engine.
-func (p *planning) sameSource(written, label Ident) bool {
-	folds := p.d.SameTable(Ident{Name: "A"}, "a")
-	return p.sameLabel(written, label) && (folds || written.Name == label.Name)
-}
-
 // coalesces reports whether a call is COALESCE, or what the engine has beside it, of two
 // arguments.
-func (p *planning) coalesces(e *Expr) bool {
-	return e.Kind == Call && (e.Op == "coalesce" || e.Op == "ifnull") && len(e.Args) == 2 && p.stable().Functions[e.Op]
+func (k *constants) coalesces(e *ast.Expr) bool {
+	return e.Kind == ast.Call && (e.Op == "coalesce" || e.Op == "ifnull") && len(e.Args) == 2 && stable(k.d).Functions[e.Op]
 }
 
 // defaults judges what an increment takes for a counter of NULL: 0 in
 // COALESCE(c, 0) + 1. A row that has slots needs none, and it is left out. why
 // names one that the engine may refuse.
 func (m *dml) defaults(inc increment) (given []InsertedArg, why string) {
-	inc.value.Walk(func(e *Expr) bool {
-		if why != "" || !m.coalesces(e) || e.Args[1].Kind == Null || m.d.Traits().AnyType {
+	inc.value.Walk(func(e *ast.Expr) bool {
+		if why != "" || !m.p.consts.coalesces(e) || e.Args[1].Kind == ast.Null || m.p.d.Traits().AnyType {
 			return why == ""
 		}
 		var arg *InsertedArg
-		if arg, why = m.checkInserted(inc.column, e.Args[1]); arg != nil {
+		if arg, why = m.p.consts.checkInserted(inc.column, e.Args[1]); arg != nil {
 			arg.Nullable = true
 			given = append(given, *arg)
 		}
@@ -73,7 +58,7 @@ func (m *dml) misfit() string {
 	}
 	seen := map[string]bool{}
 	for i, written := range st.Columns {
-		name, has := columnNamed(m.planning, m.table, written)
+		name, has := names.Column(m.p.d, m.table, written)
 		switch {
 		case !has:
 			return "the table has no column " + written.Name
@@ -91,13 +76,13 @@ func (m *dml) misfit() string {
 // or "". PostgreSQL gives a placeholder one type, from all the places where it
 // stands, and refuses numbers that stand nowhere; a statement of ours numbers each
 // place by itself. Places that take a value of the same column type agree.
-func (p *planning) mistyped(typeAt func(Span) string) string {
-	if !p.d.Traits().TypedConstants {
+func (k *constants) mistyped(typeAt func(ast.Span) string) string {
+	if !k.d.Traits().TypedConstants {
 		return ""
 	}
-	types := make([]string, p.src.count)
-	seen := make([]bool, p.src.count)
-	for _, x := range p.src.params {
+	types := make([]string, k.src.count)
+	seen := make([]bool, k.src.count)
+	for _, x := range k.src.params {
 		i := x.arg.Index
 		if i < 0 || i >= len(seen) {
 			continue
@@ -125,7 +110,7 @@ func (m *dml) forbidden(a assigned) string {
 	if m.table.Storage.Unidentified {
 		return "the table publishes updates without a replica identity: PostgreSQL refuses to update it, so slots could never be folded"
 	}
-	var read, set []*Column
+	var read, set []*schema.Column
 	for _, inc := range a.increments {
 		read, set = append(read, inc.column), append(set, inc.column)
 	}
@@ -155,12 +140,12 @@ func (m *dml) forbidden(a assigned) string {
 
 // inserts are the columns for which an INSERT gives values; nil for an UPDATE.
 func (m *dml) inserts() []string {
-	if m.st.Kind != KindInsert {
+	if m.st.Kind != ast.KindInsert {
 		return nil
 	}
 	var out []string
 	for i := range m.table.Columns {
-		if name := m.table.Columns[i].Name; m.insertIndex(Ident{Name: name, Quoted: true}) >= 0 {
+		if name := m.table.Columns[i].Name; m.insertIndex(ast.Ident{Name: name, Quoted: true}) >= 0 {
 			out = append(out, name)
 		}
 	}
@@ -174,16 +159,16 @@ var comparison = map[string]bool{"": true, "=": true, "<>": true, "!=": true, "<
 // typeAt returns the type of the column that takes the value which stands at a
 // place of the statement: in SET, as what is added to a counter, in VALUES, and
 // compared with a column. "" when it is not known.
-func (m *dml) typeAt(incs []increment) func(Span) string {
-	if !m.d.Traits().TypedConstants {
+func (m *dml) typeAt(incs []increment) func(ast.Span) string {
+	if !m.p.d.Traits().TypedConstants {
 		return nil
 	}
-	types := map[Span]string{}
-	note := func(c *Column, e *Expr) {
+	types := map[ast.Span]string{}
+	note := func(c *schema.Column, e *ast.Expr) {
 		if e == nil || c == nil {
 			return
 		}
-		if e, _ = signed(e, false); e.Kind == Param {
+		if e, _ = ast.Signed(e, false); e.Kind == ast.Param {
 			types[e.Span] = c.Type
 		}
 	}
@@ -193,21 +178,21 @@ func (m *dml) typeAt(incs []increment) func(Span) string {
 		}
 	}
 	for i, c := range m.st.Columns {
-		if name, has := columnNamed(m.planning, m.table, c); has && len(m.st.Rows) == 1 && i < len(m.st.Rows[0]) {
+		if name, has := names.Column(m.p.d, m.table, c); has && len(m.st.Rows) == 1 && i < len(m.st.Rows[0]) {
 			note(m.table.Column(name), m.st.Rows[0][i])
 		}
 	}
-	m.st.Where.Walk(func(e *Expr) bool {
-		if e.Kind != Binary && e.Kind != In || !comparison[e.Op] {
+	m.st.Where.Walk(func(e *ast.Expr) bool {
+		if e.Kind != ast.Binary && e.Kind != ast.In || !comparison[e.Op] {
 			return true
 		}
 		for _, x := range e.Args {
-			var c *Column
-			switch x = unparen(x); {
-			case x.Kind == ColumnRef:
-				c = m.table.Column(m.targetColumn(m.sc, m.target, x.Name))
-			case x.Kind == Number && len(x.Text) < 10 && strings.Trim(m.src.sql[x.Start:x.End], "0123456789") == "":
-				c = &Column{Type: "integer"}
+			var c *schema.Column
+			switch x = ast.Unparen(x); {
+			case x.Kind == ast.ColumnRef:
+				c = m.table.Column(m.p.names.TargetColumn(m.sc, m.target, x.Name))
+			case x.Kind == ast.Number && len(x.Text) < 10 && strings.Trim(m.p.src.sql[x.Start:x.End], "0123456789") == "":
+				c = &schema.Column{Type: "integer"}
 			}
 			for _, v := range e.Args {
 				note(c, v)
@@ -215,18 +200,18 @@ func (m *dml) typeAt(incs []increment) func(Span) string {
 		}
 		return true
 	})
-	return func(s Span) string { return types[s] }
+	return func(s ast.Span) string { return types[s] }
 }
 
 // namedByPlaceholder reports whether a select item is named by its own SQL, with
 // placeholders in it: numbering them anew would give the column another name.
-func (p *planning) namedByPlaceholder(it Item) bool {
-	if p.d.Traits().ItemNames == ItemsByRule || it.Alias != nil || it.Expr.Kind == ColumnRef {
+func (k *constants) namedByPlaceholder(it ast.Item) bool {
+	if k.d.Traits().ItemNames == names.ItemsByRule || it.Alias != nil || it.Expr.Kind == ast.ColumnRef {
 		return false
 	}
 	found := false
-	it.Expr.Walk(func(x *Expr) bool {
-		found = found || x.Kind == Param
+	it.Expr.Walk(func(x *ast.Expr) bool {
+		found = found || x.Kind == ast.Param
 		return !found
 	})
 	return found

@@ -3,6 +3,10 @@ package rewrite
 import (
 	"strconv"
 	"strings"
+
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/names"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // Batches of changes come with their rows written in the statement:
@@ -19,21 +23,27 @@ import (
 // base row that needs no rule of ours, as the engine's own statement runs there. In slots
 // it would, so such an increment never goes there.
 
+// writtenSources reads such sources.
+type writtenSources struct {
+	names  *names.Resolver
+	consts *constants
+}
+
 // maxWritten is the largest number of rows of a source that the planner looks at.
 const maxWritten = maxGivenRows
 
 // written returns what a source of the statement gives for the column that e names, where that
 // is constants; nil elsewhere.
-func (p *planning) written(sc *scope, e *Expr) []*Expr {
-	b := p.sourceOf(sc, e)
-	if b == nil || b.query == nil || b.optional {
+func (w *writtenSources) written(sc *names.Scope, e *ast.Expr) []*ast.Expr {
+	b := w.sourceOf(sc, e)
+	if b == nil || b.Query == nil || b.Optional {
 		return nil
 	}
-	at := p.writtenAt(b, e.Name[len(e.Name)-1])
+	at := w.writtenAt(b, e.Name[len(e.Name)-1])
 	if at < 0 {
 		return nil
 	}
-	values, ok := writtenRows(b.query, at, nil)
+	values, ok := writtenRows(b.Query, at, nil)
 	if !ok || len(values) > maxWritten {
 		return nil
 	}
@@ -41,17 +51,17 @@ func (p *planning) written(sc *scope, e *Expr) []*Expr {
 }
 
 // sourceOf returns the only source of the block that may have the column that e names.
-func (p *planning) sourceOf(sc *scope, e *Expr) (found *binding) {
-	if e.Kind != ColumnRef || len(e.Name) > 2 {
+func (w *writtenSources) sourceOf(sc *names.Scope, e *ast.Expr) (found *names.Binding) {
+	if e.Kind != ast.ColumnRef || len(e.Name) > 2 {
 		return nil
 	}
 	column := e.Name[len(e.Name)-1]
-	for _, b := range sc.bindings {
+	for _, b := range sc.Bindings {
 		if len(e.Name) == 2 {
-			if !p.sameLabel(e.Name[0], b.label) {
+			if !w.names.SameLabel(e.Name[0], b.Label) {
 				continue
 			}
-		} else if has, err := p.hasColumn(b, column); err == nil && has == no {
+		} else if has, err := w.names.HasColumn(b, column); err == nil && has == names.No {
 			continue
 		}
 		if found != nil {
@@ -63,16 +73,16 @@ func (p *planning) sourceOf(sc *scope, e *Expr) (found *binding) {
 }
 
 // writtenAt returns the position of a column of a query or function in FROM, or -1.
-func (p *planning) writtenAt(b *binding, column Ident) int {
-	names := b.columns
-	if len(names) == 0 && b.query != nil {
-		if names = p.writtenNames(b); names == nil {
+func (w *writtenSources) writtenAt(b *names.Binding, column ast.Ident) int {
+	columns := b.Columns
+	if len(columns) == 0 && b.Query != nil {
+		if columns = w.writtenNames(b); columns == nil {
 			return -1
 		}
 	}
 	at := -1
-	for i, name := range names {
-		if p.sameLabel(column, name) {
+	for i, name := range columns {
+		if w.names.SameLabel(column, name) {
 			if at >= 0 {
 				return -1
 			}
@@ -82,38 +92,38 @@ func (p *planning) writtenAt(b *binding, column Ident) int {
 	return at
 }
 
-// writtenNames returns the names of the columns of a query in FROM; nil if they are not known.
-func (p *planning) writtenNames(b *binding) (names []Ident) {
-	first := b.query
+// writtenNames returns the columns of the columns of a query in FROM; nil if they are not known.
+func (w *writtenSources) writtenNames(b *names.Binding) (columns []ast.Ident) {
+	first := b.Query
 	for len(first.Operands) > 0 {
 		first = first.Operands[0]
 	}
 	if len(first.Values) > 0 {
 		for i := range first.Values[0] {
-			names = append(names, Ident{Name: "column" + strconv.Itoa(i+1)}) // PostgreSQL, SQLite
+			columns = append(columns, ast.Ident{Name: "column" + strconv.Itoa(i+1)}) // PostgreSQL, SQLite
 		}
-		return names
+		return columns
 	}
-	outs, known, err := p.outsOf(b)
+	outs, known, err := w.names.Outputs(b)
 	if err != nil || !known {
 		return nil
 	}
 	for _, o := range outs {
-		names = append(names, o.name)
+		columns = append(columns, o.Name)
 	}
-	return names
+	return columns
 }
 
 // writtenRows adds what the rows of a query may have in a column. What the query leaves out,
 // as by WHERE, LIMIT or EXCEPT, makes no difference: the rest is of the same constants.
-func writtenRows(q *Select, at int, values []*Expr) (all []*Expr, ok bool) {
+func writtenRows(q *ast.Select, at int, values []*ast.Expr) (all []*ast.Expr, ok bool) {
 	for _, o := range q.Operands {
 		if values, ok = writtenRows(o, at, values); !ok {
 			return nil, false
 		}
 	}
 	for _, row := range q.Values {
-		if at >= len(row) || !constant(row[at]) {
+		if at >= len(row) || !ast.Constant(row[at]) {
 			return nil, false
 		}
 		values = append(values, row[at])
@@ -126,11 +136,11 @@ func writtenRows(q *Select, at int, values []*Expr) (all []*Expr, ok bool) {
 		return nil, false
 	}
 	for _, it := range q.Items {
-		if it.Expr == nil || it.Expr.Kind == Star {
+		if it.Expr == nil || it.Expr.Kind == ast.Star {
 			return nil, false
 		}
 	}
-	if e := q.Items[at].Expr; constant(e) {
+	if e := q.Items[at].Expr; ast.Constant(e) {
 		return append(values, e), true
 	}
 	return nil, false
@@ -142,12 +152,12 @@ func writtenRows(q *Select, at int, values []*Expr) (all []*Expr, ok bool) {
 // The column has one type, that of all its values. Where an engine adds strings as floating-point
 // numbers, one string makes all of them strings, and so may a placeholder: the
 // sum is exact while it stays far below 2^53, in columns of 32 bits.
-func (p *planning) writtenDeltas(sc *scope, c *Column, op operand) (out []operand) {
-	values := p.written(sc, unparen(op.expr))
-	narrow := c.Numeric == Integer && c.Bits <= 32
+func (w *writtenSources) writtenDeltas(sc *names.Scope, c *schema.Column, op operand) (out []operand) {
+	values := w.written(sc, ast.Unparen(op.expr))
+	narrow := c.Numeric == schema.Integer && c.Bits <= 32
 	for _, v := range values {
-		v, negative := signed(v, op.negative)
-		if p.d.Traits().StringsAreFloats && !narrow && (v.Kind == Param || v.Kind == String) {
+		v, negative := ast.Signed(v, op.negative)
+		if w.consts.d.Traits().StringsAreFloats && !narrow && (v.Kind == ast.Param || v.Kind == ast.String) {
 			return nil
 		}
 		out = append(out, operand{expr: v, negative: negative})
@@ -156,14 +166,14 @@ func (p *planning) writtenDeltas(sc *scope, c *Column, op operand) (out []operan
 }
 
 // integer reports whether a number is written as digits alone.
-func (p *planning) integer(e *Expr) bool {
-	return strings.Trim(p.src.sql[e.Start:e.End], "0123456789") == ""
+func (k *constants) integer(e *ast.Expr) bool {
+	return strings.Trim(k.src.sql[e.Start:e.End], "0123456789") == ""
 }
 
 // givenKeys are the keys of the rows that such a source gives.
 type givenKeys struct {
-	values []*Expr // that make them up
-	most   int     // the largest number of them
+	values []*ast.Expr // that make them up
+	most   int         // the largest number of them
 	where  fragment
 }
 
@@ -172,37 +182,37 @@ const maxKeys = 1 << 30
 
 // givenKeys returns the values that a column of the target equals by being compared with a
 // column of such a source; nil where it is compared with something else.
-func (p *planning) givenKeys(sc *scope, b *binding, column string, compared []*Expr) *givenKeys {
+func (k *keyFinder) givenKeys(sc *names.Scope, b *names.Binding, column string, compared []*ast.Expr) *givenKeys {
 	if len(compared) != 1 {
 		return nil
 	}
-	if a := p.arrayOf(sc, compared[0]); a != nil {
-		return &givenKeys{[]*Expr{a.array}, maxKeys, p.anyOf(b, column, a.array)}
+	if a := k.written.arrayOf(sc, compared[0]); a != nil {
+		return &givenKeys{[]*ast.Expr{a.array}, maxKeys, k.anyOf(b, column, a.array)}
 	}
-	values := p.written(sc, compared[0])
-	if values == nil || !p.comparesAlike(b.table.Column(column), values) {
+	values := k.written.written(sc, compared[0])
+	if values == nil || !k.consts.comparesAlike(b.Table.Column(column), values) {
 		return nil
 	}
-	return &givenKeys{values, len(values), p.oneOf(b, column, values)}
+	return &givenKeys{values, len(values), k.oneOf(b, column, values)}
 }
 
 // comparesAlike reports whether a column that is compared with constants finds the rows that it
 // finds by being compared with a source's column that holds them. There a constant has
 // the type of all of them.
-func (p *planning) comparesAlike(c *Column, values []*Expr) bool {
-	tr := p.d.Traits()
+func (k *constants) comparesAlike(c *schema.Column, values []*ast.Expr) bool {
+	tr := k.d.Traits()
 	if tr.TypedConstants {
 		return true // IN finds a type for all of them, too; of strings alone it compares no fewer as equal
 	}
 	for _, v := range values {
-		v, _ := signed(v, false)
-		number, _ := p.castNumber(v)
-		integer := c.Numeric == Integer
+		v, _ := ast.Signed(v, false)
+		number, _ := k.castNumber(v)
+		integer := c.Numeric == schema.Integer
 		switch {
-		case integer && (number != nil || v.Kind == Number && (!tr.LooseEquality || p.integer(v))):
-		case integer && (v.Kind == Param || v.Kind == String) && (!tr.LooseEquality || c.Bits <= 32):
+		case integer && (number != nil || v.Kind == ast.Number && (!tr.LooseEquality || k.integer(v))):
+		case integer && (v.Kind == ast.Param || v.Kind == ast.String) && (!tr.LooseEquality || c.Bits <= 32):
 			// MySQL compares a string with a number as floating-point numbers, which hold these.
-		case !numericColumn(c) && !tr.LooseEquality && (v.Kind == Param || v.Kind == String):
+		case !numericColumn(c) && !tr.LooseEquality && (v.Kind == ast.Param || v.Kind == ast.String):
 		default:
 			return false
 		}

@@ -1,6 +1,12 @@
 package rewrite
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/names"
+	"github.com/slotsql/slotsql/rewrite/schema"
+)
 
 // This file is written.go for rows that come as arrays, one for each column:
 //
@@ -11,7 +17,7 @@ import "strings"
 
 // An arrayColumn is a column that unnest makes of an array.
 type arrayColumn struct {
-	array  *Expr // a placeholder cast to an array type
+	array  *ast.Expr // a placeholder cast to an array type
 	typ    string
 	arg    Arg
 	beside []Arg // the arrays of the other columns
@@ -19,25 +25,25 @@ type arrayColumn struct {
 
 // arrayOf returns the array that the column which e names is made of; nil where it is
 // made of something else.
-func (p *planning) arrayOf(sc *scope, e *Expr) *arrayColumn {
-	b := p.sourceOf(sc, e)
-	if b == nil || b.optional || b.source.Func == nil {
+func (w *writtenSources) arrayOf(sc *names.Scope, e *ast.Expr) *arrayColumn {
+	b := w.sourceOf(sc, e)
+	if b == nil || b.Optional || b.Source.Func == nil {
 		return nil
 	}
-	f := b.source.Func
-	at := p.writtenAt(b, e.Name[len(e.Name)-1])
-	if f.Kind != Call || f.Op != "unnest" || f.Aggregate || at < 0 || at >= len(f.Args) {
+	f := b.Source.Func
+	at := w.writtenAt(b, e.Name[len(e.Name)-1])
+	if f.Kind != ast.Call || f.Op != "unnest" || f.Aggregate || at < 0 || at >= len(f.Args) {
 		return nil
 	}
 	out := &arrayColumn{}
 	for i, a := range f.Args {
-		x := unparen(a)
-		if x.Kind != Opaque || x.Op != "cast" || len(x.Args) != 1 {
+		x := ast.Unparen(a)
+		if x.Kind != ast.Opaque || x.Op != "cast" || len(x.Args) != 1 {
 			return nil
 		}
-		typ, isArray := strings.CutSuffix(p.castType(x), "[]")
-		arg, bound := p.src.paramAt(unparen(x.Args[0]).Span)
-		if !isArray || !bound || unparen(x.Args[0]).Kind != Param {
+		typ, isArray := strings.CutSuffix(w.consts.castType(x), "[]")
+		arg, bound := w.consts.src.paramAt(ast.Unparen(x.Args[0]).Span)
+		if !isArray || !bound || ast.Unparen(x.Args[0]).Kind != ast.Param {
 			return nil
 		}
 		if i == at {
@@ -51,14 +57,14 @@ func (p *planning) arrayOf(sc *scope, e *Expr) *arrayColumn {
 
 // arrayDelta is what an operand that is such a column demands of the arrays; nil for other
 // operands.
-func (p *planning) arrayDelta(sc *scope, c *Column, op operand) *DeltaArg {
-	e, negative := signed(op.expr, op.negative)
-	a := p.arrayOf(sc, e)
+func (w *writtenSources) arrayDelta(sc *names.Scope, c *schema.Column, op operand) *DeltaArg {
+	e, negative := ast.Signed(op.expr, op.negative)
+	a := w.arrayOf(sc, e)
 	if a == nil {
 		return nil
 	}
-	bits, ok := p.d.Traits().NumberCasts[a.typ]
-	if !ok || bits == 0 && c.Numeric == Integer {
+	bits, ok := w.consts.d.Traits().NumberCasts[a.typ]
+	if !ok || bits == 0 && c.Numeric == schema.Integer {
 		return nil // an array of numbers with digits after the point may have to be rounded
 	}
 	a.arg.Negate = negative
@@ -67,9 +73,9 @@ func (p *planning) arrayDelta(sc *scope, c *Column, op operand) *DeltaArg {
 }
 
 // anyOf writes column = ANY (array).
-func (p *planning) anyOf(b *binding, column string, array *Expr) fragment {
-	f := p.src.cut(array.Span)
-	f.parts[0] = p.qualifier(b) + "." + p.d.Quote(column) + " = ANY (" + f.parts[0]
+func (k *keyFinder) anyOf(b *names.Binding, column string, array *ast.Expr) fragment {
+	f := k.src.cut(array.Span)
+	f.parts[0] = k.names.Qualifier(b) + "." + k.d.Quote(column) + " = ANY (" + f.parts[0]
 	f.parts[len(f.parts)-1] += ")"
 	return f
 }

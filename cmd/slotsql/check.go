@@ -10,7 +10,7 @@ import (
 
 	"github.com/slotsql/slotsql"
 	internalconfig "github.com/slotsql/slotsql/internal/config"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 func checkCommand(o *options) *cobra.Command {
@@ -178,7 +178,7 @@ func slotsOf(t *slotsql.TableStatus) string {
 			"once no process counts in slots run slotsql drain, then slotsql migrate --down", t.SlotTable)
 	case t.Slots == 0:
 		return "no slots"
-	case rewrite.Layout(t.Layout) == rewrite.LayoutJournal:
+	case schema.Layout(t.Layout) == schema.LayoutJournal:
 		return "a journal, which a roll-up moves, in " + t.SlotTable
 	}
 	return fmt.Sprintf("%d slots in %s", t.Slots, t.SlotTable)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // counts holds what increments, totals and drains do: an increment adds to a slot
@@ -16,7 +17,7 @@ func (o Options) counts(t *testing.T) {
 			s := o.sessions(t, 1)[0]
 			tab := s.slotted(layouts[name])
 			number := func(slot string) string {
-				if tab.Counter.Layout == rewrite.LayoutJournal {
+				if tab.Counter.Layout == schema.LayoutJournal {
 					return "107374182" + slot
 				}
 				return slot
@@ -58,7 +59,7 @@ func (o Options) counts(t *testing.T) {
 }
 
 // adds holds that the short form adds to a slot row that is there, and to no other.
-func (s *session) adds(tab *rewrite.Table, number func(string) string) {
+func (s *session) adds(tab *schema.Table, number func(string) string) {
 	s.Helper()
 	added := false
 	for _, locks := range []bool{false, true} {
@@ -90,7 +91,7 @@ func (s *session) adds(tab *rewrite.Table, number func(string) string) {
 }
 
 // totals holds what a reader sees of views and likes of row 1, and of views of row 2.
-func (s *session) totals(tab *rewrite.Table, views, likes, other string) {
+func (s *session) totals(tab *schema.Table, views, likes, other string) {
 	s.Helper()
 	for _, comparable := range []bool{false, true} {
 		s.want(views, "SELECT "+s.Total(tab, "p", "views", comparable)+" FROM posts AS p WHERE id = 1")
@@ -101,7 +102,7 @@ func (s *session) totals(tab *rewrite.Table, views, likes, other string) {
 }
 
 // drain moves the slots of a row, or of all, as a session does.
-func (s *session) drain(tab *rewrite.Table, where, key string) {
+func (s *session) drain(tab *schema.Table, where, key string) {
 	s.Helper()
 	scope := rewrite.Scope{Ref: "posts AS p", Qualifier: "p", Where: where}
 	var keys [][]any
@@ -141,7 +142,7 @@ func (s *session) drain(tab *rewrite.Table, where, key string) {
 
 // goes holds that the slots of a row go with it, and that a row which comes back has
 // none.
-func (s *session) goes(tab *rewrite.Table, slot string) {
+func (s *session) goes(tab *schema.Table, slot string) {
 	s.Helper()
 	s.affected(s.Increment(tab, incrementOf(tab, "p.id = 2", slot, "7")))
 	s.run("DELETE FROM posts WHERE id = 2")
@@ -158,7 +159,7 @@ func (o Options) rollsUp(t *testing.T) {
 			s := o.sessions(t, 1)[0]
 			tab := s.slotted(layouts[name])
 			for _, slot := range []string{"1073741820", "1073741821"} {
-				if tab.Counter.Layout != rewrite.LayoutJournal {
+				if tab.Counter.Layout != schema.LayoutJournal {
 					slot = slot[len(slot)-1:]
 				}
 				s.affected(s.Increment(tab, incrementOf(tab, "p.id = 1", slot, "3", "4")))

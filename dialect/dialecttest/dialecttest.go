@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/slotsql/slotsql/dialect"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // Options say which dialect is tested, and what of its engine the suite cannot know.
@@ -43,7 +43,7 @@ type Options struct {
 // Column is a column by its definition, and what Table says of it.
 type Column struct {
 	Definition string
-	Facts      rewrite.Column
+	Facts      schema.Column
 }
 
 // Run tests a dialect.

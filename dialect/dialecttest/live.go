@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/slotsql/slotsql/dialect"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // session is one connection to a test's database, and the dialect for it.
@@ -24,7 +24,7 @@ func (o Options) sessions(t *testing.T, n int) []*session {
 	for i := range out {
 		out[i] = o.session(t, db)
 	}
-	out[0].run(schema, "INSERT INTO posts (id, grp, views, likes) VALUES (1, 7, 10, 100), (2, 7, 20, 200)")
+	out[0].run(createPosts, "INSERT INTO posts (id, grp, views, likes) VALUES (1, 7, 10, 100), (2, 7, 20, 200)")
 	return out
 }
 
@@ -104,7 +104,7 @@ func text(v any) string {
 }
 
 // table reads the facts of a table, or nil.
-func (s *session) table(name string) *rewrite.Table {
+func (s *session) table(name string) *schema.Table {
 	s.Helper()
 	t, err := s.Table(s.Context(), s, "", name)
 	if err != nil {
@@ -114,7 +114,7 @@ func (s *session) table(name string) *rewrite.Table {
 }
 
 // slotted configures the table posts and makes its slot table, twice.
-func (s *session) slotted(layout func(*rewrite.Counter)) *rewrite.Table {
+func (s *session) slotted(layout func(*schema.Counter)) *schema.Table {
 	s.Helper()
 	t := counter(s.table("posts"), layout)
 	for range 2 {

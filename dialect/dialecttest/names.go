@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
 	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
@@ -27,17 +27,17 @@ func (o Options) names(t *testing.T) {
 			continue
 		}
 		e, from := st.Select.Items[0].Expr, st.Select.From[0]
-		if e.Kind != rewrite.ColumnRef || len(e.Name) != 1 || e.Name[0] != (rewrite.Ident{Name: name, Quoted: true}) {
+		if e.Kind != ast.ColumnRef || len(e.Name) != 1 || e.Name[0] != (ast.Ident{Name: name, Quoted: true}) {
 			t.Errorf("%s: column %+v", sql, e)
 		}
 		if len(from.Name) != 1 || !d.SameTable(from.Name[0], name) || !d.SameColumn(from.Name[0], name) {
 			t.Errorf("%s: table %+v", sql, from.Name)
 		}
-		if other := (rewrite.Ident{Name: name + "x", Quoted: true}); d.SameTable(other, name) || d.SameColumn(other, name) {
+		if other := (ast.Ident{Name: name + "x", Quoted: true}); d.SameTable(other, name) || d.SameColumn(other, name) {
 			t.Errorf("%s is the same as %s", other.Name, name)
 		}
 	}
-	if !d.SameColumn(rewrite.Ident{Name: "Views"}, "views") {
+	if !d.SameColumn(ast.Ident{Name: "Views"}, "views") {
 		t.Error("a bare column's letter case counts")
 	}
 	sql := "SELECT " + d.Placeholder(1) + ", " + d.Placeholder(2)

@@ -5,12 +5,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 // Sketch writes what Parse makes of a statement as a line: the source of spans in
 // [], {} and <>, structure in words.
-func Sketch(sql string, st *rewrite.Statement) string {
+func Sketch(sql string, st *ast.Statement) string {
 	k := sketcher{sql: sql}
 	k.statement(st)
 	return strings.Join(k.out, " ")
@@ -29,11 +29,11 @@ func (k *sketcher) add(parts ...string) {
 	}
 }
 
-func (k *sketcher) cut(s rewrite.Span) string { return k.sql[s.Start:s.End] }
+func (k *sketcher) cut(s ast.Span) string { return k.sql[s.Start:s.End] }
 
-func (k *sketcher) expr(e *rewrite.Expr) string { return "{" + k.cut(e.Span) + "}" }
+func (k *sketcher) expr(e *ast.Expr) string { return "{" + k.cut(e.Span) + "}" }
 
-func (k *sketcher) list(word string, list []*rewrite.Expr) {
+func (k *sketcher) list(word string, list []*ast.Expr) {
 	if len(list) > 0 {
 		k.add(word)
 	}
@@ -43,18 +43,18 @@ func (k *sketcher) list(word string, list []*rewrite.Expr) {
 }
 
 // where writes the conjuncts; a subquery in IN is shown as a query.
-func (k *sketcher) where(e *rewrite.Expr) {
+func (k *sketcher) where(e *ast.Expr) {
 	if e == nil {
 		return
 	}
 	k.add("where")
-	var conjuncts func(*rewrite.Expr)
-	conjuncts = func(e *rewrite.Expr) {
+	var conjuncts func(*ast.Expr)
+	conjuncts = func(e *ast.Expr) {
 		switch {
-		case e.Kind == rewrite.Binary && e.Op == "AND":
+		case e.Kind == ast.Binary && e.Op == "AND":
 			conjuncts(e.Args[0])
 			conjuncts(e.Args[1])
-		case e.Kind == rewrite.In && e.Args[1].Kind == rewrite.Subquery:
+		case e.Kind == ast.In && e.Args[1].Kind == ast.Subquery:
 			k.add("{" + k.cut(e.Args[0].Span) + " IN (" + k.nested(e.Args[1].Query) + ")}")
 		default:
 			k.add(k.expr(e))
@@ -63,13 +63,13 @@ func (k *sketcher) where(e *rewrite.Expr) {
 	conjuncts(e)
 }
 
-func (k *sketcher) items(list []rewrite.Item) {
+func (k *sketcher) items(list []ast.Item) {
 	for _, it := range list {
 		k.add("<" + k.cut(it.Span) + ">")
 	}
 }
 
-func dotted(list [][]rewrite.Ident) []string {
+func dotted(list [][]ast.Ident) []string {
 	var out []string
 	for _, n := range list {
 		out = append(out, words(n, "."))
@@ -77,7 +77,7 @@ func dotted(list [][]rewrite.Ident) []string {
 	return out
 }
 
-func words(list []rewrite.Ident, sep string) string {
+func words(list []ast.Ident, sep string) string {
 	var out []string
 	for _, i := range list {
 		out = append(out, i.Name)
@@ -85,13 +85,13 @@ func words(list []rewrite.Ident, sep string) string {
 	return strings.Join(out, sep)
 }
 
-func (k *sketcher) nested(q *rewrite.Select) string {
+func (k *sketcher) nested(q *ast.Select) string {
 	in := sketcher{sql: k.sql}
 	in.query(q)
 	return strings.Join(in.out, " ")
 }
 
-func (k *sketcher) with(list []*rewrite.CTE) {
+func (k *sketcher) with(list []*ast.CTE) {
 	for i, c := range list {
 		if i == 0 {
 			k.add("with")
@@ -110,7 +110,7 @@ func (k *sketcher) with(list []*rewrite.CTE) {
 	}
 }
 
-func (k *sketcher) source(s *rewrite.Source) string {
+func (k *sketcher) source(s *ast.Source) string {
 	alias := ""
 	if s.Alias != nil {
 		alias = " " + s.Alias.Name
@@ -141,7 +141,7 @@ func (k *sketcher) source(s *rewrite.Source) string {
 	return words(s.Name, ".") + alias
 }
 
-func (k *sketcher) sources(list []*rewrite.Source) {
+func (k *sketcher) sources(list []*ast.Source) {
 	for i, s := range list {
 		if i == 0 {
 			k.add("from")
@@ -150,7 +150,7 @@ func (k *sketcher) sources(list []*rewrite.Source) {
 	}
 }
 
-func (k *sketcher) query(q *rewrite.Select) {
+func (k *sketcher) query(q *ast.Select) {
 	k.with(q.With)
 	for _, o := range q.Operands {
 		k.add("[" + k.nested(o) + "]")
@@ -182,7 +182,7 @@ func (k *sketcher) query(q *rewrite.Select) {
 	}
 }
 
-func (k *sketcher) set(list []rewrite.Assignment) {
+func (k *sketcher) set(list []ast.Assignment) {
 	k.add("set")
 	for _, a := range list {
 		v := "default"
@@ -193,11 +193,11 @@ func (k *sketcher) set(list []rewrite.Assignment) {
 	}
 }
 
-func (k *sketcher) statement(st *rewrite.Statement) {
+func (k *sketcher) statement(st *ast.Statement) {
 	k.with(st.With)
 	kind := []string{"other", "select", "insert", "update", "delete", "truncate", "drop",
 		"ddl", "explain", "session", "create", "reads"}[st.Kind]
-	if st.Kind != rewrite.KindSelect {
+	if st.Kind != ast.KindSelect {
 		k.add(kind)
 	}
 	if st.Explained != nil {
@@ -216,7 +216,7 @@ func (k *sketcher) statement(st *rewrite.Statement) {
 		k.add(fmt.Sprint("rows ", len(st.Rows)))
 	}
 	switch {
-	case st.Kind == rewrite.KindSelect:
+	case st.Kind == ast.KindSelect:
 		k.query(st.Select)
 	case st.Select != nil:
 		k.add("(" + k.nested(st.Select) + ")")

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/slotsql/slotsql/dialect"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
 	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
@@ -15,13 +15,13 @@ import (
 // reads as its name; of a number, a string or a placeholder it is one of that kind;
 // a pair of parentheses is not cut; and the tree has every placeholder of the statement.
 // A fuzz target judges by it.
-func Spans(t *testing.T, d dialect.Dialect, sql string, st *rewrite.Statement) {
+func Spans(t *testing.T, d dialect.Dialect, sql string, st *ast.Statement) {
 	t.Helper()
 	if st.Opaque != "" {
 		return
 	}
 	params := map[int]bool{}
-	Each(st, func(e *rewrite.Expr) {
+	Each(st, func(e *ast.Expr) {
 		if e.Start < 0 || e.End < e.Start || e.End > len(sql) {
 			t.Errorf("span %v of %q", e.Span, sql)
 			return
@@ -30,16 +30,16 @@ func Spans(t *testing.T, d dialect.Dialect, sql string, st *rewrite.Statement) {
 		if wrong := misread(d, e, part); wrong != "" {
 			t.Errorf("%s: %q in %q", wrong, part, sql)
 		}
-		if e.Kind == rewrite.Param {
+		if e.Kind == ast.Param {
 			params[e.Start] = true
 		}
-	}, func(s *rewrite.Source) {
+	}, func(s *ast.Source) {
 		if s.Start < 0 || s.End < s.Start || s.End > len(sql) {
 			t.Errorf("span %v of a source in %q", s.Span, sql)
 		}
 	})
 	switch st.Kind {
-	case rewrite.KindSelect, rewrite.KindInsert, rewrite.KindUpdate, rewrite.KindDelete:
+	case ast.KindSelect, ast.KindInsert, ast.KindUpdate, ast.KindDelete:
 		for _, tok := range lex.Tokens(d.LexRules(), sql) {
 			if tok.Kind == lex.Param && !params[tok.Start] {
 				t.Errorf("the placeholder at %d is lost: %q", tok.Start, sql)
@@ -49,7 +49,7 @@ func Spans(t *testing.T, d dialect.Dialect, sql string, st *rewrite.Statement) {
 }
 
 // misread says what is wrong with the SQL of an expression.
-func misread(d dialect.Dialect, e *rewrite.Expr, part string) string {
+func misread(d dialect.Dialect, e *ast.Expr, part string) string {
 	toks := lex.Tokens(d.LexRules(), part)
 	kinds := func(kind lex.Kind) bool {
 		for _, tok := range toks {
@@ -60,25 +60,25 @@ func misread(d dialect.Dialect, e *rewrite.Expr, part string) string {
 		return len(toks) > 0
 	}
 	switch e.Kind {
-	case rewrite.ColumnRef, rewrite.Star:
+	case ast.ColumnRef, ast.Star:
 		return misnamed(d, e, part, toks)
-	case rewrite.Param:
+	case ast.Param:
 		if len(toks) != 1 || !kinds(lex.Param) || part != e.Text {
 			return "no placeholder"
 		}
-	case rewrite.Number:
+	case ast.Number:
 		if len(toks) != 1 || !kinds(lex.Number) {
 			return "no number"
 		}
-	case rewrite.String:
+	case ast.String:
 		if !kinds(lex.String) { // one may go on after a line break
 			return "no string"
 		}
-	case rewrite.Paren:
+	case ast.Paren:
 		if !strings.HasPrefix(part, "(") || !strings.HasSuffix(part, ")") {
 			return "no parentheses"
 		}
-	case rewrite.Binary:
+	case ast.Binary:
 		depth := 0
 		for _, tok := range toks {
 			switch part[tok.Start:tok.End] {
@@ -97,8 +97,8 @@ func misread(d dialect.Dialect, e *rewrite.Expr, part string) string {
 
 // misnamed says what is wrong with the name of a column. The case of letters is for
 // the engine, and so is a name that it cuts.
-func misnamed(d dialect.Dialect, e *rewrite.Expr, part string, toks []lex.Token) string {
-	if e.Kind == rewrite.Star && strings.EqualFold(part, "TABLE") { // TABLE t
+func misnamed(d dialect.Dialect, e *ast.Expr, part string, toks []lex.Token) string {
+	if e.Kind == ast.Star && strings.EqualFold(part, "TABLE") { // TABLE t
 		return ""
 	}
 	var got []string
@@ -127,8 +127,8 @@ func misnamed(d dialect.Dialect, e *rewrite.Expr, part string, toks []lex.Token)
 }
 
 // Each calls the functions for every expression and source of a statement, without
-// the walk that the translators are checked by (rewrite.Visitor).
-func Each(st *rewrite.Statement, expr func(*rewrite.Expr), source func(*rewrite.Source)) {
+// the walk that the translators are checked by (ast.Visitor).
+func Each(st *ast.Statement, expr func(*ast.Expr), source func(*ast.Source)) {
 	var walk func(v reflect.Value)
 	walk = func(v reflect.Value) {
 		switch v.Kind() {
@@ -137,11 +137,11 @@ func Each(st *rewrite.Statement, expr func(*rewrite.Expr), source func(*rewrite.
 				return
 			}
 			switch x := v.Interface().(type) {
-			case *rewrite.Expr:
+			case *ast.Expr:
 				expr(x)
-			case *rewrite.Source:
+			case *ast.Source:
 				source(x)
-			case *rewrite.Case:
+			case *ast.Case:
 				return // its expressions are among the operands
 			}
 			walk(v.Elem())

@@ -7,17 +7,18 @@ import (
 
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
-// schema is a counter table that every engine takes.
-const schema = "CREATE TABLE posts (id BIGINT NOT NULL PRIMARY KEY, grp INT NOT NULL, views INT NOT NULL, likes BIGINT NOT NULL, best INT NULL, seen VARCHAR(20) NULL)"
+// createPosts makes a counter table that every engine takes.
+const createPosts = "CREATE TABLE posts (id BIGINT NOT NULL PRIMARY KEY, grp INT NOT NULL, views INT NOT NULL, likes BIGINT NOT NULL, best INT NULL, seen VARCHAR(20) NULL)"
 
 // posts returns the facts of that table that the pure part needs.
-func posts() *rewrite.Table {
-	integer := func(bits int) rewrite.NumericType { return rewrite.NumericType{Numeric: rewrite.Integer, Bits: bits} }
-	return &rewrite.Table{
+func posts() *schema.Table {
+	integer := func(bits int) schema.NumericType { return schema.NumericType{Numeric: schema.Integer, Bits: bits} }
+	return &schema.Table{
 		Name: "posts",
-		Columns: []rewrite.Column{
+		Columns: []schema.Column{
 			{Name: "id", Type: "bigint", NumericType: integer(64)},
 			{Name: "grp", Type: "int", NumericType: integer(32)},
 			{Name: "views", Type: "int", NumericType: integer(32)},
@@ -25,29 +26,29 @@ func posts() *rewrite.Table {
 			{Name: "best", Type: "int", Nullable: true, NumericType: integer(32)},
 			{Name: "seen", Type: "varchar(20)", Nullable: true},
 		},
-		Uniques: []rewrite.Unique{{Primary: true, Columns: []string{"id"}}},
+		Uniques: []schema.Unique{{Primary: true, Columns: []string{"id"}}},
 	}
 }
 
 // layouts are the ways in which slots of that table are kept.
-var layouts = map[string]func(*rewrite.Counter){
-	"dedicated": func(c *rewrite.Counter) { c.Slots = 8 },
-	"companions": func(c *rewrite.Counter) {
+var layouts = map[string]func(*schema.Counter){
+	"dedicated": func(c *schema.Counter) { c.Slots = 8 },
+	"companions": func(c *schema.Counter) {
 		c.Slots = 8
-		c.Companions = []rewrite.Companion{{Column: "best", Merge: rewrite.Max}, {Column: "seen", Merge: rewrite.Latest}}
+		c.Companions = []schema.Companion{{Column: "best", Merge: schema.Max}, {Column: "seen", Merge: schema.Latest}}
 	},
-	"journal": func(c *rewrite.Counter) { c.Layout = rewrite.LayoutJournal },
-	"shared": func(c *rewrite.Counter) {
-		c.Slots, c.Layout, c.SlotTable.Column = 8, rewrite.LayoutShared, "slot"
-		c.Shared = &rewrite.Shared{Type: "type", ID: "id", Count: "count", Records: map[string]int64{"views": 1, "likes": 2}}
+	"journal": func(c *schema.Counter) { c.Layout = schema.LayoutJournal },
+	"shared": func(c *schema.Counter) {
+		c.Slots, c.Layout, c.SlotTable.Column = 8, schema.LayoutShared, "slot"
+		c.Shared = &schema.Shared{Type: "type", ID: "id", Count: "count", Records: map[string]int64{"views": 1, "likes": 2}}
 	},
 }
 
 // counter configures the table, as its facts say it is.
-func counter(t *rewrite.Table, layout func(*rewrite.Counter)) *rewrite.Table {
-	t.Counter = &rewrite.Counter{
+func counter(t *schema.Table, layout func(*schema.Counter)) *schema.Table {
+	t.Counter = &schema.Counter{
 		Key: []string{"id"}, Counters: []string{"views", "likes"},
-		SlotTable: rewrite.SlotTable{Schema: t.Schema, Name: "posts_slots", Column: "slot"},
+		SlotTable: schema.SlotTable{Schema: t.Schema, Name: "posts_slots", Column: "slot"},
 	}
 	layout(t.Counter)
 	return t
@@ -62,7 +63,7 @@ const (
 
 // incrementOf is the increment of a row by slots, of both counters but where a slot
 // row holds one only.
-func incrementOf(t *rewrite.Table, where, slot string, deltas ...string) rewrite.IncrementSQL {
+func incrementOf(t *schema.Table, where, slot string, deltas ...string) rewrite.IncrementSQL {
 	in := rewrite.IncrementSQL{Ref: "posts AS p", Qualifier: "p", Where: where, Slot: slot, Clustered: true}
 	for i, delta := range deltas {
 		in.Deltas = append(in.Deltas, rewrite.Delta{Column: t.Counter.Counters[i], SQL: delta})
@@ -112,7 +113,7 @@ func (o Options) statements(t *testing.T) {
 
 // rollUpReads holds that the statements of a roll-up are SQL, and take arguments
 // that there are.
-func (o Options) rollUpReads(t *testing.T, tab *rewrite.Table, part dialect.RollUpPart) {
+func (o Options) rollUpReads(t *testing.T, tab *schema.Table, part dialect.RollUpPart) {
 	r := o.Dialect.RollUp(tab, part)
 	bounds := 2 * len(tab.Counter.Key)
 	for _, job := range []struct {

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/slotsql/slotsql/dialect"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // tables holds that the facts of a table are those that it was made with, whichever
@@ -30,7 +30,7 @@ func (o Options) tables(t *testing.T) {
 		t.Errorf("columns %q, want %q", columns, want)
 	}
 	for name, nullable := range map[string]bool{"views": false, "likes": false, "best": true} {
-		if c := posts.Column(name); c.Nullable != nullable || c.Numeric != rewrite.Integer || c.Generated || c.Identity {
+		if c := posts.Column(name); c.Nullable != nullable || c.Numeric != schema.Integer || c.Generated || c.Identity {
 			t.Errorf("%+v", c)
 		}
 	}
@@ -85,7 +85,7 @@ func (s *session) sameFacts(names ...string) {
 }
 
 // viewed holds that views are found.
-func (s *session) viewed(posts *rewrite.Table) {
+func (s *session) viewed(posts *schema.Table) {
 	s.Helper()
 	views, err := dialect.Views(s.Context(), s, s, dialect.Viewed{Table: posts})
 	if err != nil || !slices.Equal(views, []string{"popular"}) {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // Add writes the update of one slot row. A drain moves the slot rows of the keys it covers out of the way and
@@ -14,20 +15,20 @@ import (
 //
 // The base values cannot be looked at here: an UPDATE that reads the base row
 // locks it, even where that is what is wanted: Increment does so, and takes no gap lock.
-func (d *Dialect) Add(t *rewrite.Table, in rewrite.AddSQL) string {
-	if in.CheckBase || in.Locks || t.Counter.Layout == rewrite.LayoutShared && len(in.Deltas) > 1 {
+func (d *Dialect) Add(t *schema.Table, in rewrite.AddSQL) string {
+	if in.CheckBase || in.Locks || t.Counter.Layout == schema.LayoutShared && len(in.Deltas) > 1 {
 		return ""
 	}
 	var set []string
 	where := t.Counter.SlotRow(quote, in.Deltas[0].Column, in.Key, in.Slot)
 	for _, dl := range in.Deltas {
 		c, delta := quote(t.Counter.Cell(dl.Column)), dl.SQL
-		if col := t.Column(dl.Column); col != nil && col.Numeric == rewrite.Decimal {
+		if col := t.Column(dl.Column); col != nil && col.Numeric == schema.Decimal {
 			// A delta bound as text would make the sum a DOUBLE.
 			delta = fmt.Sprintf("CAST(%s AS DECIMAL(65, %d))", delta, col.Scale)
 		}
 		set = append(set, c+" = "+c+" + "+delta)
-		if t.Counter.Layout == rewrite.LayoutShared { // which has no CHECK constraints for the counter
+		if t.Counter.Layout == schema.LayoutShared { // which has no CHECK constraints for the counter
 			where = append(where, sharedRange(t, dl.Column, c+" + "+delta))
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // AddMany joins the rows, given as JSON, to their slot rows. For one that is
@@ -14,8 +15,8 @@ import (
 // transaction has: InnoDB then answers 1205 before it looks for a deadlock.
 //
 // MySQL has no such timeout, and so no such statement.
-func (d *Dialect) AddMany(t *rewrite.Table, in rewrite.AddManySQL) string {
-	if !d.NoWait || in.CheckBase || t.Counter.Layout == rewrite.LayoutShared && len(in.Deltas) > 1 {
+func (d *Dialect) AddMany(t *schema.Table, in rewrite.AddManySQL) string {
+	if !d.NoWait || in.CheckBase || t.Counter.Layout == schema.LayoutShared && len(in.Deltas) > 1 {
 		return ""
 	}
 	const slotAlias = "slotsql_s"
@@ -33,7 +34,7 @@ func (d *Dialect) AddMany(t *rewrite.Table, in rewrite.AddManySQL) string {
 		c := slotAlias + "." + quote(t.Counter.Cell(name))
 		sum := c + " + " + v.delta(t, i, name)
 		set = append(set, c+" = "+sum)
-		if t.Counter.Layout == rewrite.LayoutShared {
+		if t.Counter.Layout == schema.LayoutShared {
 			wrong = wrong + " OR NOT (" + sharedRange(t, name, sum) + ")"
 		}
 	}
@@ -57,7 +58,7 @@ func (v *manyValues) column(name, typ string) string {
 	return "slotsql_v." + name
 }
 
-func (v *manyValues) key(t *rewrite.Table, i int) string {
+func (v *manyValues) key(t *schema.Table, i int) string {
 	typ := "BIGINT"
 	if t.Column(t.Counter.Key[i]).Unsigned {
 		typ = "BIGINT UNSIGNED"
@@ -67,9 +68,9 @@ func (v *manyValues) key(t *rewrite.Table, i int) string {
 
 func (v *manyValues) slot() string { return v.column("slot", "INT") }
 
-func (v *manyValues) delta(t *rewrite.Table, i int, name string) string {
+func (v *manyValues) delta(t *schema.Table, i int, name string) string {
 	typ := "BIGINT"
-	if col := t.Column(name); col.Numeric == rewrite.Decimal {
+	if col := t.Column(name); col.Numeric == schema.Decimal {
 		typ = fmt.Sprintf("DECIMAL(65, %d)", col.Scale)
 	}
 	return v.column(fmt.Sprintf("d%d", i), typ)

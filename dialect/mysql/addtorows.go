@@ -4,13 +4,14 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 var _ rewrite.ManyRowsDialect = (*Dialect)(nil)
 
 // AddToRows implements rewrite.ManyRowsDialect, as AddMany does for slot rows. Where a
 // row is missing, or a sum would not be stored as it is, the WHERE is an error.
-func (d *Dialect) AddToRows(t *rewrite.Table, in rewrite.AddManySQL) string {
+func (d *Dialect) AddToRows(t *schema.Table, in rewrite.AddManySQL) string {
 	if !d.NoWait {
 		return ""
 	}

@@ -3,7 +3,7 @@ package mysql
 import (
 	"strings"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
 	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
@@ -13,7 +13,7 @@ import (
 // blanked out.
 
 // parseAnalyze reads such a statement; nil when the statement is none.
-func (d *Dialect) parseAnalyze(sql string, toks []lex.Token) (*rewrite.Statement, error) {
+func (d *Dialect) parseAnalyze(sql string, toks []lex.Token) (*ast.Statement, error) {
 	if len(toks) < 2 {
 		return nil, nil
 	}

@@ -1,6 +1,9 @@
 package mysql
 
-import "github.com/slotsql/slotsql/rewrite"
+import (
+	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
+)
 
 var _ rewrite.SleepingDialect = (*Dialect)(nil)
 
@@ -11,7 +14,7 @@ var _ rewrite.SleepingDialect = (*Dialect)(nil)
 // newest, and one that it changes or locks it holds against new slots until the second question. If neither question finds slots, a
 // row had none when the statement came to it, or they were created and folded since the first question: then the statement has read
 // its total as of that moment, or the fold has waited for its lock.
-func (d *Dialect) Asleep(tables []*rewrite.Table, _ bool) (keep []string, failing string) {
+func (d *Dialect) Asleep(tables []*schema.Table, _ bool) (keep []string, failing string) {
 	for _, t := range tables {
 		keep = append(keep, d.Awake(t, true))
 	}
@@ -20,7 +23,7 @@ func (d *Dialect) Asleep(tables []*rewrite.Table, _ bool) (keep []string, failin
 
 // Awake implements rewrite.SleepingDialect. Who may not move slots may not lock them FOR UPDATE, either; who may does so, since
 // it moves those that it finds.
-func (d *Dialect) Awake(t *rewrite.Table, locks bool) string {
+func (d *Dialect) Awake(t *schema.Table, locks bool) string {
 	lock := " FOR UPDATE"
 	if !locks {
 		lock = ""

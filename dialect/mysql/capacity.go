@@ -5,7 +5,7 @@ import (
 	"math/big"
 	"strings"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // Why no total can overflow.
@@ -57,12 +57,12 @@ const (
 	harmonicBound = 9 // of 1 + 1/2 + ... + 1/maxSlots
 )
 
-func limit(c *rewrite.Column, counter *rewrite.Counter) limits {
+func limit(c *schema.Column, counter *schema.Counter) limits {
 	var half, free *big.Int
 	scale := 0
 	one := big.NewInt(1)
 	switch c.Numeric {
-	case rewrite.Integer:
+	case schema.Integer:
 		bits := c.Bits
 		if bits == 0 {
 			bits = 32
@@ -72,7 +72,7 @@ func limit(c *rewrite.Column, counter *rewrite.Counter) limits {
 		}
 		half = new(big.Int).Lsh(one, uint(bits-1)) // of 2^bits values above zero
 		free = new(big.Int).Sub(half, one)
-	case rewrite.Decimal:
+	case schema.Decimal:
 		scale = c.Scale
 		p := c.Precision
 		if p == 0 {
@@ -85,7 +85,7 @@ func limit(c *rewrite.Column, counter *rewrite.Counter) limits {
 		return limits{"0", "0", "0", "0"}
 	}
 	share := int64(2 * harmonicBound)
-	if counter.Layout == rewrite.LayoutJournal {
+	if counter.Layout == schema.LayoutJournal {
 		share = 2 // of what the roll-up has put together
 	}
 	slotCap := new(big.Int).Quo(free, big.NewInt(share))
@@ -126,18 +126,18 @@ func Overflow(number uint16) bool {
 	return false
 }
 
-func slotType(c *rewrite.Column) string {
-	if c.Numeric == rewrite.Decimal && c.Precision > 0 {
+func slotType(c *schema.Column) string {
+	if c.Numeric == schema.Decimal && c.Precision > 0 {
 		return fmt.Sprintf("DECIMAL(%d,%d)", c.Precision, c.Scale)
 	}
 	return "BIGINT"
 }
 
-func totalType(c *rewrite.Column) string {
+func totalType(c *schema.Column) string {
 	switch {
-	case c.Numeric == rewrite.Decimal:
+	case c.Numeric == schema.Decimal:
 		return fmt.Sprintf("DECIMAL(%d,%d)", c.Precision, c.Scale)
-	case c.Numeric == rewrite.Float: // of a counter that was an integer
+	case c.Numeric == schema.Float: // of a counter that was an integer
 		return "DOUBLE"
 	case c.Unsigned:
 		return "UNSIGNED"

@@ -1,6 +1,8 @@
 package mysql
 
-import "github.com/slotsql/slotsql/rewrite"
+import (
+	"github.com/slotsql/slotsql/rewrite/schema"
+)
 
 // stampNow is when a companion was set: the time at which its statement began,
 // so that of two statements of which one ends before the other begins the
@@ -16,15 +18,15 @@ func later(stamp, now string) string {
 }
 
 // extreme is the function that merges two values, NULL when one of them is.
-func extreme(m rewrite.Merge) string {
-	if m == rewrite.Min {
+func extreme(m schema.Merge) string {
+	if m == schema.Min {
 		return "LEAST"
 	}
 	return "GREATEST"
 }
 
 // merged writes the merged value of a companion.
-func merged(t *rewrite.Table, co *rewrite.Companion, qualifier string) string {
+func merged(t *schema.Table, co *schema.Companion, qualifier string) string {
 	s := alias("slotsql_s", qualifier)
 	base, value := qualifier+"."+quote(co.Column), s+"."+quote(co.Column)
 	from := " FROM " + slotTable(t) + " AS " + s
@@ -33,7 +35,7 @@ func merged(t *rewrite.Table, co *rewrite.Companion, qualifier string) string {
 	} else {
 		from += " WHERE TRUE"
 	}
-	if co.Merge != rewrite.Latest {
+	if co.Merge != schema.Latest {
 		return "COALESCE(" + extreme(co.Merge) + "(" + base + ", (SELECT " + string(co.Merge) + "(" + value + ")" + from + ")), " +
 			base + ")"
 	}
@@ -48,6 +50,6 @@ func merged(t *rewrite.Table, co *rewrite.Companion, qualifier string) string {
 
 // latestFirst orders slots by their stamps, and by their numbers where these
 // are the same.
-func latestFirst(t *rewrite.Table, co *rewrite.Companion, s string) string {
+func latestFirst(t *schema.Table, co *schema.Companion, s string) string {
 	return " ORDER BY " + s + "." + quote(co.Stamp()) + " DESC, " + s + "." + slotColumn(t) + " DESC"
 }

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/slotsql/slotsql/dialect"
-	"github.com/slotsql/slotsql/rewrite"
 	"github.com/slotsql/slotsql/rewrite/lex"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 var _ dialect.Observer = (*Dialect)(nil)
@@ -169,8 +169,8 @@ func quoteText(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") 
 // Locked implements dialect.Observer: the data of a lock are the values of the
 // index, which in the primary key's are the key's, and in another one end with
 // them.
-func (d *Dialect) Locked(_ context.Context, _ dialect.Session, t *rewrite.Table, key []string, w *dialect.Wait) ([]string, error) {
-	var primary *rewrite.Unique
+func (d *Dialect) Locked(_ context.Context, _ dialect.Session, t *schema.Table, key []string, w *dialect.Wait) ([]string, error) {
+	var primary *schema.Unique
 	for i := range t.Uniques {
 		if t.Uniques[i].Primary {
 			primary = &t.Uniques[i]

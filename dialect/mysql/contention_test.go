@@ -5,12 +5,12 @@ import (
 	"testing"
 
 	"github.com/slotsql/slotsql/dialect"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // The data of a lock, as InnoDB writes them, give the key of the row.
 func TestLocked(t *testing.T) {
-	table := &rewrite.Table{Uniques: []rewrite.Unique{{Primary: true, Columns: []string{"site", "path"}}}}
+	table := &schema.Table{Uniques: []schema.Unique{{Primary: true, Columns: []string{"site", "path"}}}}
 	for _, c := range []struct{ index, row, want string }{
 		{"PRIMARY", "1, 'a'", "[a 1]"},
 		{"PRIMARY", "-5, 'it''s, so'", "[it's, so -5]"},

@@ -4,7 +4,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 var (
@@ -16,8 +16,8 @@ var (
 // numeric column: type, NOT NULL, DEFAULT and COMMENT, and nothing else. A
 // default that is an expression, or a comment that not every SQL mode reads the
 // same, is not written out.
-func copied(c *rewrite.Column, value, comment string) {
-	if c.Numeric != rewrite.Integer && c.Numeric != rewrite.Decimal || c.Identity || c.Generated {
+func copied(c *schema.Column, value, comment string) {
+	if c.Numeric != schema.Integer && c.Numeric != schema.Decimal || c.Identity || c.Generated {
 		return
 	}
 	def := c.Type

@@ -3,7 +3,7 @@ package mysql
 import (
 	"strings"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
 	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
@@ -84,8 +84,8 @@ func (t *translator) end() int {
 	return t.toks[t.pos-1].End
 }
 
-func (t *translator) span(start int) rewrite.Span {
-	return rewrite.Span{Start: start, End: max(start, t.end())}
+func (t *translator) span(start int) ast.Span {
+	return ast.Span{Start: start, End: max(start, t.end())}
 }
 
 // isWord reports whether the token at hand is that keyword; words are upper case.
@@ -148,23 +148,23 @@ func (t *translator) wantOp(op string) {
 }
 
 // ident passes an identifier and returns it.
-func (t *translator) ident(want string) rewrite.Ident {
+func (t *translator) ident(want string) ast.Ident {
 	want = t.own(want)
 	text := t.peek()
 	switch t.kind() {
 	case lex.Word:
 		if text == want {
 			t.next()
-			return rewrite.Ident{Name: want}
+			return ast.Ident{Name: want}
 		}
 	case lex.QuotedIdent:
 		if unquote(text) == want {
 			t.next()
-			return rewrite.Ident{Name: want, Quoted: true}
+			return ast.Ident{Name: want, Quoted: true}
 		}
 	}
 	t.mismatch(want)
-	return rewrite.Ident{Name: want}
+	return ast.Ident{Name: want}
 }
 
 func unquote(text string) string {
@@ -179,8 +179,8 @@ func unquote(text string) string {
 }
 
 // dotted passes a.b.c, leaving out empty leading parts.
-func (t *translator) dotted(parts ...string) []rewrite.Ident {
-	var out []rewrite.Ident
+func (t *translator) dotted(parts ...string) []ast.Ident {
+	var out []ast.Ident
 	for _, p := range parts {
 		if p == "" && len(out) == 0 {
 			continue

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/slotsql/slotsql/dialect"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 var _ dialect.Widener = (*Dialect)(nil)
@@ -17,9 +17,9 @@ var _ dialect.BriefLocker = (*Dialect)(nil)
 // CreateSlots writes the slot table. Constraints get short names of their
 // own, because a name that the server makes of a long table name may exceed
 // 64 characters.
-func (d *Dialect) CreateSlots(t *rewrite.Table) []string {
+func (d *Dialect) CreateSlots(t *schema.Table) []string {
 	ct := t.Counter
-	if ct.Layout == rewrite.LayoutShared {
+	if ct.Layout == schema.LayoutShared {
 		return []string{createShared(t)}
 	}
 	slot := slotColumn(t)
@@ -48,7 +48,7 @@ func (d *Dialect) CreateSlots(t *rewrite.Table) []string {
 	if len(key) > 0 && !ct.SlotTable.NoForeignKey {
 		lines = append(lines, foreignKey(t))
 	}
-	if ct.Layout != rewrite.LayoutJournal {
+	if ct.Layout != schema.LayoutJournal {
 		lines = append(lines, fmt.Sprintf("CONSTRAINT %s CHECK (%s < %d)", constraint(t, "slot"), slot, maxSlots))
 	}
 	lines = append(lines, ranges(t, ct.Counters)...)
@@ -57,11 +57,11 @@ func (d *Dialect) CreateSlots(t *rewrite.Table) []string {
 
 // ranges are the constraints that keep what slots hold of counters in its range. (The
 // number is cast since a product with an unsigned one is unsigned.)
-func ranges(t *rewrite.Table, counters []string) (out []string) {
+func ranges(t *schema.Table, counters []string) (out []string) {
 	for _, name := range counters {
 		if c := t.Column(name); c != nil {
 			l, value := limit(c, t.Counter), quote(name)
-			if t.Counter.Layout != rewrite.LayoutJournal {
+			if t.Counter.Layout != schema.LayoutJournal {
 				value += fmt.Sprintf(" * (1 + CAST(%s AS SIGNED))", slotColumn(t))
 			}
 			out = append(
@@ -74,7 +74,7 @@ func ranges(t *rewrite.Table, counters []string) (out []string) {
 }
 
 // rangeConstraint names the constraint of a counter's range.
-func rangeConstraint(t *rewrite.Table, counter string) string {
+func rangeConstraint(t *schema.Table, counter string) string {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(counter))
 	return constraint(t, fmt.Sprintf("%08x", h.Sum32()))
@@ -82,7 +82,7 @@ func rangeConstraint(t *rewrite.Table, counter string) string {
 
 // AddSlots adds columns with their constraints; for these the server copies the
 // table.
-func (d *Dialect) AddSlots(t *rewrite.Table, counters []string) []string {
+func (d *Dialect) AddSlots(t *schema.Table, counters []string) []string {
 	var parts []string
 	for _, c := range counters {
 		parts = append(parts, "ADD COLUMN "+quote(c)+" "+slotType(t.Column(c))+" NOT NULL DEFAULT 0")
@@ -117,7 +117,7 @@ func (d *Dialect) Briefly(ddl []string, wait time.Duration) (brief, restore []st
 
 // WidenSlots makes room for the numbers of a journal's rows, and for what the
 // roll-up puts together in one. The server copies the table.
-func (d *Dialect) WidenSlots(t *rewrite.Table) []string {
+func (d *Dialect) WidenSlots(t *schema.Table) []string {
 	drop := "DROP CONSTRAINT "
 	if d.NoWait { // MariaDB
 		drop += "IF EXISTS "
@@ -133,8 +133,8 @@ func (d *Dialect) WidenSlots(t *rewrite.Table) []string {
 }
 
 // numberType is the type of a slot's number.
-func numberType(t *rewrite.Table) string {
-	if t.Counter.Layout == rewrite.LayoutJournal {
+func numberType(t *schema.Table) string {
+	if t.Counter.Layout == schema.LayoutJournal {
 		return "BIGINT"
 	}
 	return "SMALLINT UNSIGNED"
@@ -142,7 +142,7 @@ func numberType(t *rewrite.Table) string {
 
 // DropSlots writes the removal of the slot table, or of the table's rows of a
 // shared one.
-func (d *Dialect) DropSlots(t *rewrite.Table) []string {
+func (d *Dialect) DropSlots(t *schema.Table) []string {
 	if of := t.Counter.OfTable(quote, ""); of != "" {
 		return []string{"DELETE FROM " + slotTable(t) + " WHERE " + of}
 	}
@@ -152,14 +152,14 @@ func (d *Dialect) DropSlots(t *rewrite.Table) []string {
 // constraintPrefix begins the names of slotsql's own constraints.
 const constraintPrefix = "slotsql_"
 
-func constraint(t *rewrite.Table, suffix string) string {
+func constraint(t *schema.Table, suffix string) string {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(slotTable(t)))
 	return quote(fmt.Sprintf("%s%016x_%s", constraintPrefix, h.Sum64(), suffix))
 }
 
 // CreateLocks says what the foreign key asks of the base table.
-func (*Dialect) CreateLocks(t *rewrite.Table) []string {
+func (*Dialect) CreateLocks(t *schema.Table) []string {
 	switch {
 	case len(t.Counter.Key) == 0:
 		return []string{"Takes no lock on " + t.Name + "."}

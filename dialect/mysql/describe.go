@@ -9,15 +9,15 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/dialect"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 var _ dialect.Describer = (*Dialect)(nil)
 
 // Table reads one table, as Describe does, and which tables refer to it, for
 // which MariaDB opens every table of the database.
-func (d *Dialect) Table(ctx context.Context, s dialect.Session, schema, name string) (*rewrite.Table, error) {
-	found, err := d.Describe(ctx, s, []dialect.WrittenName{{Schema: schema, Name: name}}, dialect.MayHide)
+func (d *Dialect) Table(ctx context.Context, s dialect.Session, inSchema, name string) (*schema.Table, error) {
+	found, err := d.Describe(ctx, s, []dialect.WrittenName{{Schema: inSchema, Name: name}}, dialect.MayHide)
 	if err != nil || found[0] == nil {
 		return nil, err
 	}
@@ -35,14 +35,14 @@ func (d *Dialect) Describe(
 	s dialect.Session,
 	names []dialect.WrittenName,
 	temporary dialect.Temporary,
-) ([]*rewrite.Table, error) {
+) ([]*schema.Table, error) {
 	srv, err := d.ask(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	out := make([]*rewrite.Table, len(names))
+	out := make([]*schema.Table, len(names))
 	for _, asked := range bySchema(srv.database, names) {
-		f := &found{schema: asked.schema, mariaDB: srv.mariaDB, tables: map[string]*rewrite.Table{}}
+		f := &found{schema: asked.schema, mariaDB: srv.mariaDB, tables: map[string]*schema.Table{}}
 		if err := f.read(ctx, s, asked.names, temporary); err != nil {
 			return nil, fmt.Errorf("reading tables of %s: %w", asked.schema, err)
 		}
@@ -61,7 +61,7 @@ func (d *Dialect) Describe(
 type found struct {
 	schema  string
 	mariaDB bool
-	tables  map[string]*rewrite.Table // by stored name
+	tables  map[string]*schema.Table // by stored name
 }
 
 func (f *found) read(ctx context.Context, s dialect.Session, names []string, temporary dialect.Temporary) error {
@@ -74,11 +74,11 @@ func (f *found) read(ctx context.Context, s dialect.Session, names []string, tem
 		return err
 	}
 	for _, r := range rows {
-		t := &rewrite.Table{
+		t := &schema.Table{
 			Schema:  f.schema,
 			Name:    dialect.String(r[0]),
 			IsView:  strings.HasSuffix(dialect.String(r[1]), "VIEW"),
-			Storage: rewrite.Storage{Versioned: dialect.String(r[1]) == "SYSTEM VERSIONED", Partitioned: strings.Contains(dialect.String(r[4]), "partitioned")},
+			Storage: schema.Storage{Versioned: dialect.String(r[1]) == "SYSTEM VERSIONED", Partitioned: strings.Contains(dialect.String(r[4]), "partitioned")},
 		}
 		if strings.EqualFold(dialect.String(r[3]), "NO") {
 			t.Storage.NoTransactions = dialect.String(r[2])
@@ -104,7 +104,7 @@ func (f *found) of(
 	ctx context.Context,
 	s dialect.Session,
 	what, columns, from, schemaColumn, tableColumn, rest string,
-	each func(t *rewrite.Table, r []any),
+	each func(t *schema.Table, r []any),
 ) error {
 	rows, err := s.Query(ctx, "SELECT "+tableColumn+", "+columns+" FROM information_schema."+from+
 		" WHERE "+schemaColumn+" = "+nameLiteral(f.schema)+" AND "+tableColumn+" IN "+f.list()+rest)
@@ -122,10 +122,10 @@ func (f *found) of(
 func (f *found) list() string { return literals(slices.Sorted(maps.Keys(f.tables))) }
 
 func (f *found) columns(ctx context.Context, s dialect.Session) error {
-	generated := map[*rewrite.Table]map[int]string{}
+	generated := map[*schema.Table]map[int]string{}
 	err := f.of(ctx, s, "columns", "COLUMN_NAME, DATA_TYPE, COLUMN_TYPE, IS_NULLABLE, EXTRA, CHARACTER_SET_NAME, COLLATION_NAME,"+
 		" NUMERIC_PRECISION, NUMERIC_SCALE, GENERATION_EXPRESSION, COLUMN_DEFAULT, COLUMN_COMMENT, PRIVILEGES", "COLUMNS", "TABLE_SCHEMA", "TABLE_NAME",
-		" ORDER BY TABLE_NAME, ORDINAL_POSITION", func(t *rewrite.Table, r []any) {
+		" ORDER BY TABLE_NAME, ORDINAL_POSITION", func(t *schema.Table, r []any) {
 			c, expr := column(r)
 			if c.Generated {
 				if generated[t] == nil {
@@ -147,25 +147,25 @@ func (f *found) columns(ctx context.Context, s dialect.Session) error {
 // defaultKind returns the kind of a default, as the server writes it out: MariaDB an
 // expression without parentheses, MySQL a string without quotes. What could be either
 // counts as an expression.
-func defaultKind(text, extra string) rewrite.DefaultKind {
+func defaultKind(text, extra string) schema.DefaultKind {
 	_, err := strconv.ParseFloat(text, 64)
 	switch {
 	case strings.HasPrefix(strings.ToLower(text), "current_timestamp"):
-		return rewrite.DefaultNow
+		return schema.DefaultNow
 	case strings.Contains(extra, "default_generated"):
-		return rewrite.DefaultComputed
+		return schema.DefaultComputed
 	case err == nil || strings.HasPrefix(text, "'"):
-		return rewrite.DefaultFixed
+		return schema.DefaultFixed
 	case strings.ContainsAny(text, "(`+-*/%|&^~<>=! "):
-		return rewrite.DefaultComputed
+		return schema.DefaultComputed
 	}
-	return rewrite.DefaultFixed
+	return schema.DefaultFixed
 }
 
 // column reads a column, and the expression of a generated one.
-func column(r []any) (c rewrite.Column, generated string) {
+func column(r []any) (c schema.Column, generated string) {
 	extra := strings.ToLower(dialect.String(r[4]))
-	c = rewrite.Column{
+	c = schema.Column{
 		Name:     dialect.String(r[0]),
 		Type:     dialect.String(r[2]),
 		Nullable: strings.EqualFold(dialect.String(r[3]), "YES"),
@@ -199,13 +199,13 @@ func column(r []any) (c rewrite.Column, generated string) {
 
 // ordering gathers the columns of an index, up to one of which it has a prefix or to an expression.
 type ordering struct {
-	table   *rewrite.Table
+	table   *schema.Table
 	index   string
 	columns []string
 	whole   bool
 }
 
-func (o *ordering) part(t *rewrite.Table, index, column string, prefix bool) {
+func (o *ordering) part(t *schema.Table, index, column string, prefix bool) {
 	if t != o.table || index != o.index {
 		o.end()
 		*o = ordering{table: t, index: index, whole: true}
@@ -223,14 +223,14 @@ func (o *ordering) end() {
 
 func (f *found) uniques(ctx context.Context, s dialect.Session) error {
 	type key struct {
-		table *rewrite.Table
+		table *schema.Table
 		name  string
 	}
 	// A key on a prefix or on an expression says nothing of whole columns.
 	partial, expressions := map[key]bool{}, map[key]string{}
 	var order ordering
 	err := f.of(ctx, s, "keys", "INDEX_NAME, COLUMN_NAME, SUB_PART, NON_UNIQUE", "STATISTICS", "TABLE_SCHEMA", "TABLE_NAME",
-		" ORDER BY TABLE_NAME, INDEX_NAME = 'PRIMARY' DESC, INDEX_NAME, SEQ_IN_INDEX", func(t *rewrite.Table, r []any) {
+		" ORDER BY TABLE_NAME, INDEX_NAME = 'PRIMARY' DESC, INDEX_NAME, SEQ_IN_INDEX", func(t *schema.Table, r []any) {
 			name := dialect.String(r[0])
 			t.Index(dialect.String(r[1]))
 			order.part(t, name, dialect.String(r[1]), r[2] != nil)
@@ -241,7 +241,7 @@ func (f *found) uniques(ctx context.Context, s dialect.Session) error {
 				return
 			}
 			if n := len(t.Uniques); n == 0 || t.Uniques[n-1].Name != name {
-				t.Uniques = append(t.Uniques, rewrite.Unique{Name: name, Primary: name == "PRIMARY"})
+				t.Uniques = append(t.Uniques, schema.Unique{Name: name, Primary: name == "PRIMARY"})
 			}
 			u := &t.Uniques[len(t.Uniques)-1]
 			switch {
@@ -259,14 +259,14 @@ func (f *found) uniques(ctx context.Context, s dialect.Session) error {
 	}
 	if len(expressions) > 0 { // MySQL, whose STATISTICS has them
 		if err := f.of(ctx, s, "expressions of keys", "INDEX_NAME, EXPRESSION, NON_UNIQUE", "STATISTICS", "TABLE_SCHEMA", "TABLE_NAME",
-			" AND EXPRESSION IS NOT NULL", func(t *rewrite.Table, r []any) {
+			" AND EXPRESSION IS NOT NULL", func(t *schema.Table, r []any) {
 				expressions[key{t, dialect.String(r[0])}] += " " + addExpression(t, r)
 			}); err != nil {
 			return err
 		}
 	}
 	for _, t := range f.tables {
-		t.Uniques = slices.DeleteFunc(t.Uniques, func(u rewrite.Unique) bool {
+		t.Uniques = slices.DeleteFunc(t.Uniques, func(u schema.Unique) bool {
 			k := key{t, u.Name}
 			if !partial[k] {
 				return false
@@ -287,7 +287,7 @@ func (f *found) uniques(ctx context.Context, s dialect.Session) error {
 }
 
 // addExpression takes an expression of an index, and returns it.
-func addExpression(t *rewrite.Table, r []any) string {
+func addExpression(t *schema.Table, r []any) string {
 	name, expr := dialect.String(r[0]), dialect.String(r[1])
 	if unique := dialect.String(r[2]) == "0"; !unique {
 		t.AddIndexed(name, expr, func(c string) bool { return slices.Contains(mentioned(t, expr), c) })
@@ -298,12 +298,12 @@ func addExpression(t *rewrite.Table, r []any) string {
 // checks finds the columns that CHECK constraints mention.
 func (f *found) checks(ctx context.Context, s dialect.Session) error {
 	// Constraint names are only unique within a table on MariaDB.
-	columns, from, schema, table, rest := "CHECK_CLAUSE", "CHECK_CONSTRAINTS", "CONSTRAINT_SCHEMA", "TABLE_NAME", ""
+	columns, from, inSchema, table, rest := "CHECK_CLAUSE", "CHECK_CONSTRAINTS", "CONSTRAINT_SCHEMA", "TABLE_NAME", ""
 	if !f.mariaDB {
-		columns, schema, table, rest = "c.CHECK_CLAUSE", "t.TABLE_SCHEMA", "t.TABLE_NAME", " AND t.CONSTRAINT_TYPE = 'CHECK'"
+		columns, inSchema, table, rest = "c.CHECK_CLAUSE", "t.TABLE_SCHEMA", "t.TABLE_NAME", " AND t.CONSTRAINT_TYPE = 'CHECK'"
 		from = "TABLE_CONSTRAINTS t JOIN information_schema.CHECK_CONSTRAINTS c ON c.CONSTRAINT_SCHEMA = t.CONSTRAINT_SCHEMA AND c.CONSTRAINT_NAME = t.CONSTRAINT_NAME"
 	}
-	return f.of(ctx, s, "CHECK constraints", columns, from, schema, table, rest, func(t *rewrite.Table, r []any) { check(t, dialect.String(r[0])) })
+	return f.of(ctx, s, "CHECK constraints", columns, from, inSchema, table, rest, func(t *schema.Table, r []any) { check(t, dialect.String(r[0])) })
 }
 
 func (f *found) triggers(ctx context.Context, s dialect.Session) error {
@@ -316,7 +316,7 @@ func (f *found) triggers(ctx context.Context, s dialect.Session) error {
 		"EVENT_OBJECT_SCHEMA",
 		"EVENT_OBJECT_TABLE",
 		"",
-		func(t *rewrite.Table, r []any) {
+		func(t *schema.Table, r []any) {
 			event := strings.ToUpper(dialect.String(r[0]))
 			t.Triggers.Update = t.Triggers.Update || strings.Contains(event, "UPDATE")
 			t.Triggers.Delete = t.Triggers.Delete || strings.Contains(event, "DELETE")
@@ -328,7 +328,7 @@ func (f *found) triggers(ctx context.Context, s dialect.Session) error {
 // foreignKeys reads the tables' own ones.
 func (f *found) foreignKeys(ctx context.Context, s dialect.Session) error {
 	type key struct {
-		table *rewrite.Table
+		table *schema.Table
 		name  string
 	}
 	places := map[key]int{}
@@ -341,14 +341,14 @@ func (f *found) foreignKeys(ctx context.Context, s dialect.Session) error {
 		"TABLE_SCHEMA",
 		"TABLE_NAME",
 		" AND REFERENCED_TABLE_NAME IS NOT NULL ORDER BY TABLE_NAME, CONSTRAINT_NAME, ORDINAL_POSITION",
-		func(t *rewrite.Table, r []any) {
+		func(t *schema.Table, r []any) {
 			t.Refer(dialect.String(r[1]))
 			k := key{t, dialect.String(r[0])}
 			i, ok := places[k]
 			if !ok {
 				i = len(t.ForeignKeys.Parents)
 				places[k] = i
-				t.ForeignKeys.Parents = append(t.ForeignKeys.Parents, rewrite.Parent{Schema: dialect.String(r[2]), Name: dialect.String(r[3])})
+				t.ForeignKeys.Parents = append(t.ForeignKeys.Parents, schema.Parent{Schema: dialect.String(r[2]), Name: dialect.String(r[3])})
 			}
 			p := &t.ForeignKeys.Parents[i]
 			p.Columns, p.References = append(p.Columns, dialect.String(r[1])), append(p.References, dialect.String(r[4]))
@@ -366,7 +366,7 @@ func (f *found) foreignKeys(ctx context.Context, s dialect.Session) error {
 		"CONSTRAINT_SCHEMA",
 		"TABLE_NAME",
 		"",
-		func(t *rewrite.Table, r []any) {
+		func(t *schema.Table, r []any) {
 			if i, ok := places[key{t, dialect.String(r[0])}]; ok {
 				p := &t.ForeignKeys.Parents[i]
 				p.Cascades, p.Rekeys = dialect.String(r[1]) == "CASCADE", dialect.String(r[2]) == "CASCADE"
@@ -384,7 +384,7 @@ func (f *found) hidden(ctx context.Context, s dialect.Session) error {
 			return err
 		}
 		if hides {
-			*t = rewrite.Table{Schema: t.Schema, Name: t.Name, Temporary: true}
+			*t = schema.Table{Schema: t.Schema, Name: t.Name, Temporary: true}
 		}
 	}
 	return nil

@@ -4,18 +4,18 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 // dump writes an expression as kind[text of its span](operands).
-func dump(sql string, e *rewrite.Expr) string {
+func dump(sql string, e *ast.Expr) string {
 	if e == nil {
 		return "-"
 	}
-	kinds := map[rewrite.ExprKind]string{
-		rewrite.Opaque: "opaque", rewrite.ColumnRef: "col", rewrite.Star: "star", rewrite.Number: "num", rewrite.String: "str",
-		rewrite.Null: "null", rewrite.Param: "param", rewrite.Binary: "bin", rewrite.Unary: "un", rewrite.Paren: "paren",
-		rewrite.Call: "call", rewrite.In: "in", rewrite.Subquery: "sub", rewrite.Excluded: "excl",
+	kinds := map[ast.ExprKind]string{
+		ast.Opaque: "opaque", ast.ColumnRef: "col", ast.Star: "star", ast.Number: "num", ast.String: "str",
+		ast.Null: "null", ast.Param: "param", ast.Binary: "bin", ast.Unary: "un", ast.Paren: "paren",
+		ast.Call: "call", ast.In: "in", ast.Subquery: "sub", ast.Excluded: "excl",
 	}
 	s := kinds[e.Kind] + "[" + sql[e.Start:e.End] + "]"
 	var args []string
@@ -31,7 +31,7 @@ func dump(sql string, e *rewrite.Expr) string {
 	return s
 }
 
-func dumpSelect(sql string, q *rewrite.Select) string {
+func dumpSelect(sql string, q *ast.Select) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "{%s}", sql[q.Start:q.End])
 	for _, o := range q.Operands {
@@ -43,7 +43,7 @@ func dumpSelect(sql string, q *rewrite.Select) string {
 	return b.String()
 }
 
-func dumpSource(sql string, s *rewrite.Source) string {
+func dumpSource(sql string, s *ast.Source) string {
 	switch {
 	case s == nil:
 		return "-"

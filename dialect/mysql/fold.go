@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 var _ rewrite.LockingDialect = (*Dialect)(nil)
@@ -16,7 +17,7 @@ var _ rewrite.LockingDialect = (*Dialect)(nil)
 //
 // It also asks for the columns of the slot table, which from then on cannot
 // change until the transaction ends.
-func (d *Dialect) Lock(t *rewrite.Table, s rewrite.Scope) []string {
+func (d *Dialect) Lock(t *schema.Table, s rewrite.Scope) []string {
 	sum := "SELECT SUM(1)"
 	if whole := wholeToWrite(t); whole != "" {
 		sum += ", " + whole
@@ -36,7 +37,7 @@ func (d *Dialect) Lock(t *rewrite.Table, s rewrite.Scope) []string {
 }
 
 // LockColumns implements rewrite.LockingDialect.
-func (d *Dialect) LockColumns(t *rewrite.Table, s rewrite.Scope) []string {
+func (d *Dialect) LockColumns(t *schema.Table, s rewrite.Scope) []string {
 	if !d.Nameable(t) {
 		return nil
 	}
@@ -51,23 +52,23 @@ func (d *Dialect) LockColumns(t *rewrite.Table, s rewrite.Scope) []string {
 // about to write it: with the metadata lock of a reader the transaction would have
 // to ask for a writer's later on, and with an ALTER TABLE that waits for it in between
 // it would be chosen as a deadlock victim.
-func wholeToWrite(t *rewrite.Table) string {
+func wholeToWrite(t *schema.Table) string {
 	return t.Counter.SlotTable.Whole(slotTable(t), " FOR UPDATE")
 }
 
 // Count counts: FOR UPDATE of a row that is not there locks the gap it would be
 // in, which many may do at once, and which then keeps each of them from
 // inserting.
-func (d *Dialect) Count(t *rewrite.Table, s rewrite.Scope) string {
+func (d *Dialect) Count(t *schema.Table, s rewrite.Scope) string {
 	return d.unlimitedText("SELECT COUNT(*) FROM " + s.Ref + " WHERE (" + s.Where + ")")
 }
 
 // Fold writes nothing: a drain names the slot rows that it moves (named.go).
-func (*Dialect) Fold(*rewrite.Table, rewrite.Scope) []string { return nil }
+func (*Dialect) Fold(*schema.Table, rewrite.Scope) []string { return nil }
 
 // addSlots writes the statement that adds slot rows to their base rows: those of a
 // source that a condition selects. Newest selects them once more, as slotsql_l.
-func addSlots(t *rewrite.Table, source, these, newest string) string {
+func addSlots(t *schema.Table, source, these, newest string) string {
 	key := t.Counter.Key
 	var sums, set, nonzero []string
 	for i, c := range t.Counter.Counters {
@@ -78,7 +79,7 @@ func addSlots(t *rewrite.Table, source, these, newest string) string {
 	for i := range t.Counter.Companions {
 		co := &t.Counter.Companions[i]
 		c, b := quote(co.Column), "slotsql_b."+quote(co.Column)
-		if co.Merge != rewrite.Latest {
+		if co.Merge != schema.Latest {
 			sums = append(sums, fmt.Sprintf("%s(slotsql_s.%s) AS m%d", co.Merge, c, i+1))
 			set = append(set, fmt.Sprintf("%s = COALESCE(%s(%s, slotsql_f.m%d), %s)", b, extreme(co.Merge), b, i+1, b))
 			nonzero = append(nonzero, fmt.Sprintf("slotsql_f.m%d IS NOT NULL", i+1))

@@ -1,17 +1,19 @@
 package mysql
 
-import "github.com/slotsql/slotsql/rewrite"
+import (
+	"github.com/slotsql/slotsql/rewrite/schema"
+)
 
 // fold moves the slots of keys, or of all rows where there are none, as a drain does
 // that has locked the base rows.
-func (s session) fold(t *rewrite.Table, keys ...[]any) {
+func (s session) fold(t *schema.Table, keys ...[]any) {
 	s.t.Helper()
 	s.foldBetween(func() {}, t, keys...)
 }
 
 // foldBetween is fold with something that happens before each statement that looks at
 // slot rows and each that changes them.
-func (s session) foldBetween(between func(), t *rewrite.Table, keys ...[]any) {
+func (s session) foldBetween(between func(), t *schema.Table, keys ...[]any) {
 	s.t.Helper()
 	d := served(s.t)
 	between()

@@ -5,14 +5,15 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 var _ rewrite.ConflictGroupingDialect = (*Dialect)(nil)
 
 // Amount implements rewrite.GroupingDialect. A decimal is bound as a string, which the
 // server would add, and compare, as a floating-point number.
-func (*Dialect) Amount(c *rewrite.Column, arg string) string {
-	if c.Numeric == rewrite.Decimal {
+func (*Dialect) Amount(c *schema.Column, arg string) string {
+	if c.Numeric == schema.Decimal {
 		return "CAST(" + arg + " AS DECIMAL(65, " + strconv.Itoa(c.Scale) + "))"
 	}
 	return arg
@@ -21,10 +22,10 @@ func (*Dialect) Amount(c *rewrite.Column, arg string) string {
 // Stores implements rewrite.GroupingDialect. Without strict sql_mode the server stores
 // the end of a type's range for what lies beyond, and counts a row that it has not
 // changed as no row. What leaves the range of 64 bits it refuses in any mode.
-func (*Dialect) Stores(c *rewrite.Column, ref, sum string) string {
+func (*Dialect) Stores(c *schema.Column, ref, sum string) string {
 	low, high := "", ""
 	switch {
-	case c.Numeric == rewrite.Decimal:
+	case c.Numeric == schema.Decimal:
 		high = "0" + strings.Repeat("9", c.Precision-c.Scale)
 		if c.Scale > 0 {
 			high += "." + strings.Repeat("9", c.Scale)

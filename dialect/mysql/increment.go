@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // Increment writes the slotted upsert.
@@ -14,8 +15,8 @@ import (
 // secondary index that covers the statement would be locked in its place, so
 // the statement names the index: the primary key where the predicate fixes it,
 // else a second access to the same row through it.
-func (d *Dialect) Increment(t *rewrite.Table, in rewrite.IncrementSQL) string {
-	if t.Counter.Layout == rewrite.LayoutShared {
+func (d *Dialect) Increment(t *schema.Table, in rewrite.IncrementSQL) string {
+	if t.Counter.Layout == schema.LayoutShared {
 		return incrementShared(t, in)
 	}
 	key := t.Counter.Key
@@ -38,7 +39,7 @@ func (d *Dialect) Increment(t *rewrite.Table, in rewrite.IncrementSQL) string {
 		c, slot := quote(co.Column), slotTable(t)+"."+quote(co.Column)
 		columns, values = append(columns, c), append(values, co.SQL)
 		switch co.Merge {
-		case rewrite.Latest:
+		case schema.Latest:
 			stamp := quote(co.Stamp())
 			columns, values = append(columns, stamp), append(values, stampNow)
 			update = append(update, c+" = VALUES("+c+")", stamp+" = "+later(slotTable(t)+"."+stamp, "VALUES("+stamp+")"))
@@ -76,13 +77,13 @@ func (d *Dialect) Increment(t *rewrite.Table, in rewrite.IncrementSQL) string {
 // the base row, and as they are then: that the subquery names a column of that
 // row keeps it from being run before, and it is a locking read. It reads the
 // clustered index, like the drain.
-func oneRow(t *rewrite.Table, in rewrite.IncrementSQL) string {
+func oneRow(t *schema.Table, in rewrite.IncrementSQL) string {
 	return "(SELECT SUM(1) + 0 * " + in.Qualifier + "." + quote(in.Deltas[0].Column) + " FROM " + baseTable(t) + " AS " +
 		alias("slotsql_o", in.Qualifier) + clusteredHint(t) + " LOCK IN SHARE MODE) = 1"
 }
 
 // clusteredHint has a scan of the base table read the clustered index.
-func clusteredHint(t *rewrite.Table) string {
+func clusteredHint(t *schema.Table) string {
 	if u := rowIndex(t); u != nil && u.Primary {
 		return " FORCE INDEX (PRIMARY)"
 	}
@@ -91,7 +92,7 @@ func clusteredHint(t *rewrite.Table) string {
 
 // rowLock says how the statement comes to read the clustered record: by an
 // index hint on the reference, or by a predicate that reads the row again.
-func rowLock(t *rewrite.Table, in rewrite.IncrementSQL) (hint, guard string) {
+func rowLock(t *schema.Table, in rewrite.IncrementSQL) (hint, guard string) {
 	u := rowIndex(t)
 	switch {
 	case u == nil:
@@ -112,7 +113,7 @@ func rowLock(t *rewrite.Table, in rewrite.IncrementSQL) (hint, guard string) {
 
 // rowIndex is the index that leads to the clustered record: the primary key,
 // or else the unique key that the slots are keyed by.
-func rowIndex(t *rewrite.Table) *rewrite.Unique {
+func rowIndex(t *schema.Table) *schema.Unique {
 	for i := range t.Uniques {
 		if t.Uniques[i].Primary {
 			return &t.Uniques[i]
@@ -122,7 +123,7 @@ func rowIndex(t *rewrite.Table) *rewrite.Unique {
 }
 
 // keyIndex is the unique key that the slots are keyed by.
-func keyIndex(t *rewrite.Table) *rewrite.Unique {
+func keyIndex(t *schema.Table) *schema.Unique {
 	for i := range t.Uniques {
 		if len(t.Uniques[i].Columns) == len(t.Counter.Key) && containsAll(t.Uniques[i].Columns, t.Counter.Key) {
 			return &t.Uniques[i]
@@ -131,7 +132,7 @@ func keyIndex(t *rewrite.Table) *rewrite.Unique {
 	return nil
 }
 
-func indexName(u *rewrite.Unique) string {
+func indexName(u *schema.Unique) string {
 	if u.Primary {
 		return "PRIMARY"
 	}

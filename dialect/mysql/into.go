@@ -3,7 +3,7 @@ package mysql
 import (
 	"strings"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
 	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
@@ -12,7 +12,7 @@ import (
 // out: all offsets stay the original SQL's.
 
 // parseInto reads a query with an INTO clause; nil when there is none.
-func (d *Dialect) parseInto(sql string, toks []lex.Token) (*rewrite.Statement, error) {
+func (d *Dialect) parseInto(sql string, toks []lex.Token) (*ast.Statement, error) {
 	first, last := intoClause(sql, toks)
 	if last == 0 {
 		return nil, nil
@@ -24,7 +24,7 @@ func (d *Dialect) parseInto(sql string, toks []lex.Token) (*rewrite.Statement, e
 		return nil, err
 	}
 	st, err := d.parseTokens(blanked, rest)
-	if err != nil || st.Select == nil || st.Kind != rewrite.KindSelect {
+	if err != nil || st.Select == nil || st.Kind != ast.KindSelect {
 		return nil, err
 	}
 	st.Select.Into = true

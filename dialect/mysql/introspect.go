@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/dialect"
-	"github.com/slotsql/slotsql/rewrite"
 	"github.com/slotsql/slotsql/rewrite/lex"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 var integerBits = map[string]int{"tinyint": 8, "smallint": 16, "mediumint": 24, "int": 32, "integer": 32, "bigint": 64}
@@ -23,27 +23,27 @@ type Number struct {
 // DescribeNumber completes the facts of a column, whose other facts are known: how it adds up,
 // and the definition of a copy of it. A ZEROFILL column shows its values padded, which a total
 // cannot.
-func DescribeNumber(c *rewrite.Column, n Number) {
+func DescribeNumber(c *schema.Column, n Number) {
 	defined := strings.ToLower(c.Type)
 	c.Unsigned = strings.Contains(defined, "unsigned")
 	c.Padded = strings.Contains(defined, "zerofill")
 	if bits, ok := integerBits[n.DataType]; ok {
-		c.Numeric, c.Bits = rewrite.Integer, bits
+		c.Numeric, c.Bits = schema.Integer, bits
 	}
 	switch n.DataType {
 	case "decimal", "numeric":
-		c.Numeric = rewrite.Decimal
+		c.Numeric = schema.Decimal
 		c.Precision, _ = strconv.Atoi(n.Precision)
 		c.Scale, _ = strconv.Atoi(n.Scale)
 	case "float", "double", "real":
-		c.Numeric = rewrite.Float
+		c.Numeric = schema.Float
 	}
 	copied(c, n.Default, n.Comment)
 }
 
 // mentioned returns the columns whose names occur in an expression, and all
 // columns when none does.
-func mentioned(t *rewrite.Table, expr string) []string {
+func mentioned(t *schema.Table, expr string) []string {
 	found := map[string]bool{}
 	for _, tok := range lex.Tokens(&lexRules, expr) {
 		name := expr[tok.Start:tok.End]
@@ -69,7 +69,7 @@ func mentioned(t *rewrite.Table, expr string) []string {
 
 // referencing looks for foreign keys of the table's database that refer to it and
 // change rows, but slotsql's own.
-func referencing(ctx context.Context, s dialect.Session, t *rewrite.Table) error {
+func referencing(ctx context.Context, s dialect.Session, t *schema.Table) error {
 	rows, err := s.Query(ctx, "SELECT CONSTRAINT_NAME, UPDATE_RULE, DELETE_RULE FROM information_schema.REFERENTIAL_CONSTRAINTS"+
 		" WHERE CONSTRAINT_SCHEMA = ? AND UNIQUE_CONSTRAINT_SCHEMA = ? AND REFERENCED_TABLE_NAME = ?", t.Schema, t.Schema, t.Name)
 	if err != nil {
@@ -89,7 +89,7 @@ func referencing(ctx context.Context, s dialect.Session, t *rewrite.Table) error
 }
 
 // temporary reports whether a temporary table hides the table or view of that name.
-func temporary(ctx context.Context, s dialect.Session, t *rewrite.Table) (bool, error) {
+func temporary(ctx context.Context, s dialect.Session, t *schema.Table) (bool, error) {
 	rows, err := s.Query(ctx, "SHOW CREATE TABLE "+baseTable(t))
 	if err != nil && (t.IsView || strings.Contains(err.Error(), "1142")) {
 		return false, nil // who may not look at it has not made it; a view may be one of tables that are no more

@@ -4,7 +4,7 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 func TestTable(t *testing.T) {
@@ -28,7 +28,7 @@ func TestTable(t *testing.T) {
 		!tab.ForeignKeys.Referenced {
 		t.Errorf("%+v", tab)
 	}
-	if want := []rewrite.Unique{
+	if want := []schema.Unique{
 		{Name: "PRIMARY", Primary: true, Columns: []string{"id"}},
 		{Name: "ab", Columns: []string{"b", "a"}},
 		{Name: "z", Columns: []string{"slug"}},
@@ -38,16 +38,16 @@ func TestTable(t *testing.T) {
 	if want := []string{"views", "price"}; !reflect.DeepEqual(tab.Checked, want) {
 		t.Errorf("checked %v", tab.Checked)
 	}
-	for _, want := range []rewrite.Column{
-		{Name: "id", Type: "int(10) unsigned", Identity: true, NumericType: rewrite.NumericType{Numeric: rewrite.Integer, Unsigned: true, Bits: 32}},
+	for _, want := range []schema.Column{
+		{Name: "id", Type: "int(10) unsigned", Identity: true, NumericType: schema.NumericType{Numeric: schema.Integer, Unsigned: true, Bits: 32}},
 		{Name: "slug", Type: "varchar(20) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"},
-		{Name: "b", Type: "smallint(6)", HasDefault: true, Copied: "smallint NOT NULL DEFAULT 3", NumericType: rewrite.NumericType{Numeric: rewrite.Integer, Bits: 16}},
-		{Name: "a", Type: "int(11)", Nullable: true, Copied: "int", NumericType: rewrite.NumericType{Numeric: rewrite.Integer, Bits: 32}},
-		{Name: "price", Type: "decimal(12,3)", Nullable: true, Copied: "decimal(12,3)", NumericType: rewrite.NumericType{Numeric: rewrite.Decimal, Precision: 12, Scale: 3}},
-		{Name: "ratio", Type: "double", Nullable: true, NumericType: rewrite.NumericType{Numeric: rewrite.Float}},
-		{Name: "padded", Type: "int(5) unsigned zerofill", Copied: "int(5) unsigned zerofill", Nullable: true, NumericType: rewrite.NumericType{Numeric: rewrite.Integer, Unsigned: true, Padded: true, Bits: 32}},
-		{Name: "twice", Type: "bigint(20)", Nullable: true, Generated: true, DependsOn: []string{"views"}, NumericType: rewrite.NumericType{Numeric: rewrite.Integer, Bits: 64}},
-		{Name: "changed", Type: "timestamp", HasDefault: true, Default: rewrite.DefaultNow, OnUpdate: true},
+		{Name: "b", Type: "smallint(6)", HasDefault: true, Copied: "smallint NOT NULL DEFAULT 3", NumericType: schema.NumericType{Numeric: schema.Integer, Bits: 16}},
+		{Name: "a", Type: "int(11)", Nullable: true, Copied: "int", NumericType: schema.NumericType{Numeric: schema.Integer, Bits: 32}},
+		{Name: "price", Type: "decimal(12,3)", Nullable: true, Copied: "decimal(12,3)", NumericType: schema.NumericType{Numeric: schema.Decimal, Precision: 12, Scale: 3}},
+		{Name: "ratio", Type: "double", Nullable: true, NumericType: schema.NumericType{Numeric: schema.Float}},
+		{Name: "padded", Type: "int(5) unsigned zerofill", Copied: "int(5) unsigned zerofill", Nullable: true, NumericType: schema.NumericType{Numeric: schema.Integer, Unsigned: true, Padded: true, Bits: 32}},
+		{Name: "twice", Type: "bigint(20)", Nullable: true, Generated: true, DependsOn: []string{"views"}, NumericType: schema.NumericType{Numeric: schema.Integer, Bits: 64}},
+		{Name: "changed", Type: "timestamp", HasDefault: true, Default: schema.DefaultNow, OnUpdate: true},
 	} {
 		want.Type = narrow(t, want.Type)
 		if got := tab.Column(want.Name); got == nil || !reflect.DeepEqual(*got, want) {

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/dialect"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // A keyText is how a key column's value is read as text, in any session, and written
@@ -28,7 +28,7 @@ var (
 )
 
 // keyTextOf is the zero value for a type of which no key can be.
-func keyTextOf(c *rewrite.Column) keyText {
+func keyTextOf(c *schema.Column) keyText {
 	kind, _, _ := strings.Cut(strings.ToLower(c.Type), " ")
 	kind, _, _ = strings.Cut(kind, "(")
 	switch kind {
@@ -62,7 +62,7 @@ func keyTextOf(c *rewrite.Column) keyText {
 
 const timestamp = "timestamp"
 
-func literalOf(t *rewrite.Table, column string) keyText {
+func literalOf(t *schema.Table, column string) keyText {
 	c := t.Column(column)
 	if c == nil {
 		return keyText{}
@@ -71,7 +71,7 @@ func literalOf(t *rewrite.Table, column string) keyText {
 }
 
 // keyStrings reads the key's columns of the alias; from are their names there.
-func keyStrings(t *rewrite.Table, alias string, from []string) []string {
+func keyStrings(t *schema.Table, alias string, from []string) []string {
 	out := make([]string, len(from))
 	for i, k := range t.Counter.Key {
 		out[i] = fmt.Sprintf(literalOf(t, k).read, alias+"."+quote(from[i]))
@@ -80,7 +80,7 @@ func keyStrings(t *rewrite.Table, alias string, from []string) []string {
 }
 
 // anyOf writes that a row has one of the keys; false when a key cannot be written.
-func anyOf(t *rewrite.Table, alias string, keys [][]any) (string, bool) {
+func anyOf(t *schema.Table, alias string, keys [][]any) (string, bool) {
 	var one []string
 	for _, k := range keys {
 		eq, ok := equal(t, alias, k)
@@ -93,7 +93,7 @@ func anyOf(t *rewrite.Table, alias string, keys [][]any) (string, bool) {
 }
 
 // equal writes that the alias has a key; false when the key cannot be written.
-func equal(t *rewrite.Table, alias string, key []any) (string, bool) {
+func equal(t *schema.Table, alias string, key []any) (string, bool) {
 	if len(key) == 0 {
 		return "TRUE", true
 	}
@@ -118,7 +118,7 @@ func equal(t *rewrite.Table, alias string, key []any) (string, bool) {
 	return strings.Join(out, " AND "), true
 }
 
-func isTimestamp(t *rewrite.Table, column string) bool {
+func isTimestamp(t *schema.Table, column string) bool {
 	c := t.Column(column)
 	return c != nil && strings.HasPrefix(strings.ToLower(c.Type), timestamp)
 }
@@ -136,7 +136,7 @@ func instant(column, seconds string) string {
 
 // inUTC writes a statement of slotsql's own that names rows by literals. In a zone
 // with summer time two TIMESTAMP values may be one local time; in UTC none are.
-func (d *Dialect) inUTC(t *rewrite.Table, q string) string {
+func (d *Dialect) inUTC(t *schema.Table, q string) string {
 	for _, k := range t.Counter.Key {
 		if !isTimestamp(t, k) {
 			continue

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // TestLocking holds the exactness argument: an increment and a drain of the
@@ -109,7 +110,7 @@ func TestNoPrimaryKey(t *testing.T) {
 	tab := load(t, s[0], "posts", []string{"a", "b"}, []string{"views"}, 8)
 	one := load(t, s[0], "single", nil, []string{"n"}, 8)
 	for _, c := range []struct {
-		t          *rewrite.Table
+		t          *schema.Table
 		inc, where string
 		key        []any
 	}{

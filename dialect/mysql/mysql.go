@@ -11,8 +11,9 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/dialect"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
 	"github.com/slotsql/slotsql/rewrite/lex"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 var _ dialect.Dialect = (*Dialect)(nil)
@@ -85,7 +86,7 @@ func (d *Dialect) LexRules() *lex.Rules {
 }
 
 // SameTable compares exactly unless FoldTableNames is set.
-func (d *Dialect) SameTable(written rewrite.Ident, stored string) bool {
+func (d *Dialect) SameTable(written ast.Ident, stored string) bool {
 	if d.FoldTableNames {
 		return strings.EqualFold(written.Name, stored)
 	}
@@ -93,7 +94,7 @@ func (d *Dialect) SameTable(written rewrite.Ident, stored string) bool {
 }
 
 // SameColumn ignores letter case, as every server does.
-func (*Dialect) SameColumn(written rewrite.Ident, stored string) bool {
+func (*Dialect) SameColumn(written ast.Ident, stored string) bool {
 	return strings.EqualFold(written.Name, stored)
 }
 
@@ -129,9 +130,9 @@ func fullName(schema, name string) string {
 	return quote(schema) + "." + quote(name)
 }
 
-func baseTable(t *rewrite.Table) string { return fullName(t.Schema, t.Name) }
+func baseTable(t *schema.Table) string { return fullName(t.Schema, t.Name) }
 
-func slotTable(t *rewrite.Table) string {
+func slotTable(t *schema.Table) string {
 	schema := t.Counter.SlotTable.Schema
 	if schema == "" {
 		schema = t.Schema
@@ -139,7 +140,7 @@ func slotTable(t *rewrite.Table) string {
 	return fullName(schema, t.Counter.SlotTable.Name)
 }
 
-func slotColumn(t *rewrite.Table) string {
+func slotColumn(t *schema.Table) string {
 	if t.Counter.SlotTable.Column == "" {
 		return quote("slot")
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/dialect"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 var _ dialect.SlotNamer = (*Dialect)(nil)
@@ -47,7 +47,7 @@ func (*Dialect) Observer() (connected, begin []string) {
 }
 
 // Nameable implements dialect.SlotNamer.
-func (*Dialect) Nameable(t *rewrite.Table) bool {
+func (*Dialect) Nameable(t *schema.Table) bool {
 	for _, k := range t.Counter.Key {
 		if literalOf(t, k).read == "" {
 			return false
@@ -57,7 +57,7 @@ func (*Dialect) Nameable(t *rewrite.Table) bool {
 }
 
 // FindSlots implements dialect.SlotNamer.
-func (d *Dialect) FindSlots(t *rewrite.Table, keys [][]any, lock bool) string {
+func (d *Dialect) FindSlots(t *schema.Table, keys [][]any, lock bool) string {
 	rows, ok := anyOf(t, "slotsql_s", keys)
 	if !ok {
 		return ""
@@ -78,7 +78,7 @@ func (d *Dialect) FindSlots(t *rewrite.Table, keys [][]any, lock bool) string {
 
 // slotNames are what tells the slot rows of a key apart: the record type, where
 // there is one, and the number.
-func slotNames(t *rewrite.Table) []string {
+func slotNames(t *schema.Table) []string {
 	number := "slotsql_s." + slotColumn(t)
 	if sh := t.Counter.Shared; sh != nil {
 		return []string{"slotsql_s." + quote(sh.Type), number}
@@ -88,7 +88,7 @@ func slotNames(t *rewrite.Table) []string {
 
 // slotRows are slot rows of some keys, in the order in which they were found.
 type slotRows struct {
-	t     *rewrite.Table
+	t     *schema.Table
 	keys  []string            // conditions
 	slots map[string][]string // of each key: conditions on what is below it
 	rows  [][]any             // the key, the record type where there is one, the number
@@ -96,7 +96,7 @@ type slotRows struct {
 }
 
 // namedRows reads rows as FindSlots returns them, without the server.
-func namedRows(t *rewrite.Table, rows [][]any) (*slotRows, bool) {
+func namedRows(t *schema.Table, rows [][]any) (*slotRows, bool) {
 	n := &slotRows{t: t, slots: map[string][]string{}}
 	k := len(t.Counter.Key)
 	for i, r := range rows {
@@ -219,7 +219,7 @@ func (n *slotRows) base(row string) (table, on string) {
 }
 
 // HoldSlots implements dialect.SlotNamer.
-func (d *Dialect) HoldSlots(t *rewrite.Table, rows [][]any) string {
+func (d *Dialect) HoldSlots(t *schema.Table, rows [][]any) string {
 	n, ok := namedRows(t, rows)
 	if !ok {
 		return ""
@@ -245,7 +245,7 @@ func (d *Dialect) HoldSlots(t *rewrite.Table, rows [][]any) string {
 }
 
 // MoveSlots implements dialect.SlotNamer.
-func (d *Dialect) MoveSlots(t *rewrite.Table, rows [][]any) string {
+func (d *Dialect) MoveSlots(t *schema.Table, rows [][]any) string {
 	n, ok := namedRows(t, rows)
 	if !ok {
 		return ""
@@ -259,7 +259,7 @@ func (d *Dialect) MoveSlots(t *rewrite.Table, rows [][]any) string {
 }
 
 // RemoveSlots implements dialect.SlotNamer.
-func (d *Dialect) RemoveSlots(t *rewrite.Table, rows, held [][]any) string {
+func (d *Dialect) RemoveSlots(t *schema.Table, rows, held [][]any) string {
 	n, ok := namedRows(t, rows)
 	if !ok {
 		return ""

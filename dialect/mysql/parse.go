@@ -7,9 +7,9 @@ import (
 	"sync"
 
 	"github.com/pingcap/tidb/pkg/parser"
-	"github.com/pingcap/tidb/pkg/parser/ast"
+	tree "github.com/pingcap/tidb/pkg/parser/ast"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
 	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
@@ -33,7 +33,7 @@ var (
 var parsers = sync.Pool{New: func() any { return parser.New() }}
 
 // Parse translates one statement. See [rewrite.Dialect].
-func (d *Dialect) Parse(sql string) (st *rewrite.Statement, err error) {
+func (d *Dialect) Parse(sql string) (st *ast.Statement, err error) {
 	toks, err := d.tokens(sql)
 	if err != nil {
 		return nil, err
@@ -75,7 +75,7 @@ func (d *Dialect) tokens(sql string) ([]lex.Token, error) {
 	return toks, bounded(sql, toks)
 }
 
-func (d *Dialect) parseTokens(sql string, toks []lex.Token) (*rewrite.Statement, error) {
+func (d *Dialect) parseTokens(sql string, toks []lex.Token) (*ast.Statement, error) {
 	t := &translator{sql: sql, toks: toks}
 	node, err := d.parseTree(t)
 	if err != nil {
@@ -85,7 +85,7 @@ func (d *Dialect) parseTokens(sql string, toks []lex.Token) (*rewrite.Statement,
 }
 
 // parseTree parses the translator's statement, and notes which of its words the parser has seen as others.
-func (d *Dialect) parseTree(t *translator) (ast.StmtNode, error) {
+func (d *Dialect) parseTree(t *translator) (tree.StmtNode, error) {
 	p := parsers.Get().(*parser.Parser)
 	p.SetSQLMode(d.settings.parserMode())
 	nodes, _, err := p.ParseSQL(t.sql)
@@ -97,7 +97,7 @@ func (d *Dialect) parseTree(t *translator) (ast.StmtNode, error) {
 			}
 		}
 	}
-	var node ast.StmtNode
+	var node tree.StmtNode
 	switch {
 	case err != nil:
 	case len(nodes) != 1:
@@ -110,7 +110,7 @@ func (d *Dialect) parseTree(t *translator) (ast.StmtNode, error) {
 }
 
 // ParseTree parses one statement as Parse does, into the parser's own tree.
-func (d *Dialect) ParseTree(sql string) (node ast.StmtNode, err error) {
+func (d *Dialect) ParseTree(sql string) (node tree.StmtNode, err error) {
 	toks, err := d.tokens(sql)
 	if err != nil {
 		return nil, err

@@ -5,10 +5,10 @@ import (
 	"testing"
 
 	"github.com/slotsql/slotsql/dialect/dialecttest"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
-func parse(t *testing.T, sql string) *rewrite.Statement {
+func parse(t *testing.T, sql string) *ast.Statement {
 	t.Helper()
 	st, err := New().Parse(sql)
 	if err != nil {
@@ -83,50 +83,50 @@ func TestAssignments(t *testing.T) {
 func TestKinds(t *testing.T) {
 	for _, c := range []struct {
 		sql  string
-		kind rewrite.Kind
+		kind ast.Kind
 	}{
-		{"SELECT 1", rewrite.KindSelect},
-		{"(SELECT 1) UNION ALL (SELECT 2) ORDER BY 1 LIMIT 1", rewrite.KindSelect},
-		{"INSERT INTO t VALUES (1)", rewrite.KindInsert},
-		{"REPLACE INTO t SET a = 1", rewrite.KindInsert},
-		{"UPDATE t SET a = 1", rewrite.KindUpdate},
-		{"DELETE FROM t", rewrite.KindDelete},
-		{"TRUNCATE t", rewrite.KindTruncate},
-		{"DROP TABLE IF EXISTS a, b", rewrite.KindDrop},
-		{"DROP VIEW v", rewrite.KindDDL},
-		{"CREATE TABLE t (a int)", rewrite.KindDDL},
-		{"CREATE TABLE t AS SELECT * FROM u", rewrite.KindCreateSelect},
-		{"CREATE VIEW v AS SELECT 1", rewrite.KindDDL},
-		{"ALTER TABLE t ADD COLUMN b int", rewrite.KindDDL},
-		{"RENAME TABLE a TO b", rewrite.KindDDL},
-		{"EXPLAIN SELECT * FROM t", rewrite.KindExplain},
-		{"EXPLAIN FORMAT=JSON SELECT * FROM t", rewrite.KindExplain},
-		{"EXPLAIN UPDATE t SET a = 1", rewrite.KindExplain},
-		{"DESCRIBE t", rewrite.KindSession},
-		{"SHOW CREATE TABLE t", rewrite.KindSession},
-		{"SET autocommit = 0", rewrite.KindSession},
-		{"SET @x = (SELECT a FROM t)", rewrite.KindReads},
-		{"USE d", rewrite.KindSession},
-		{"BEGIN", rewrite.KindSession},
-		{"START TRANSACTION", rewrite.KindSession},
-		{"COMMIT", rewrite.KindSession},
-		{"ROLLBACK TO SAVEPOINT a", rewrite.KindSession},
-		{"SAVEPOINT a", rewrite.KindSession},
-		{"RELEASE SAVEPOINT a", rewrite.KindSession},
-		{"CALL p(1)", rewrite.Other},
-		{"DO SLEEP(0)", rewrite.KindReads},
-		{"LOCK TABLES t WRITE", rewrite.Other},
-		{"LOAD DATA INFILE 'x' INTO TABLE t", rewrite.Other},
-		{"PREPARE s FROM 'select 1'", rewrite.Other},
+		{"SELECT 1", ast.KindSelect},
+		{"(SELECT 1) UNION ALL (SELECT 2) ORDER BY 1 LIMIT 1", ast.KindSelect},
+		{"INSERT INTO t VALUES (1)", ast.KindInsert},
+		{"REPLACE INTO t SET a = 1", ast.KindInsert},
+		{"UPDATE t SET a = 1", ast.KindUpdate},
+		{"DELETE FROM t", ast.KindDelete},
+		{"TRUNCATE t", ast.KindTruncate},
+		{"DROP TABLE IF EXISTS a, b", ast.KindDrop},
+		{"DROP VIEW v", ast.KindDDL},
+		{"CREATE TABLE t (a int)", ast.KindDDL},
+		{"CREATE TABLE t AS SELECT * FROM u", ast.KindCreateSelect},
+		{"CREATE VIEW v AS SELECT 1", ast.KindDDL},
+		{"ALTER TABLE t ADD COLUMN b int", ast.KindDDL},
+		{"RENAME TABLE a TO b", ast.KindDDL},
+		{"EXPLAIN SELECT * FROM t", ast.KindExplain},
+		{"EXPLAIN FORMAT=JSON SELECT * FROM t", ast.KindExplain},
+		{"EXPLAIN UPDATE t SET a = 1", ast.KindExplain},
+		{"DESCRIBE t", ast.KindSession},
+		{"SHOW CREATE TABLE t", ast.KindSession},
+		{"SET autocommit = 0", ast.KindSession},
+		{"SET @x = (SELECT a FROM t)", ast.KindReads},
+		{"USE d", ast.KindSession},
+		{"BEGIN", ast.KindSession},
+		{"START TRANSACTION", ast.KindSession},
+		{"COMMIT", ast.KindSession},
+		{"ROLLBACK TO SAVEPOINT a", ast.KindSession},
+		{"SAVEPOINT a", ast.KindSession},
+		{"RELEASE SAVEPOINT a", ast.KindSession},
+		{"CALL p(1)", ast.Other},
+		{"DO SLEEP(0)", ast.KindReads},
+		{"LOCK TABLES t WRITE", ast.Other},
+		{"LOAD DATA INFILE 'x' INTO TABLE t", ast.Other},
+		{"PREPARE s FROM 'select 1'", ast.Other},
 	} {
 		st := parse(t, c.sql)
 		if st.Kind != c.kind {
 			t.Errorf("%s: kind %d, want %d", c.sql, st.Kind, c.kind)
 		}
-		if c.kind == rewrite.Other && st.Opaque == "" {
+		if c.kind == ast.Other && st.Opaque == "" {
 			t.Errorf("%s: other, but not opaque", c.sql)
 		}
-		if c.kind != rewrite.Other && st.Opaque != "" {
+		if c.kind != ast.Other && st.Opaque != "" {
 			t.Errorf("%s: opaque: %s", c.sql, st.Opaque)
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/dialect"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // partitions reads what decides which partition a row is in. KEY without columns is the
@@ -21,7 +21,7 @@ func (f *found) partitions(ctx context.Context, s dialect.Session) error {
 	}
 	return f.of(ctx, s, "partitions", "PARTITION_EXPRESSION, SUBPARTITION_EXPRESSION", "PARTITIONS", "TABLE_SCHEMA", "TABLE_NAME",
 		" AND PARTITION_METHOD <> 'SYSTEM_TIME' GROUP BY TABLE_NAME, PARTITION_EXPRESSION, SUBPARTITION_EXPRESSION",
-		func(t *rewrite.Table, r []any) {
+		func(t *schema.Table, r []any) {
 			for _, expr := range r {
 				if text := dialect.String(expr); strings.TrimSpace(text) != "" {
 					t.Partition(mentioned(t, text)...)

@@ -3,6 +3,7 @@ package mysql
 import (
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 var (
@@ -14,7 +15,7 @@ var (
 // query in the transaction would fix its snapshot. So the update affects no row on another
 // server than the one that is to be asked for the base row, and none at SERIALIZABLE, where it would
 // have to lock what it is told.
-func (d *Dialect) Taken(_ *rewrite.Table, in rewrite.PortionSQL) (condition string, proves bool) {
+func (d *Dialect) Taken(_ *schema.Table, in rewrite.PortionSQL) (condition string, proves bool) {
 	if d.StatementLog {
 		return "", false // which must not hold the name of a server
 	}
@@ -22,23 +23,23 @@ func (d *Dialect) Taken(_ *rewrite.Table, in rewrite.PortionSQL) (condition stri
 }
 
 // BaseHolds implements rewrite.PortionDialect.
-func (*Dialect) BaseHolds(_ *rewrite.Table, in rewrite.PortionSQL) string {
+func (*Dialect) BaseHolds(_ *schema.Table, in rewrite.PortionSQL) string {
 	return "SELECT " + here + " FROM " + in.Ref + " WHERE " + in.Base
 }
 
 // LockBase implements rewrite.PortionDialect.
-func (*Dialect) LockBase(_ *rewrite.Table, in rewrite.PortionSQL) string {
+func (*Dialect) LockBase(_ *schema.Table, in rewrite.PortionSQL) string {
 	return "SELECT " + here + ", " + quote(in.Column) + ", " + in.Bound + " FROM " + in.Ref + " WHERE " + in.Base + " FOR UPDATE"
 }
 
 // Raised implements rewrite.PortionDialect: a sum that no BIGINT holds is an error, which
 // proves nothing.
-func (*Dialect) Raised(_ *rewrite.Column, counter, amount string) string {
+func (*Dialect) Raised(_ *schema.Column, counter, amount string) string {
 	return "(" + counter + " + " + amount + ")"
 }
 
 // Lowered implements rewrite.PortionDialect. Below zero an UNSIGNED difference is an error.
-func (*Dialect) Lowered(_ *rewrite.Column, counter, amount string) string {
+func (*Dialect) Lowered(_ *schema.Column, counter, amount string) string {
 	return "(" + counter + " - " + amount + ")"
 }
 

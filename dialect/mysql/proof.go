@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 var _ rewrite.ProvingDialect = (*Dialect)(nil)
@@ -25,7 +26,7 @@ var _ rewrite.ProvingDialect = (*Dialect)(nil)
 // In a transaction the locking read would keep the place where slot rows would be locked
 // until the transaction ends, for other rows as well (InnoDB's gap locks): the form is
 // for autocommit only.
-func (d *Dialect) Proof(t *rewrite.Table, s rewrite.Scope) rewrite.ProofSQL {
+func (d *Dialect) Proof(t *schema.Table, s rewrite.Scope) rewrite.ProofSQL {
 	counters := [][]string{t.Counter.Counters}
 	if t.Counter.Shared != nil { // of several record types at once it would lock all rows of a table that seems small
 		counters = slices.Collect(slices.Chunk(t.Counter.Counters, 1))
@@ -40,17 +41,17 @@ func (d *Dialect) Proof(t *rewrite.Table, s rewrite.Scope) rewrite.ProofSQL {
 var _ rewrite.ObservingDialect = (*Dialect)(nil)
 
 // HasSlots implements rewrite.ObservingDialect.
-func (d *Dialect) HasSlots(t *rewrite.Table, qualifier string) string {
+func (d *Dialect) HasSlots(t *schema.Table, qualifier string) string {
 	return "EXISTS (SELECT 1 FROM " + slotsOf(t, qualifier, t.Counter.Counters) + ")"
 }
 
 // HeldSlots implements rewrite.ObservingDialect.
-func (d *Dialect) HeldSlots(t *rewrite.Table, qualifier string) string {
+func (d *Dialect) HeldSlots(t *schema.Table, qualifier string) string {
 	return "IF(" + d.HasSlots(t, qualifier) + ", NULL, " + here + ")"
 }
 
 // slotsOf writes what the slots of a row's counters are selected from, and by which condition.
-func slotsOf(t *rewrite.Table, qualifier string, counters []string) string {
+func slotsOf(t *schema.Table, qualifier string, counters []string) string {
 	row := alias("slotsql_s", qualifier)
 	var on []string
 	if of := t.Counter.OfCounters(quote, row+".", counters...); of != "" {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 var _ dialect.ReadOnlyAsker = (*Dialect)(nil)
@@ -41,7 +42,7 @@ func (d *Dialect) HasSnapshot(ctx context.Context, s dialect.Session) (bool, err
 
 // Shows implements dialect.ReadOnlyReader: a routine may read with locks, and then reads what is newest. The shared lock is on the gaps
 // of the slot table, too.
-func (d *Dialect) Shows(t *rewrite.Table) []string {
+func (d *Dialect) Shows(t *schema.Table) []string {
 	full := rewrite.FullSlots(d, t)
 	return []string{full, full + " LOCK IN SHARE MODE"}
 }

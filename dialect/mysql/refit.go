@@ -3,13 +3,13 @@ package mysql
 import (
 	"strings"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // RefitSlots implements dialect.SlotRefitter. The server copies the table. The
 // foreign key has to go while a column of it changes; its name is that of the slot
 // table, whatever table it refers to.
-func (d *Dialect) RefitSlots(t, slots *rewrite.Table, refer bool) []string {
+func (d *Dialect) RefitSlots(t, slots *schema.Table, refer bool) []string {
 	table := slotTable(t)
 	var out []string
 	if len(slots.ForeignKeys.Parents) > 0 {
@@ -42,7 +42,7 @@ func (d *Dialect) RefitSlots(t, slots *rewrite.Table, refer bool) []string {
 }
 
 // DropColumns implements dialect.SlotRefitter.
-func (d *Dialect) DropColumns(t *rewrite.Table, columns []string) []string {
+func (d *Dialect) DropColumns(t *schema.Table, columns []string) []string {
 	var parts []string
 	for _, c := range columns {
 		parts = append(parts, "DROP CONSTRAINT "+d.ifExists()+rangeConstraint(t, c), "DROP COLUMN "+quote(c))

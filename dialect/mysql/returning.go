@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
 	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
@@ -44,7 +44,7 @@ func returning(sql string, toks []lex.Token) int {
 
 // parseReturning reads a statement in two parts, each at its own place in a
 // text of blanks, so that all offsets are the original SQL's.
-func (d *Dialect) parseReturning(sql string, toks []lex.Token, i int) (*rewrite.Statement, error) {
+func (d *Dialect) parseReturning(sql string, toks []lex.Token, i int) (*ast.Statement, error) {
 	at := toks[i]
 	st, err := d.parseTokens(sql[:at.Start], toks[:i])
 	if err != nil {

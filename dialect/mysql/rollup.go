@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/dialect"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 var (
@@ -33,7 +33,7 @@ func (*Dialect) DrainTransaction() []string { return nil }
 // base table locked as well, to which the foreign key refers. Locked later, that would have a transaction which has
 // locked base rows, and whose next change takes a lock on the slot table, be chosen as deadlock victim. Here both
 // are locked in the order of their names, and `<table>_slots` comes after the table.
-func (d *Dialect) LockSlots(t *rewrite.Table) (lock, unlock []string) {
+func (d *Dialect) LockSlots(t *schema.Table) (lock, unlock []string) {
 	sql := "LOCK TABLES "
 	if !d.MariaDB && t.Counter.CascadesDelete() && !t.Counter.SlotTable.NoForeignKey {
 		sql += baseTable(t) + " WRITE, "
@@ -45,7 +45,7 @@ func (d *Dialect) LockSlots(t *rewrite.Table) (lock, unlock []string) {
 // writers, before it waits for any row, and its transaction keeps it until it ends; so does
 // an UPDATE of the base table, because of the foreign key. MySQL always waits, for as long as
 // DrainSession allows.
-func (d *Dialect) LockWriters(t *rewrite.Table, wait bool) (lock, unlock []string) {
+func (d *Dialect) LockWriters(t *schema.Table, wait bool) (lock, unlock []string) {
 	sql := "LOCK TABLES " + slotTable(t) + " READ, " + slotTable(t) + " AS slotsql_s READ"
 	switch {
 	case !d.MariaDB:
@@ -70,7 +70,7 @@ func (d *Dialect) LockWriters(t *rewrite.Table, wait bool) (lock, unlock []strin
 // A server that writes statements to its binary log refuses changes at these
 // levels (1665). There it is REPEATABLE READ: the locks of the same statements
 // reach to the gaps beside their rows, and Left takes some as well.
-func (d *Dialect) RollUp(t *rewrite.Table, part dialect.RollUpPart) dialect.RollUp {
+func (d *Dialect) RollUp(t *schema.Table, part dialect.RollUpPart) dialect.RollUp {
 	w := &rollUp{dialect.RollUpSQL{Table: t, Part: part}}
 	level, latest := "READ COMMITTED", t.Counter.HasLatest()
 	if latest {
@@ -85,7 +85,7 @@ func (d *Dialect) RollUp(t *rewrite.Table, part dialect.RollUpPart) dialect.Roll
 		Rollback:  []string{rollback},
 		Unordered: !w.ordered(), BytesAreText: true,
 		Divisible: w.divisible(),
-		Probes:    d.MariaDB && t.Counter.Layout != rewrite.LayoutJournal,
+		Probes:    d.MariaDB && t.Counter.Layout != schema.LayoutJournal,
 		Find:      w.find(w.full("slotsql_s")),
 		Idle:      w.find(w.empty("slotsql_s")),
 		Orphans:   w.find("NOT EXISTS (SELECT 1 FROM " + w.baseOf("slotsql_s", "WHERE") + ")"),
@@ -98,7 +98,7 @@ func (d *Dialect) RollUp(t *rewrite.Table, part dialect.RollUpPart) dialect.Roll
 	if whole := wholeToWrite(t); whole != "" {
 		out.Begin = append(out.Begin, "SELECT "+whole)
 	}
-	if t.Counter.Layout == rewrite.LayoutJournal {
+	if t.Counter.Layout == schema.LayoutJournal {
 		out.Gather = w.Step(func() string { return "SELECT COUNT(*) FROM (" + w.gathered() + ") AS slotsql_l" })
 		out.Merge = []dialect.Step{w.Step(w.merge), w.Step(func() string { return w.remove(all) })}
 	}
@@ -135,7 +135,7 @@ func (w *rollUp) move(latest bool) string {
 	t := w.Table
 	over := " OVER (" + w.partition() + ")"
 	list := []string{"slotsql_l.n"}
-	if t.Counter.Layout == rewrite.LayoutShared {
+	if t.Counter.Layout == schema.LayoutShared {
 		list = append(list, "slotsql_l.y")
 	}
 	key := t.Counter.Key
@@ -150,7 +150,7 @@ func (w *rollUp) move(latest bool) string {
 	for i := range t.Counter.Companions {
 		co := &t.Counter.Companions[i]
 		b := "slotsql_b." + quote(co.Column)
-		if co.Merge != rewrite.Latest {
+		if co.Merge != schema.Latest {
 			list = append(list, fmt.Sprintf("%s(slotsql_l.m%d)%s AS x%d", co.Merge, i+1, over, i+1))
 			set = append(set, fmt.Sprintf("%s = COALESCE(%s(%s, slotsql_f.x%d), %s)", b, extreme(co.Merge), b, i+1, b))
 			continue

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // gathered locks slot rows that hold something, whatever has become of their base
@@ -37,7 +37,7 @@ func (w *rollUp) merge() string {
 	for i := range t.Counter.Companions {
 		co := &t.Counter.Companions[i]
 		keep(co.Column, fmt.Sprintf("x%d", i+1), "NULL")
-		if co.Merge != rewrite.Latest {
+		if co.Merge != schema.Latest {
 			list = append(list, fmt.Sprintf("%s(slotsql_l.m%d)%s AS x%d", co.Merge, i+1, over, i+1))
 			continue
 		}

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/dialect"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // This file says which slot rows a statement of the roll-up is about, and what it reads of them.
@@ -21,7 +21,7 @@ func (w *rollUp) use(arg int) string {
 // form is how a key column's value leaves the database and comes back.
 type form struct{ read, bound string }
 
-func keyForm(t *rewrite.Table, column string) form {
+func keyForm(t *schema.Table, column string) form {
 	c := t.Column(column)
 	kind, _, _ := strings.Cut(strings.ToLower(c.Type), " ")
 	kind, _, _ = strings.Cut(kind, "(")
@@ -157,7 +157,7 @@ func (w *rollUp) most() string {
 
 // divisible reports whether a part of a row's slots may move.
 func (w *rollUp) divisible() bool {
-	return w.Table.Counter.Layout == rewrite.LayoutJournal && !w.Table.Counter.HasLatest()
+	return w.Table.Counter.Layout == schema.LayoutJournal && !w.Table.Counter.HasLatest()
 }
 
 // locked is the part's slot rows with their base rows.
@@ -172,7 +172,7 @@ func (w *rollUp) locked() string {
 // the batch would not have waited. (A journal has no bound, so its keys are not asked for first.)
 func (w *rollUp) baseFirst() string {
 	t := w.Table
-	if t.Counter.Layout == rewrite.LayoutJournal {
+	if t.Counter.Layout == schema.LayoutJournal {
 		return w.locked() + " AND " + w.full("slotsql_s")
 	}
 	slots := slotTable(t) + " AS slotsql_s" + slotIndex(t)

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
 	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
@@ -17,13 +17,13 @@ import (
 // rowAlias is the clause.
 type rowAlias struct {
 	first, last int // its tokens
-	name        rewrite.Ident
-	columns     []rewrite.Ident
+	name        ast.Ident
+	columns     []ast.Ident
 }
 
 // parseRowAlias reads an INSERT with the clause; nil when there is none, or
 // when the server does not take it.
-func (d *Dialect) parseRowAlias(sql string, toks []lex.Token) (*rewrite.Statement, error) {
+func (d *Dialect) parseRowAlias(sql string, toks []lex.Token) (*ast.Statement, error) {
 	a := findRowAlias(sql, toks)
 	if a == nil || d.NoRowAlias {
 		return nil, nil
@@ -40,7 +40,7 @@ func (d *Dialect) parseRowAlias(sql string, toks []lex.Token) (*rewrite.Statemen
 		return nil, err
 	case st.Opaque != "":
 		return st, nil
-	case st.Kind != rewrite.KindInsert || st.Conflict == nil || st.Select != nil || len(st.Target.Name) == 0:
+	case st.Kind != ast.KindInsert || st.Conflict == nil || st.Select != nil || len(st.Target.Name) == 0:
 		return nil, fmt.Errorf("a row alias in another statement than INSERT ... VALUES")
 	}
 	for i := range st.Conflict.Set {
@@ -84,7 +84,7 @@ func findRowAlias(sql string, toks []lex.Token) *rowAlias {
 	if is(sql, toks, at, ")") {
 		for at--; at > 0 && !is(sql, toks, at, "("); at-- {
 			if id, ok := ident(sql, toks, at); ok {
-				a.columns = append([]rewrite.Ident{id}, a.columns...)
+				a.columns = append([]ast.Ident{id}, a.columns...)
 			} else if !is(sql, toks, at, ",") {
 				return nil
 			}
@@ -103,19 +103,19 @@ func findRowAlias(sql string, toks []lex.Token) *rowAlias {
 }
 
 // ident reads a name as the statement writes it.
-func ident(sql string, toks []lex.Token, i int) (rewrite.Ident, bool) {
+func ident(sql string, toks []lex.Token, i int) (ast.Ident, bool) {
 	s := sql[toks[i].Start:toks[i].End]
 	switch {
 	case toks[i].Kind == lex.Word:
-		return rewrite.Ident{Name: s}, true
+		return ast.Ident{Name: s}, true
 	case toks[i].Kind == lex.QuotedIdent && len(s) > 2:
-		return rewrite.Ident{Name: unquote(s), Quoted: true}, true
+		return ast.Ident{Name: unquote(s), Quoted: true}, true
 	}
-	return rewrite.Ident{}, false
+	return ast.Ident{}, false
 }
 
 // resolve turns references to the new row into what VALUES(c) is.
-func (a *rowAlias) resolve(st *rewrite.Statement, e *rewrite.Expr) (why string) {
+func (a *rowAlias) resolve(st *ast.Statement, e *ast.Expr) (why string) {
 	target := st.Target.Name[len(st.Target.Name)-1]
 	if strings.EqualFold(target.Name, a.name.Name) {
 		return "the row alias has the table's name"
@@ -123,18 +123,18 @@ func (a *rowAlias) resolve(st *rewrite.Statement, e *rewrite.Expr) (why string) 
 	if len(a.columns) > 0 && len(a.columns) != len(st.Columns) {
 		return "the row alias names other columns than the INSERT lists"
 	}
-	e.Walk(func(x *rewrite.Expr) bool {
+	e.Walk(func(x *ast.Expr) bool {
 		switch {
-		case x.Kind == rewrite.Subquery:
+		case x.Kind == ast.Subquery:
 			why = "a subquery may name the row alias"
-		case x.Kind != rewrite.ColumnRef || len(x.Name) > 2:
+		case x.Kind != ast.ColumnRef || len(x.Name) > 2:
 		case len(x.Name) == 2 && strings.EqualFold(x.Name[0].Name, a.name.Name):
 			column, ok := a.column(st, x.Name[1])
 			if !ok {
 				why = "cannot tell which column " + x.Name[1].Name + " of the row alias is"
 				return false
 			}
-			x.Kind, x.Name = rewrite.Excluded, []rewrite.Ident{column}
+			x.Kind, x.Name = ast.Excluded, []ast.Ident{column}
 		case len(x.Name) == 1:
 			// The row has a column of that name too, unless it has been given
 			// others.
@@ -153,7 +153,7 @@ func (a *rowAlias) resolve(st *rewrite.Statement, e *rewrite.Expr) (why string) 
 }
 
 // column returns the table's column that the row alias calls by that name.
-func (a *rowAlias) column(st *rewrite.Statement, name rewrite.Ident) (rewrite.Ident, bool) {
+func (a *rowAlias) column(st *ast.Statement, name ast.Ident) (ast.Ident, bool) {
 	if len(a.columns) == 0 {
 		return name, true
 	}
@@ -162,5 +162,5 @@ func (a *rowAlias) column(st *rewrite.Statement, name rewrite.Ident) (rewrite.Id
 			return st.Columns[i], true
 		}
 	}
-	return rewrite.Ident{}, false
+	return ast.Ident{}, false
 }

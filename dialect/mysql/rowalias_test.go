@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 // Row aliases are read where MySQL has them, and every name that could mean
@@ -42,8 +42,8 @@ func TestRowAlias(t *testing.T) {
 			if st.Opaque != "" {
 				got = "opaque"
 			} else {
-				st.Conflict.Set[0].Value.Walk(func(e *rewrite.Expr) bool {
-					if e.Kind == rewrite.Excluded {
+				st.Conflict.Set[0].Value.Walk(func(e *ast.Expr) bool {
+					if e.Kind == ast.Excluded {
 						got += e.Name[0].Name
 					}
 					return true

@@ -5,16 +5,17 @@ import (
 	"testing"
 
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // Where MySQL must be asked in other words than MariaDB.
 func TestWordsOfEitherServer(t *testing.T) {
 	mysql, mariadb := New(), New()
 	mysql.MySQL, mariadb.MariaDB = true, true
-	table := &rewrite.Table{
+	table := &schema.Table{
 		Name:    "posts",
-		Columns: []rewrite.Column{{Name: "id", Type: "int"}, {Name: "views", Type: "int"}},
-		Counter: &rewrite.Counter{Key: []string{"id"}, Counters: []string{"views"}, SlotTable: rewrite.SlotTable{Name: "posts_slots", Width: 3}},
+		Columns: []schema.Column{{Name: "id", Type: "int"}, {Name: "views", Type: "int"}},
+		Counter: &schema.Counter{Key: []string{"id"}, Counters: []string{"views"}, SlotTable: schema.SlotTable{Name: "posts_slots", Width: 3}},
 	}
 	scope := rewrite.Scope{Ref: "`posts`", Qualifier: "`posts`", Where: "`posts`.`id` = 1"}
 	if q := mysql.TryLock(table, scope); q != "SELECT 1 FROM `posts` WHERE (`posts`.`id` = 1) FOR UPDATE NOWAIT" {

@@ -13,6 +13,7 @@ import (
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/integration/server"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // session is one connection; it is a dialect.Session.
@@ -170,7 +171,7 @@ func narrow(t *testing.T, columnType string) string {
 }
 
 // load introspects a table and configures it as a counter table.
-func load(t *testing.T, s session, name string, key, counters []string, slots int) *rewrite.Table {
+func load(t *testing.T, s session, name string, key, counters []string, slots int) *schema.Table {
 	t.Helper()
 	d := served(t)
 	tab, err := d.Table(t.Context(), s, "", name)
@@ -180,29 +181,29 @@ func load(t *testing.T, s session, name string, key, counters []string, slots in
 	if tab == nil {
 		t.Fatalf("no table %s", name)
 	}
-	tab.Counter = &rewrite.Counter{
+	tab.Counter = &schema.Counter{
 		Key:       key,
 		Counters:  counters,
 		Slots:     slots,
-		SlotTable: rewrite.SlotTable{Schema: tab.Schema, Name: name + "_slots", Column: "slot"},
+		SlotTable: schema.SlotTable{Schema: tab.Schema, Name: name + "_slots", Column: "slot"},
 	}
 	s.run(d.CreateSlots(tab)...)
 	s.run(d.CreateSlots(tab)...)
 	return tab
 }
 
-func increment(t *rewrite.Table, where, slot, column, delta string, clustered bool) string {
+func increment(t *schema.Table, where, slot, column, delta string, clustered bool) string {
 	return New().Increment(t, rewrite.IncrementSQL{
 		Ref: baseTable(t) + " AS p", Qualifier: "p", Where: where, Slot: slot,
 		Deltas: []rewrite.Delta{{Column: column, SQL: delta}}, Clustered: clustered,
 	})
 }
 
-func total(s session, t *rewrite.Table, column, where string) string {
+func total(s session, t *schema.Table, column, where string) string {
 	s.t.Helper()
 	return s.one("SELECT " + New().Total(t, "p", column, false) + " FROM " + baseTable(t) + " AS p WHERE " + where)
 }
 
-func keyed(t *rewrite.Table, where string) rewrite.Scope {
+func keyed(t *schema.Table, where string) rewrite.Scope {
 	return rewrite.Scope{Ref: baseTable(t) + " AS p", Qualifier: "p", Where: where}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // This file writes what is special about a slot table that several counter
@@ -22,17 +23,17 @@ func and(first, second string) string {
 }
 
 // slotIndex names the index by which a slot row is found.
-func slotIndex(t *rewrite.Table) string {
+func slotIndex(t *schema.Table) string {
 	if sh := t.Counter.Shared; sh != nil && sh.Index != "" {
 		return " FORCE INDEX (" + quote(sh.Index) + ")"
 	}
 	return " FORCE INDEX (PRIMARY)"
 }
 
-func createShared(t *rewrite.Table) string {
+func createShared(t *schema.Table) string {
 	sh, slot := t.Counter.Shared, slotColumn(t)
 	id := "BIGINT"
-	if c := t.Column(t.Counter.Key[0]); c.Numeric != rewrite.Integer {
+	if c := t.Column(t.Counter.Key[0]); c.Numeric != schema.Integer {
 		id = c.Type
 	} else if c.Unsigned {
 		id = "BIGINT UNSIGNED"
@@ -56,7 +57,7 @@ func createShared(t *rewrite.Table) string {
 // written while the number is n > i, when its bound is at most that of n = i+1,
 // so that of free (what limit leaves free) all slots together take at most
 // 1/9 * (1 + 1/2 + ... + 1/4096) < 8.9/9.
-func sharedRange(t *rewrite.Table, counter, value string) string {
+func sharedRange(t *schema.Table, counter, value string) string {
 	c := t.Column(counter)
 	bits := c.Bits
 	if bits == 0 {
@@ -83,7 +84,7 @@ func sharedRange(t *rewrite.Table, counter, value string) string {
 // would change LAST_INSERT_ID(), and burn a number for each upsert. It is given a
 // hash of the slot row's names, below zero, where the database numbers none.
 // Should two rows have the same hash, the second one does not pass for the first.
-func incrementShared(t *rewrite.Table, in rewrite.IncrementSQL) string {
+func incrementShared(t *schema.Table, in rewrite.IncrementSQL) string {
 	sh, q := t.Counter.Shared, in.Qualifier
 	slots, key, slot, count := slotTable(t), quote(t.Counter.Key[0]), slotColumn(t), quote(sh.Count)
 	record, delta, from := "", "", ""
@@ -134,7 +135,7 @@ func incrementShared(t *rewrite.Table, in rewrite.IncrementSQL) string {
 
 // rowNumber is the hash that a slot row has for a number: of 60 bits, or 28 where
 // the column has 32.
-func rowNumber(sh *rewrite.Shared, record, id, slot string) string {
+func rowNumber(sh *schema.Shared, record, id, slot string) string {
 	digits := 15
 	if sh.NumberedBits < 64 {
 		digits = 7
@@ -144,7 +145,7 @@ func rowNumber(sh *rewrite.Shared, record, id, slot string) string {
 
 // hideShared writes Hide and Drop of Versions, whose key begins with the record
 // type: its arguments are the slot, the type, the key and the version.
-func hideShared(t *rewrite.Table, base string, same []string) (hide, drop string) {
+func hideShared(t *schema.Table, base string, same []string) (hide, drop string) {
 	sh, slot := t.Counter.Shared, slotColumn(t)
 	id := "slotsql_b." + quote(t.Counter.Key[0])
 	columns := []string{quote(sh.ID), slot, quote(sh.Type), quote(sh.Count)}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 var (
@@ -33,11 +34,11 @@ func (d *Dialect) SlotRights(ctx context.Context, s dialect.Session, tables []di
 			h.Delete = false
 			continue
 		}
-		h.Select = !slices.ContainsFunc(t.Slots.Columns, func(c rewrite.Column) bool { return c.Denied.Select })
-		h.Insert = !slices.ContainsFunc(t.Slots.Columns, func(c rewrite.Column) bool { return c.Denied.Insert })
-		h.Update = !slices.ContainsFunc(t.Slots.Columns, func(c rewrite.Column) bool { return c.Denied.Update })
+		h.Select = !slices.ContainsFunc(t.Slots.Columns, func(c schema.Column) bool { return c.Denied.Select })
+		h.Insert = !slices.ContainsFunc(t.Slots.Columns, func(c schema.Column) bool { return c.Denied.Insert })
+		h.Update = !slices.ContainsFunc(t.Slots.Columns, func(c schema.Column) bool { return c.Denied.Update })
 		h.Delete = true
-		if slices.ContainsFunc(t.Slots.Columns, func(c rewrite.Column) bool { return c.Denied.References }) {
+		if slices.ContainsFunc(t.Slots.Columns, func(c schema.Column) bool { return c.Denied.References }) {
 			if name := slotTable(t.Base); !slices.Contains(asked, name) {
 				asked = append(asked, name)
 			}
@@ -150,7 +151,7 @@ func deniedRight(err error) bool {
 
 // Held implements rewrite.HoldingDialect by a locking read, which sees what is committed
 // and waits for what is not.
-func (d *Dialect) Held(t *rewrite.Table, s rewrite.Scope) string {
+func (d *Dialect) Held(t *schema.Table, s rewrite.Scope) string {
 	covered, join := "", ""
 	if s.Where != "" && len(t.Counter.Key) > 0 {
 		covered = coveredKeys(t, s) + " STRAIGHT_JOIN "
@@ -164,7 +165,7 @@ func (d *Dialect) Held(t *rewrite.Table, s rewrite.Scope) string {
 
 // coveredKeys is a derived table of the keys that the scope selects, k1, k2,
 // ..., so that the application's predicate sees only its own table's names.
-func coveredKeys(t *rewrite.Table, s rewrite.Scope) string {
+func coveredKeys(t *schema.Table, s rewrite.Scope) string {
 	var cols []string
 	for i, k := range t.Counter.Key {
 		cols = append(cols, fmt.Sprintf("%s.%s AS k%d", s.Qualifier, quote(k), i+1))

@@ -8,6 +8,7 @@ import (
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/integration/server"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 func TestIncrementAndTotal(t *testing.T) {
@@ -77,7 +78,7 @@ func TestLimits(t *testing.T) {
 	tab := load(t, s, "n", []string{"id"}, columns, 4)
 	for _, name := range columns {
 		c := tab.Column(name)
-		l := limit(c, &rewrite.Counter{Slots: 4})
+		l := limit(c, &schema.Counter{Slots: 4})
 		add := func(delta string) int64 { return s.affected(increment(tab, "p.id = 1", "0", name, delta, true)) }
 		if l.slotHigh != "0" {
 			if n := add(l.slotHigh); n < 1 {

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/dialect"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 var _ dialect.TargetFinder = (*Dialect)(nil)
@@ -15,12 +15,12 @@ var _ dialect.TargetFinder = (*Dialect)(nil)
 // columns of any index. MariaDB opens every table of the database that is asked about, so it
 // is asked about that of the tables alone; a foreign key from another one it does not tell.
 // slotsql's own are of key columns, and left out.
-func (d *Dialect) Targets(ctx context.Context, s dialect.Session, tables []*rewrite.Table) error {
+func (d *Dialect) Targets(ctx context.Context, s dialect.Session, tables []*schema.Table) error {
 	srv, err := d.ask(ctx, s)
 	if err != nil {
 		return err
 	}
-	bySchema := map[string][]*rewrite.Table{}
+	bySchema := map[string][]*schema.Table{}
 	for _, t := range tables {
 		bySchema[t.Schema] = append(bySchema[t.Schema], t)
 	}
@@ -52,7 +52,7 @@ func (d *Dialect) Targets(ctx context.Context, s dialect.Session, tables []*rewr
 }
 
 // target notes a column that a foreign key refers to.
-func target(t *rewrite.Table, column string) {
+func target(t *schema.Table, column string) {
 	for i := range t.Columns {
 		if strings.EqualFold(t.Columns[i].Name, column) {
 			t.Target(t.Columns[i].Name)

@@ -3,6 +3,7 @@ package mysql
 import (
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 var (
@@ -24,7 +25,7 @@ func (d *Dialect) Leasing() dialect.SideTx {
 }
 
 // TryLock implements rewrite.TryLockDialect. On MySQL only a query can be told not to wait.
-func (d *Dialect) TryLock(_ *rewrite.Table, s rewrite.Scope) string {
+func (d *Dialect) TryLock(_ *schema.Table, s rewrite.Scope) string {
 	if !d.MySQL {
 		return ""
 	}

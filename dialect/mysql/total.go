@@ -3,7 +3,7 @@ package mysql
 import (
 	"strings"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // Total writes the exact total of one row. A sum is a DECIMAL, so it is cast
@@ -14,7 +14,7 @@ import (
 // is comparable asks first whether the row is among those with slots. Of a million rows, 1,000
 // of them with slots, MariaDB then compares the totals in 0.6 s and not in 2.5: it reads all keys
 // of the slot table once. Of few rows it looks each up, as the sum does.
-func (d *Dialect) Total(t *rewrite.Table, qualifier, column string, comparable bool) string {
+func (d *Dialect) Total(t *schema.Table, qualifier, column string, comparable bool) string {
 	if co := t.Companion(column); co != nil {
 		return merged(t, co, qualifier)
 	}
@@ -35,14 +35,14 @@ func (d *Dialect) Total(t *rewrite.Table, qualifier, column string, comparable b
 			of = " WHERE " + of
 		}
 		keys := "SELECT " + strings.Join(qualify(s, t.Counter.SlotKey()), ", ") + " FROM " + slots + of
-		total = "CASE WHEN " + rewrite.Tuple(qualify(qualifier, t.Counter.Key)) + " IN (" + keys + ") THEN " + total + " END"
+		total = "CASE WHEN " + schema.Tuple(qualify(qualifier, t.Counter.Key)) + " IN (" + keys + ") THEN " + total + " END"
 	}
 	return inType(t, column, "COALESCE("+total+", "+base+")")
 }
 
-func inType(t *rewrite.Table, column, expr string) string {
+func inType(t *schema.Table, column, expr string) string {
 	col := t.Column(column)
-	if col == nil || col.Numeric == rewrite.Decimal && col.Precision == 0 {
+	if col == nil || col.Numeric == schema.Decimal && col.Precision == 0 {
 		return expr
 	}
 	return "CAST(" + expr + " AS " + totalType(col) + ")"

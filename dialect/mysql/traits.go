@@ -1,6 +1,9 @@
 package mysql
 
-import "github.com/slotsql/slotsql/rewrite"
+import (
+	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/names"
+)
 
 // Traits implements rewrite.Dialect.
 func (d *Dialect) Traits() rewrite.Traits {
@@ -9,8 +12,8 @@ func (d *Dialect) Traits() rewrite.Traits {
 		defects |= rewrite.RowOfOne
 	}
 	return rewrite.Traits{
-		NameRules: rewrite.NameRules{
-			ItemNames:       rewrite.ItemsByText,
+		Rules: names.Rules{
+			ItemNames:       names.ItemsByText,
 			AliasInExpr:     true,
 			HavingAlias:     true,
 			UpsertSeesQuery: true,

@@ -1,52 +1,52 @@
 package mysql
 
 import (
-	"github.com/pingcap/tidb/pkg/parser/ast"
-	"github.com/slotsql/slotsql/rewrite"
+	tree "github.com/pingcap/tidb/pkg/parser/ast"
+	"github.com/slotsql/slotsql/rewrite/ast"
 	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // statement translates one statement of any kind.
-func (t *translator) statement(n ast.StmtNode) *rewrite.Statement {
-	st := &rewrite.Statement{}
+func (t *translator) statement(n tree.StmtNode) *ast.Statement {
+	st := &ast.Statement{}
 	switch n := n.(type) {
-	case *ast.SelectStmt:
-		st.Kind = rewrite.KindSelect
+	case *tree.SelectStmt:
+		st.Kind = ast.KindSelect
 		st.Select = t.query(n)
-	case *ast.SetOprStmt:
-		st.Kind = rewrite.KindSelect
+	case *tree.SetOprStmt:
+		st.Kind = ast.KindSelect
 		st.Select = t.query(n)
-	case *ast.InsertStmt:
+	case *tree.InsertStmt:
 		t.insert(st, n)
-	case *ast.UpdateStmt:
+	case *tree.UpdateStmt:
 		t.update(st, n)
-	case *ast.DeleteStmt:
+	case *tree.DeleteStmt:
 		t.delete(st, n)
-	case *ast.ExplainStmt:
+	case *tree.ExplainStmt:
 		t.explain(st, n)
-		if st.Kind != rewrite.KindExplain {
+		if st.Kind != ast.KindExplain {
 			return st
 		}
-	case *ast.DoStmt:
+	case *tree.DoStmt:
 		t.do(st, n)
-	case *ast.SetStmt:
+	case *tree.SetStmt:
 		t.set(st, n)
-		if st.Kind == rewrite.KindSession {
+		if st.Kind == ast.KindSession {
 			return st
 		}
-	case *ast.CreateTableStmt:
+	case *tree.CreateTableStmt:
 		t.createTable(st, n)
-		if st.Kind != rewrite.KindCreateSelect {
+		if st.Kind != ast.KindCreateSelect {
 			return st
 		}
-	case *ast.TruncateTableStmt:
-		st.Kind = rewrite.KindTruncate
+	case *tree.TruncateTableStmt:
+		st.Kind = ast.KindTruncate
 		st.Tables = t.tablesOf(n)
 		return st
-	case *ast.DropTableStmt:
-		st.Kind = rewrite.KindDrop
+	case *tree.DropTableStmt:
+		st.Kind = ast.KindDrop
 		if n.IsView {
-			st.Kind = rewrite.KindDDL
+			st.Kind = ast.KindDDL
 		}
 		st.Tables = t.tablesOf(n)
 		return st
@@ -62,7 +62,7 @@ func (t *translator) statement(n ast.StmtNode) *rewrite.Statement {
 		if st.Explained != nil {
 			st.Explained.Opaque = t.opaque
 		}
-		if st.Kind != rewrite.KindSelect {
+		if st.Kind != ast.KindSelect {
 			st.Tables = t.tablesOf(n)
 		}
 	}
@@ -71,72 +71,72 @@ func (t *translator) statement(n ast.StmtNode) *rewrite.Statement {
 
 // explain translates EXPLAIN of a query or a write; DESCRIBE table touches no
 // rows. MySQL's EXPLAIN ANALYZE runs queries.
-func (t *translator) explain(st *rewrite.Statement, n *ast.ExplainStmt) {
+func (t *translator) explain(st *ast.Statement, n *tree.ExplainStmt) {
 	st.Runs = n.Analyze
 	switch inner := n.Stmt.(type) {
-	case *ast.ShowStmt, nil:
-		st.Kind = rewrite.KindSession
+	case *tree.ShowStmt, nil:
+		st.Kind = ast.KindSession
 		return
-	case *ast.InsertStmt, *ast.UpdateStmt, *ast.DeleteStmt:
-		st.Kind = rewrite.KindExplain
-		st.Explained = &rewrite.Statement{}
+	case *tree.InsertStmt, *tree.UpdateStmt, *tree.DeleteStmt:
+		st.Kind = ast.KindExplain
+		st.Explained = &ast.Statement{}
 		for t.pos < len(t.toks) && !t.isWord("INSERT", "REPLACE", "UPDATE", "DELETE", "WITH") {
 			t.next()
 		}
 		switch inner := inner.(type) {
-		case *ast.InsertStmt:
+		case *tree.InsertStmt:
 			t.insert(st.Explained, inner)
-		case *ast.UpdateStmt:
+		case *tree.UpdateStmt:
 			t.update(st.Explained, inner)
-		case *ast.DeleteStmt:
+		case *tree.DeleteStmt:
 			t.delete(st.Explained, inner)
 		}
-	case *ast.SelectStmt, *ast.SetOprStmt:
-		st.Kind = rewrite.KindExplain
+	case *tree.SelectStmt, *tree.SetOprStmt:
+		st.Kind = ast.KindExplain
 		for t.pos < len(t.toks) && !t.isWord("SELECT", "WITH", "TABLE", "VALUES") && !t.isOp("(") {
 			t.next()
 		}
 		st.Select = t.query(inner)
 	default:
-		st.Kind = rewrite.Other
+		st.Kind = ast.Other
 		st.Opaque = "EXPLAIN of a statement that is no SELECT"
 		st.Tables = t.tablesOf(inner)
 	}
 }
 
 // other translates the statements whose rows the neutral form does not carry.
-func (t *translator) other(st *rewrite.Statement, n ast.StmtNode) {
+func (t *translator) other(st *ast.Statement, n tree.StmtNode) {
 	switch n.(type) {
-	case *ast.BeginStmt, *ast.CommitStmt, *ast.RollbackStmt, *ast.SavepointStmt, *ast.ReleaseSavepointStmt,
-		*ast.UseStmt, *ast.KillStmt, *ast.DeallocateStmt, *ast.FlushStmt, *ast.ExplainForStmt,
-		*ast.SetPwdStmt, *ast.SetRoleStmt, *ast.SetDefaultRoleStmt, *ast.UnlockTablesStmt:
-		st.Kind = rewrite.KindSession
+	case *tree.BeginStmt, *tree.CommitStmt, *tree.RollbackStmt, *tree.SavepointStmt, *tree.ReleaseSavepointStmt,
+		*tree.UseStmt, *tree.KillStmt, *tree.DeallocateStmt, *tree.FlushStmt, *tree.ExplainForStmt,
+		*tree.SetPwdStmt, *tree.SetRoleStmt, *tree.SetDefaultRoleStmt, *tree.UnlockTablesStmt:
+		st.Kind = ast.KindSession
 		return
-	case *ast.ShowStmt:
-		st.Kind = rewrite.KindSession
+	case *tree.ShowStmt:
+		st.Kind = ast.KindSession
 		for ; t.pos < len(t.toks); t.next() {
 			if t.isWord("SELECT", "TABLE") && t.pos > 1 && !t.isWordAt(-1, "CREATE") {
-				st.Kind = rewrite.Other
+				st.Kind = ast.Other
 				st.Opaque = "SHOW with a subquery"
 				st.Tables = t.everyName()
 				return
 			}
 		}
 		return
-	case *ast.LockTablesStmt: // counted as DDL by the parser
-	case ast.DDLNode, *ast.GrantStmt, *ast.RevokeStmt, *ast.GrantRoleStmt, *ast.RevokeRoleStmt,
-		*ast.CreateUserStmt, *ast.AlterUserStmt, *ast.DropUserStmt:
-		st.Kind = rewrite.KindDDL
+	case *tree.LockTablesStmt: // counted as DDL by the parser
+	case tree.DDLNode, *tree.GrantStmt, *tree.RevokeStmt, *tree.GrantRoleStmt, *tree.RevokeRoleStmt,
+		*tree.CreateUserStmt, *tree.AlterUserStmt, *tree.DropUserStmt:
+		st.Kind = ast.KindDDL
 		st.Tables = append(t.tablesOf(n), t.everyName()...)
 		return
 	}
-	st.Kind = rewrite.Other
+	st.Kind = ast.Other
 	st.Opaque = "statement is neither a query nor a plain write"
 	st.Tables = t.everyName()
 }
 
 // tablesOf collects the tables that the tree names.
-func (t *translator) tablesOf(n ast.Node) [][]rewrite.Ident {
+func (t *translator) tablesOf(n tree.Node) [][]ast.Ident {
 	v := &tableVisitor{of: t}
 	n.Accept(v)
 	return v.names
@@ -144,34 +144,34 @@ func (t *translator) tablesOf(n ast.Node) [][]rewrite.Ident {
 
 type tableVisitor struct {
 	of    *translator
-	names [][]rewrite.Ident
+	names [][]ast.Ident
 }
 
-func (v *tableVisitor) Enter(n ast.Node) (ast.Node, bool) {
-	if tn, ok := n.(*ast.TableName); ok {
-		var name []rewrite.Ident
+func (v *tableVisitor) Enter(n tree.Node) (tree.Node, bool) {
+	if tn, ok := n.(*tree.TableName); ok {
+		var name []ast.Ident
 		if tn.Schema.O != "" {
-			name = append(name, rewrite.Ident{Name: v.of.own(tn.Schema.O), Quoted: true})
+			name = append(name, ast.Ident{Name: v.of.own(tn.Schema.O), Quoted: true})
 		}
-		v.names = append(v.names, append(name, rewrite.Ident{Name: v.of.own(tn.Name.O), Quoted: true}))
+		v.names = append(v.names, append(name, ast.Ident{Name: v.of.own(tn.Name.O), Quoted: true}))
 	}
 	return n, false
 }
 
-func (v *tableVisitor) Leave(n ast.Node) (ast.Node, bool) { return n, true }
+func (v *tableVisitor) Leave(n tree.Node) (tree.Node, bool) { return n, true }
 
 // everyName returns every name in the statement that could be a table, for
 // statements whose tree does not tell.
-func (t *translator) everyName() [][]rewrite.Ident {
-	var out [][]rewrite.Ident
+func (t *translator) everyName() [][]ast.Ident {
+	var out [][]ast.Ident
 	for t.pos = 0; t.pos < len(t.toks); {
-		var name []rewrite.Ident
+		var name []ast.Ident
 		for {
 			switch t.kind() {
 			case lex.Word:
-				name = append(name, rewrite.Ident{Name: t.peek()})
+				name = append(name, ast.Ident{Name: t.peek()})
 			case lex.QuotedIdent:
-				name = append(name, rewrite.Ident{Name: unquote(t.peek()), Quoted: true})
+				name = append(name, ast.Ident{Name: unquote(t.peek()), Quoted: true})
 			}
 			t.next()
 			if len(name) == 0 || !t.isOp(".") {

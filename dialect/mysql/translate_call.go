@@ -4,8 +4,8 @@ import (
 	"sort"
 	"strings"
 
-	"github.com/pingcap/tidb/pkg/parser/ast"
-	"github.com/slotsql/slotsql/rewrite"
+	tree "github.com/pingcap/tidb/pkg/parser/ast"
+	"github.com/slotsql/slotsql/rewrite/ast"
 	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
@@ -18,10 +18,10 @@ var keywordCalls = map[string]bool{
 
 // call passes a function call or one of the operators that the parser turns
 // into calls.
-func (t *translator) call(e *rewrite.Expr, n *ast.FuncCallExpr) {
+func (t *translator) call(e *ast.Expr, n *tree.FuncCallExpr) {
 	name := n.FnName.L
 	if t.isOp("{") ||
-		(name == ast.DateLiteral || name == ast.TimeLiteral || name == ast.TimestampLiteral) && len(n.Args) == 1 &&
+		(name == tree.DateLiteral || name == tree.TimeLiteral || name == tree.TimestampLiteral) && len(n.Args) == 1 &&
 			t.kindAt(1) == lex.String {
 		t.dateLiteral(e, n)
 		return
@@ -29,7 +29,7 @@ func (t *translator) call(e *rewrite.Expr, n *ast.FuncCallExpr) {
 	if t.operatorCall(e, n) {
 		return
 	}
-	e.Kind = rewrite.Call
+	e.Kind = ast.Call
 	if n.Schema.O != "" {
 		t.ident(n.Schema.O)
 		t.wantOp(".")
@@ -69,7 +69,7 @@ func (t *translator) call(e *rewrite.Expr, n *ast.FuncCallExpr) {
 }
 
 // dateLiteral passes DATE '...' and {d '...'}.
-func (t *translator) dateLiteral(e *rewrite.Expr, n *ast.FuncCallExpr) {
+func (t *translator) dateLiteral(e *ast.Expr, n *tree.FuncCallExpr) {
 	if len(n.Args) != 1 {
 		t.mismatch("a date literal")
 		return
@@ -84,13 +84,13 @@ func (t *translator) dateLiteral(e *rewrite.Expr, n *ast.FuncCallExpr) {
 
 // operatorCall passes a + INTERVAL n unit, INTERVAL n unit + a, c -> path and
 // c ->> path.
-func (t *translator) operatorCall(e *rewrite.Expr, n *ast.FuncCallExpr) bool {
+func (t *translator) operatorCall(e *ast.Expr, n *tree.FuncCallExpr) bool {
 	byName := t.kind() == lex.Word && strings.EqualFold(t.peek(), n.FnName.O) && t.isOpAt(1, "(")
 	if byName {
 		return false
 	}
 	switch n.FnName.L {
-	case ast.DateAdd, ast.DateSub:
+	case tree.DateAdd, tree.DateSub:
 		if t.isWord("ADDDATE", "SUBDATE", "DATE_ADD", "DATE_SUB") && t.isOpAt(1, "(") || len(n.Args) != 3 {
 			return false
 		}
@@ -110,12 +110,12 @@ func (t *translator) operatorCall(e *rewrite.Expr, n *ast.FuncCallExpr) bool {
 		e.Args = append(e.Args, t.expr(n.Args[1]))
 		t.unit()
 		return true
-	case ast.JSONUnquote, ast.JSONExtract:
+	case tree.JSONUnquote, tree.JSONExtract:
 		args := n.Args
 		arrow := "->"
-		if n.FnName.L == ast.JSONUnquote {
+		if n.FnName.L == tree.JSONUnquote {
 			arrow = "->>"
-			inner, ok := args[0].(*ast.FuncCallExpr)
+			inner, ok := args[0].(*tree.FuncCallExpr)
 			if !ok {
 				return false
 			}
@@ -143,19 +143,19 @@ func (t *translator) unit() {
 
 // keywordArgs passes the arguments of a function with keywords between them,
 // in source order, found by the parser's offsets and checked by their tokens.
-func (t *translator) keywordArgs(e *rewrite.Expr, args []ast.ExprNode) {
+func (t *translator) keywordArgs(e *ast.Expr, args []tree.ExprNode) {
 	end := t.close()
 	t.wantOp("(")
-	var real []ast.ExprNode
+	var real []tree.ExprNode
 	for i, a := range args {
 		switch a.(type) {
-		case *ast.TimeUnitExpr, *ast.TrimDirectionExpr, *ast.GetFormatSelectorExpr:
+		case *tree.TimeUnitExpr, *tree.TrimDirectionExpr, *tree.GetFormatSelectorExpr:
 			continue
 		}
 		if i == 1 && e.Op == "convert" || i > 0 && i == len(args)-1 && e.Op == "char" || i > 0 && e.Op == "weight_string" {
 			continue // a character set, which is no expression of the statement
 		}
-		if v, ok := a.(ast.ValueExpr); ok && e.Op == "trim" && v.GetValue() == nil {
+		if v, ok := a.(tree.ValueExpr); ok && e.Op == "trim" && v.GetValue() == nil {
 			continue
 		}
 		real = append(real, a)
@@ -183,8 +183,8 @@ func (t *translator) keywordArgs(e *rewrite.Expr, args []ast.ExprNode) {
 	t.wantOp(")")
 }
 
-func (t *translator) cast(e *rewrite.Expr, n *ast.FuncCastExpr) {
-	if n.FunctionType == ast.CastBinaryOperator {
+func (t *translator) cast(e *ast.Expr, n *tree.FuncCastExpr) {
+	if n.FunctionType == tree.CastBinaryOperator {
 		e.Op = "BINARY"
 		t.want("BINARY")
 		e.Args = t.args(n.Expr)
@@ -205,8 +205,8 @@ func (t *translator) cast(e *rewrite.Expr, n *ast.FuncCastExpr) {
 }
 
 // aggregate passes an aggregate function without OVER.
-func (t *translator) aggregate(e *rewrite.Expr, n *ast.AggregateFuncExpr) {
-	e.Kind, e.Aggregate, e.Op = rewrite.Call, true, strings.ToLower(t.peek())
+func (t *translator) aggregate(e *ast.Expr, n *tree.AggregateFuncExpr) {
+	e.Kind, e.Aggregate, e.Op = ast.Call, true, strings.ToLower(t.peek())
 	t.want(t.aggregateName(n.F))
 	end := t.close()
 	t.wantOp("(")
@@ -246,8 +246,8 @@ func (t *translator) aggregateName(f string) string {
 
 // windowCall passes f(...) OVER (...). The expressions of the window are
 // further arguments.
-func (t *translator) windowCall(e *rewrite.Expr, n *ast.WindowFuncExpr) {
-	e.Kind, e.Aggregate, e.Op = rewrite.Call, true, strings.ToLower(t.peek())
+func (t *translator) windowCall(e *ast.Expr, n *tree.WindowFuncExpr) {
+	e.Kind, e.Aggregate, e.Op = ast.Call, true, strings.ToLower(t.peek())
 	t.want(t.aggregateName(n.Name))
 	t.wantOp("(")
 	t.accept("DISTINCT", "DISTINCTROW")
@@ -275,9 +275,9 @@ func (t *translator) windowCall(e *rewrite.Expr, n *ast.WindowFuncExpr) {
 }
 
 // windowSpec passes the parenthesised part of a window.
-func (t *translator) windowSpec(n *ast.WindowSpec) *rewrite.Expr {
+func (t *translator) windowSpec(n *tree.WindowSpec) *ast.Expr {
 	start := t.start()
-	e := &rewrite.Expr{Op: "WINDOW"}
+	e := &ast.Expr{Op: "WINDOW"}
 	end := t.close()
 	t.wantOp("(")
 	if n.Ref.O != "" {
@@ -299,12 +299,12 @@ func (t *translator) windowSpec(n *ast.WindowSpec) *rewrite.Expr {
 }
 
 // frame passes a frame, whose bounds are literals or placeholders.
-func (t *translator) frame(end int) []*rewrite.Expr {
-	var out []*rewrite.Expr
+func (t *translator) frame(end int) []*ast.Expr {
+	var out []*ast.Expr
 	for t.pos < end {
 		switch t.kind() {
 		case lex.Param:
-			out = append(out, &rewrite.Expr{Kind: rewrite.Param, Text: t.peek(), Span: rewrite.Span(t.toks[t.pos].Span)})
+			out = append(out, &ast.Expr{Kind: ast.Param, Text: t.peek(), Span: ast.Span(t.toks[t.pos].Span)})
 		case lex.QuotedIdent, lex.Variable:
 			t.mismatch("a frame")
 		}

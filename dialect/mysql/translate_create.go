@@ -1,18 +1,18 @@
 package mysql
 
 import (
-	"github.com/pingcap/tidb/pkg/parser/ast"
-	"github.com/slotsql/slotsql/rewrite"
+	tree "github.com/pingcap/tidb/pkg/parser/ast"
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 // createTable translates CREATE TABLE ... SELECT; without a query it is DDL.
-func (t *translator) createTable(st *rewrite.Statement, n *ast.CreateTableStmt) {
+func (t *translator) createTable(st *ast.Statement, n *tree.CreateTableStmt) {
 	if n.Select == nil {
-		st.Kind = rewrite.KindDDL
+		st.Kind = ast.KindDDL
 		st.Tables = t.tablesOf(n)
 		return
 	}
-	st.Kind = rewrite.KindCreateSelect
+	st.Kind = ast.KindCreateSelect
 	st.Tables = t.tablesOf(n)
 	for !t.isWord("TABLE") && t.pos < len(t.toks) {
 		t.next()
@@ -22,9 +22,9 @@ func (t *translator) createTable(st *rewrite.Statement, n *ast.CreateTableStmt) 
 		t.want("IF", "NOT", "EXISTS")
 	}
 	t.dotted(n.Table.Schema.O, n.Table.Name.O)
-	st.Create = &rewrite.Create{At: t.end()}
+	st.Create = &ast.Create{At: t.end()}
 	for _, c := range n.Cols {
-		st.Create.Columns = append(st.Create.Columns, rewrite.Ident{Name: t.own(c.Name.Name.O), Quoted: true})
+		st.Create.Columns = append(st.Create.Columns, ast.Ident{Name: t.own(c.Name.Name.O), Quoted: true})
 	}
 	if end := t.close(); end > 0 && !t.isWordAt(1, "SELECT", "WITH") && !t.isOpAt(1, "(") {
 		st.Create.List, st.Create.At = true, t.toks[end].Start

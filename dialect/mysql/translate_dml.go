@@ -1,13 +1,13 @@
 package mysql
 
 import (
-	"github.com/pingcap/tidb/pkg/parser/ast"
+	tree "github.com/pingcap/tidb/pkg/parser/ast"
 	"github.com/pingcap/tidb/pkg/parser/mysql"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 // modifiers passes the words between the verb and the table.
-func (t *translator) modifiers(st *rewrite.Statement, priority mysql.PriorityEnum, quick, ignore bool) {
+func (t *translator) modifiers(st *ast.Statement, priority mysql.PriorityEnum, quick, ignore bool) {
 	if priority != mysql.NoPriority {
 		st.Modifier = true
 		if !t.accept("LOW_PRIORITY", "HIGH_PRIORITY", "DELAYED") {
@@ -25,15 +25,15 @@ func (t *translator) modifiers(st *rewrite.Statement, priority mysql.PriorityEnu
 }
 
 // single returns the one table of a single-table UPDATE or DELETE, or nil.
-func single(j *ast.Join) *ast.TableSource {
+func single(j *tree.Join) *tree.TableSource {
 	if j.Right != nil || j.ExplicitParens {
 		return nil
 	}
-	ts, ok := j.Left.(*ast.TableSource)
+	ts, ok := j.Left.(*tree.TableSource)
 	if !ok {
 		return nil
 	}
-	if _, ok := ts.Source.(*ast.TableName); !ok {
+	if _, ok := ts.Source.(*tree.TableName); !ok {
 		return nil
 	}
 	return ts
@@ -41,21 +41,21 @@ func single(j *ast.Join) *ast.TableSource {
 
 // target passes the written table, or the joined tables of a multi-table
 // form.
-func (t *translator) target(st *rewrite.Statement, refs *ast.Join) {
+func (t *translator) target(st *ast.Statement, refs *tree.Join) {
 	ts := single(refs)
 	if ts == nil {
 		st.From = t.sources(refs)
 		return
 	}
-	name := ts.Source.(*ast.TableName)
+	name := ts.Source.(*tree.TableName)
 	if len(name.PartitionNames) > 0 || len(name.IndexHints) > 0 {
 		st.Modifier = true
 	}
 	st.Target = t.tableSource(ts)
 }
 
-func (t *translator) update(st *rewrite.Statement, n *ast.UpdateStmt) {
-	st.Kind = rewrite.KindUpdate
+func (t *translator) update(st *ast.Statement, n *tree.UpdateStmt) {
+	st.Kind = ast.KindUpdate
 	st.With = t.with(n.With)
 	t.want("UPDATE")
 	t.modifiers(st, n.Priority, false, n.IgnoreErr)
@@ -65,7 +65,7 @@ func (t *translator) update(st *rewrite.Statement, n *ast.UpdateStmt) {
 	t.tail(st, n.Where, n.Order, n.Limit)
 }
 
-func (t *translator) tail(st *rewrite.Statement, where ast.ExprNode, order *ast.OrderByClause, limit *ast.Limit) {
+func (t *translator) tail(st *ast.Statement, where tree.ExprNode, order *tree.OrderByClause, limit *tree.Limit) {
 	if where != nil {
 		t.want("WHERE")
 		st.Where = t.expr(where)
@@ -74,8 +74,8 @@ func (t *translator) tail(st *rewrite.Statement, where ast.ExprNode, order *ast.
 	st.Limit = t.limit(limit)
 }
 
-func (t *translator) assignments(ns []*ast.Assignment) []rewrite.Assignment {
-	var out []rewrite.Assignment
+func (t *translator) assignments(ns []*tree.Assignment) []ast.Assignment {
+	var out []ast.Assignment
 	for i, n := range ns {
 		if i > 0 {
 			t.wantOp(",")
@@ -85,12 +85,12 @@ func (t *translator) assignments(ns []*ast.Assignment) []rewrite.Assignment {
 	return out
 }
 
-func (t *translator) assignment(c *ast.ColumnName, value ast.ExprNode) rewrite.Assignment {
-	a := rewrite.Assignment{Column: t.dotted(c.Schema.O, c.Table.O, c.Name.O)}
+func (t *translator) assignment(c *tree.ColumnName, value tree.ExprNode) ast.Assignment {
+	a := ast.Assignment{Column: t.dotted(c.Schema.O, c.Table.O, c.Name.O)}
 	if !t.acceptOp(":=") {
 		t.wantOp("=")
 	}
-	if d, ok := value.(*ast.DefaultExpr); ok && d.Name == nil {
+	if d, ok := value.(*tree.DefaultExpr); ok && d.Name == nil {
 		t.want("DEFAULT")
 		return a
 	}
@@ -98,8 +98,8 @@ func (t *translator) assignment(c *ast.ColumnName, value ast.ExprNode) rewrite.A
 	return a
 }
 
-func (t *translator) delete(st *rewrite.Statement, n *ast.DeleteStmt) {
-	st.Kind = rewrite.KindDelete
+func (t *translator) delete(st *ast.Statement, n *tree.DeleteStmt) {
+	st.Kind = ast.KindDelete
 	st.With = t.with(n.With)
 	t.want("DELETE")
 	t.modifiers(st, n.Priority, n.Quick, n.IgnoreErr)
@@ -121,7 +121,7 @@ func (t *translator) delete(st *rewrite.Statement, n *ast.DeleteStmt) {
 	t.tail(st, n.Where, n.Order, n.Limit)
 }
 
-func (t *translator) deleteTarget(st *rewrite.Statement, refs *ast.Join) {
+func (t *translator) deleteTarget(st *ast.Statement, refs *tree.Join) {
 	t.target(st, refs)
 	if st.Target == nil {
 		t.fail("DELETE without a table")
@@ -129,7 +129,7 @@ func (t *translator) deleteTarget(st *rewrite.Statement, refs *ast.Join) {
 }
 
 // deleteList passes a, b.*, c.
-func (t *translator) deleteList(st *rewrite.Statement, names []*ast.TableName) {
+func (t *translator) deleteList(st *ast.Statement, names []*tree.TableName) {
 	for i, n := range names {
 		if i > 0 {
 			t.wantOp(",")
@@ -141,8 +141,8 @@ func (t *translator) deleteList(st *rewrite.Statement, names []*ast.TableName) {
 	}
 }
 
-func (t *translator) insert(st *rewrite.Statement, n *ast.InsertStmt) {
-	st.Kind = rewrite.KindInsert
+func (t *translator) insert(st *ast.Statement, n *tree.InsertStmt) {
+	st.Kind = ast.KindInsert
 	st.Replace = n.IsReplace
 	if n.IsReplace {
 		t.want("REPLACE")
@@ -183,16 +183,16 @@ func (t *translator) insert(st *rewrite.Statement, n *ast.InsertStmt) {
 	}
 	if len(n.OnDuplicate) > 0 {
 		t.want("ON", "DUPLICATE", "KEY", "UPDATE")
-		st.Conflict = &rewrite.Conflict{Set: t.assignments(n.OnDuplicate)}
+		st.Conflict = &ast.Conflict{Set: t.assignments(n.OnDuplicate)}
 	}
 }
 
 // insertColumnsAhead tells a column list from a query in parentheses.
-func (t *translator) insertColumnsAhead(n *ast.InsertStmt) bool {
+func (t *translator) insertColumnsAhead(n *tree.InsertStmt) bool {
 	return t.isOp("(") && (len(n.Columns) > 0 || t.isOpAt(1, ")"))
 }
 
-func (t *translator) insertColumns(st *rewrite.Statement, columns []*ast.ColumnName) {
+func (t *translator) insertColumns(st *ast.Statement, columns []*tree.ColumnName) {
 	t.wantOp("(")
 	for i, c := range columns {
 		if i > 0 {
@@ -209,21 +209,21 @@ func (t *translator) insertColumns(st *rewrite.Statement, columns []*ast.ColumnN
 
 // rows passes the VALUES rows. DEFAULT comes as an opaque expression without
 // operands.
-func (t *translator) rows(st *rewrite.Statement, lists [][]ast.ExprNode) {
+func (t *translator) rows(st *ast.Statement, lists [][]tree.ExprNode) {
 	for i, row := range lists {
 		if i > 0 {
 			t.wantOp(",")
 		}
 		t.wantOp("(")
-		out := make([]*rewrite.Expr, 0, len(row))
+		out := make([]*ast.Expr, 0, len(row))
 		for j, v := range row {
 			if j > 0 {
 				t.wantOp(",")
 			}
-			if d, ok := v.(*ast.DefaultExpr); ok && d.Name == nil {
+			if d, ok := v.(*tree.DefaultExpr); ok && d.Name == nil {
 				start := t.start()
 				t.want("DEFAULT")
-				out = append(out, &rewrite.Expr{Op: "DEFAULT", Span: t.span(start)})
+				out = append(out, &ast.Expr{Op: "DEFAULT", Span: t.span(start)})
 				continue
 			}
 			out = append(out, t.expr(v))

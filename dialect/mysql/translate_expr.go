@@ -4,62 +4,62 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/pingcap/tidb/pkg/parser/ast"
+	tree "github.com/pingcap/tidb/pkg/parser/ast"
 	"github.com/pingcap/tidb/pkg/parser/opcode"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
 	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // expr passes one expression.
 //
 //nolint:funlen // one case for each kind of node
-func (t *translator) expr(n ast.ExprNode) *rewrite.Expr {
+func (t *translator) expr(n tree.ExprNode) *ast.Expr {
 	start := t.start()
-	e := &rewrite.Expr{}
+	e := &ast.Expr{}
 	if t.failed() {
 		return e
 	}
 	switch n := n.(type) {
 	case nil:
 		t.fail("expression is missing from the parser's tree")
-	case *ast.ColumnNameExpr:
-		e.Kind = rewrite.ColumnRef
+	case *tree.ColumnNameExpr:
+		e.Kind = ast.ColumnRef
 		e.Name = t.dotted(n.Name.Schema.O, n.Name.Table.O, n.Name.Name.O)
-	case ast.ParamMarkerExpr:
-		e.Kind, e.Text = rewrite.Param, t.peek()
+	case tree.ParamMarkerExpr:
+		e.Kind, e.Text = ast.Param, t.peek()
 		if t.kind() != lex.Param {
 			t.mismatch("?")
 		}
 		t.next()
-	case ast.ValueExpr:
+	case tree.ValueExpr:
 		t.literal(e, n)
-	case *ast.PositionExpr:
-		e.Kind, e.Text = rewrite.Number, t.peek()
+	case *tree.PositionExpr:
+		e.Kind, e.Text = ast.Number, t.peek()
 		if n.P != nil || t.kind() != lex.Number {
 			t.mismatch("a number")
 		}
 		t.next()
-	case *ast.BinaryOperationExpr:
+	case *tree.BinaryOperationExpr:
 		t.binary(e, n)
-	case *ast.UnaryOperationExpr:
+	case *tree.UnaryOperationExpr:
 		t.unary(e, n)
-	case *ast.ParenthesesExpr:
-		e.Kind = rewrite.Paren
+	case *tree.ParenthesesExpr:
+		e.Kind = ast.Paren
 		t.wantOp("(")
 		e.Args = t.args(n.Expr)
 		t.wantOp(")")
-	case *ast.RowExpr:
+	case *tree.RowExpr:
 		if t.accept("ROW") {
 			e.Op = "ROW"
 		}
 		t.wantOp("(")
 		e.Args = t.list(n.Values)
 		t.wantOp(")")
-	case *ast.SubqueryExpr:
-		e.Kind = rewrite.Subquery
+	case *tree.SubqueryExpr:
+		e.Kind = ast.Subquery
 		e.Query = t.subquery(n)
-	case *ast.ExistsSubqueryExpr:
-		e.Kind, e.Op = rewrite.Subquery, "EXISTS"
+	case *tree.ExistsSubqueryExpr:
+		e.Kind, e.Op = ast.Subquery, "EXISTS"
 		for t.accept("NOT") {
 			e.Negated = !e.Negated
 		}
@@ -67,40 +67,40 @@ func (t *translator) expr(n ast.ExprNode) *rewrite.Expr {
 			t.mismatch("EXISTS")
 		}
 		t.want("EXISTS")
-		if sub, ok := n.Sel.(*ast.SubqueryExpr); ok {
+		if sub, ok := n.Sel.(*tree.SubqueryExpr); ok {
 			e.Query = t.subquery(sub)
 		} else {
 			t.fail("EXISTS without a subquery")
 		}
-	case *ast.CompareSubqueryExpr:
+	case *tree.CompareSubqueryExpr:
 		e.Args = t.args(n.L)
 		e.Op = t.compare(n.Op)
 		if !t.accept("ANY", "SOME", "ALL") {
 			t.mismatch("ANY")
 		}
 		e.Args = append(e.Args, t.expr(n.R))
-	case *ast.PatternInExpr:
+	case *tree.PatternInExpr:
 		t.in(e, n)
-	case *ast.BetweenExpr:
+	case *tree.BetweenExpr:
 		e.Args = t.args(n.Expr)
 		e.Op, e.Negated = "BETWEEN", t.negated(n.Not)
 		t.want("BETWEEN")
 		e.Args = append(e.Args, t.expr(n.Left))
 		t.want("AND")
 		e.Args = append(e.Args, t.expr(n.Right))
-	case *ast.IsNullExpr:
+	case *tree.IsNullExpr:
 		e.Args = t.args(n.Expr)
 		t.want("IS")
 		e.Op, e.Negated = "IS NULL", t.negated(n.Not)
 		t.want("NULL")
-	case *ast.IsTruthExpr:
+	case *tree.IsTruthExpr:
 		e.Args = t.args(n.Expr)
 		t.want("IS")
 		e.Op, e.Negated = "IS TRUE", t.negated(n.Not)
 		if !t.accept("TRUE", "FALSE") {
 			t.mismatch("TRUE")
 		}
-	case *ast.PatternLikeOrIlikeExpr:
+	case *tree.PatternLikeOrIlikeExpr:
 		e.Args = t.args(n.Expr)
 		e.Op, e.Negated = "LIKE", t.negated(n.Not)
 		t.want("LIKE")
@@ -112,20 +112,20 @@ func (t *translator) expr(n ast.ExprNode) *rewrite.Expr {
 			}
 			t.next()
 		}
-	case *ast.PatternRegexpExpr:
+	case *tree.PatternRegexpExpr:
 		e.Args = t.args(n.Expr)
 		e.Op, e.Negated = "REGEXP", t.negated(n.Not)
 		if !t.accept("REGEXP", "RLIKE") {
 			t.mismatch("REGEXP")
 		}
 		e.Args = append(e.Args, t.expr(n.Pattern))
-	case *ast.CaseExpr:
+	case *tree.CaseExpr:
 		t.caseOf(e, n)
-	case *ast.SetCollationExpr:
+	case *tree.SetCollationExpr:
 		e.Args, e.Op = t.args(n.Expr), "COLLATE"
 		t.want("COLLATE")
 		t.name()
-	case *ast.VariableExpr:
+	case *tree.VariableExpr:
 		e.Op = "@"
 		if n.Value != nil {
 			t.fail("assignment to a user variable")
@@ -134,23 +134,23 @@ func (t *translator) expr(n ast.ExprNode) *rewrite.Expr {
 			t.mismatch("a variable")
 		}
 		t.next()
-	case *ast.ValuesExpr:
-		e.Kind = rewrite.Excluded
+	case *tree.ValuesExpr:
+		e.Kind = ast.Excluded
 		t.want("VALUES")
 		t.wantOp("(")
 		c := n.Column.Name
 		name := t.dotted(c.Schema.O, c.Table.O, c.Name.O)
 		e.Name = name[max(0, len(name)-1):]
 		t.wantOp(")")
-	case *ast.MatchAgainst:
+	case *tree.MatchAgainst:
 		t.match(e, n)
-	case *ast.FuncCallExpr:
+	case *tree.FuncCallExpr:
 		t.call(e, n)
-	case *ast.FuncCastExpr:
+	case *tree.FuncCastExpr:
 		t.cast(e, n)
-	case *ast.AggregateFuncExpr:
+	case *tree.AggregateFuncExpr:
 		t.aggregate(e, n)
-	case *ast.WindowFuncExpr:
+	case *tree.WindowFuncExpr:
 		t.windowCall(e, n)
 	default:
 		t.fail(fmt.Sprintf("expression of type %T is not supported", n))
@@ -159,10 +159,10 @@ func (t *translator) expr(n ast.ExprNode) *rewrite.Expr {
 	return e
 }
 
-func (t *translator) args(n ast.ExprNode) []*rewrite.Expr { return []*rewrite.Expr{t.expr(n)} }
+func (t *translator) args(n tree.ExprNode) []*ast.Expr { return []*ast.Expr{t.expr(n)} }
 
-func (t *translator) list(ns []ast.ExprNode) []*rewrite.Expr {
-	out := make([]*rewrite.Expr, 0, len(ns))
+func (t *translator) list(ns []tree.ExprNode) []*ast.Expr {
+	out := make([]*ast.Expr, 0, len(ns))
 	for i, n := range ns {
 		if i > 0 {
 			t.wantOp(",")
@@ -191,7 +191,7 @@ func (t *translator) name() {
 }
 
 // literal passes a literal. Adjacent strings are one literal.
-func (t *translator) literal(e *rewrite.Expr, n ast.ValueExpr) {
+func (t *translator) literal(e *ast.Expr, n tree.ValueExpr) {
 	text := t.peek()
 	switch t.kind() {
 	case lex.Number:
@@ -203,7 +203,7 @@ func (t *translator) literal(e *rewrite.Expr, n ast.ValueExpr) {
 			t.mismatch("an operator") // 1abc is a name
 			return
 		}
-		e.Kind, e.Text = rewrite.Number, text
+		e.Kind, e.Text = ast.Number, text
 	case lex.String:
 		for t.kind() == lex.String {
 			t.next()
@@ -212,11 +212,11 @@ func (t *translator) literal(e *rewrite.Expr, n ast.ValueExpr) {
 		case 'x', 'X', 'b', 'B':
 			return
 		}
-		e.Kind, e.Text = rewrite.String, n.GetString()
+		e.Kind, e.Text = ast.String, n.GetString()
 	case lex.Word:
 		switch {
 		case t.accept("NULL"):
-			e.Kind = rewrite.Null
+			e.Kind = ast.Null
 		case t.accept("TRUE"), t.accept("FALSE"):
 			e.Op = strings.ToUpper(text)
 		case text[0] == '_':
@@ -257,23 +257,23 @@ func (t *translator) compare(op opcode.Op) string {
 	return ""
 }
 
-func (t *translator) binary(e *rewrite.Expr, n *ast.BinaryOperationExpr) {
+func (t *translator) binary(e *ast.Expr, n *tree.BinaryOperationExpr) {
 	if n.Op == opcode.Mod && t.isWord("MOD") && t.isOpAt(1, "(") {
-		e.Kind, e.Op = rewrite.Call, "mod"
+		e.Kind, e.Op = ast.Call, "mod"
 		t.next()
 		t.wantOp("(")
-		e.Args = t.list([]ast.ExprNode{n.L, n.R})
+		e.Args = t.list([]tree.ExprNode{n.L, n.R})
 		t.wantOp(")")
 		return
 	}
-	e.Kind = rewrite.Binary
+	e.Kind = ast.Binary
 	e.Args = t.args(n.L)
 	e.Op = t.compare(n.Op)
 	e.Args = append(e.Args, t.expr(n.R))
 }
 
-func (t *translator) unary(e *rewrite.Expr, n *ast.UnaryOperationExpr) {
-	e.Kind = rewrite.Unary
+func (t *translator) unary(e *ast.Expr, n *tree.UnaryOperationExpr) {
+	e.Kind = ast.Unary
 	switch n.Op {
 	case opcode.Not, opcode.Not2:
 		e.Op = "NOT"
@@ -295,8 +295,8 @@ func (t *translator) unary(e *rewrite.Expr, n *ast.UnaryOperationExpr) {
 	e.Args = t.args(n.V)
 }
 
-func (t *translator) in(e *rewrite.Expr, n *ast.PatternInExpr) {
-	e.Kind = rewrite.In
+func (t *translator) in(e *ast.Expr, n *tree.PatternInExpr) {
+	e.Kind = ast.In
 	e.Args = t.args(n.Expr)
 	e.Negated = t.negated(n.Not)
 	t.want("IN")
@@ -309,8 +309,8 @@ func (t *translator) in(e *rewrite.Expr, n *ast.PatternInExpr) {
 	t.wantOp(")")
 }
 
-func (t *translator) caseOf(e *rewrite.Expr, n *ast.CaseExpr) {
-	e.Op, e.Case = "CASE", &rewrite.Case{}
+func (t *translator) caseOf(e *ast.Expr, n *tree.CaseExpr) {
+	e.Op, e.Case = "CASE", &ast.Case{}
 	t.want("CASE")
 	if n.Value != nil {
 		e.Case.Operand = t.expr(n.Value)
@@ -322,7 +322,7 @@ func (t *translator) caseOf(e *rewrite.Expr, n *ast.CaseExpr) {
 		t.want("THEN")
 		then := t.expr(w.Result)
 		e.Args = append(e.Args, when, then)
-		e.Case.Whens = append(e.Case.Whens, rewrite.When{When: when, Then: then})
+		e.Case.Whens = append(e.Case.Whens, ast.When{When: when, Then: then})
 	}
 	if n.ElseClause != nil {
 		t.want("ELSE")
@@ -332,7 +332,7 @@ func (t *translator) caseOf(e *rewrite.Expr, n *ast.CaseExpr) {
 	t.want("END")
 }
 
-func (t *translator) match(e *rewrite.Expr, n *ast.MatchAgainst) {
+func (t *translator) match(e *ast.Expr, n *tree.MatchAgainst) {
 	e.Op = "MATCH"
 	t.want("MATCH")
 	t.wantOp("(")
@@ -342,7 +342,7 @@ func (t *translator) match(e *rewrite.Expr, n *ast.MatchAgainst) {
 		}
 		start := t.start()
 		name := t.dotted(c.Schema.O, c.Table.O, c.Name.O)
-		e.Args = append(e.Args, &rewrite.Expr{Kind: rewrite.ColumnRef, Name: name, Span: t.span(start)})
+		e.Args = append(e.Args, &ast.Expr{Kind: ast.ColumnRef, Name: name, Span: t.span(start)})
 	}
 	t.wantOp(")")
 	t.want("AGAINST")

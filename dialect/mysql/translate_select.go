@@ -3,13 +3,13 @@ package mysql
 import (
 	"fmt"
 
-	"github.com/pingcap/tidb/pkg/parser/ast"
-	"github.com/slotsql/slotsql/rewrite"
+	tree "github.com/pingcap/tidb/pkg/parser/ast"
+	"github.com/slotsql/slotsql/rewrite/ast"
 	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
 // subquery passes ( query ).
-func (t *translator) subquery(n *ast.SubqueryExpr) *rewrite.Select {
+func (t *translator) subquery(n *tree.SubqueryExpr) *ast.Select {
 	t.wantOp("(")
 	q := t.query(n.Query)
 	t.wantOp(")")
@@ -17,9 +17,9 @@ func (t *translator) subquery(n *ast.SubqueryExpr) *rewrite.Select {
 }
 
 // query passes a query without the parentheses around it.
-func (t *translator) query(n ast.Node) *rewrite.Select {
+func (t *translator) query(n tree.Node) *ast.Select {
 	if t.failed() {
-		return &rewrite.Select{}
+		return &ast.Select{}
 	}
 	if t.redundantParens(n) {
 		t.wantOp("(")
@@ -28,9 +28,9 @@ func (t *translator) query(n ast.Node) *rewrite.Select {
 		return q
 	}
 	start := t.start()
-	var q *rewrite.Select
+	var q *ast.Select
 	switch n := n.(type) {
-	case *ast.SelectStmt:
+	case *tree.SelectStmt:
 		with := t.with(n.With)
 		if n.With != nil && t.isOp("(") { // WITH ... (SELECT ...)
 			inner := *n
@@ -45,9 +45,9 @@ func (t *translator) query(n ast.Node) *rewrite.Select {
 			t.selectLock(q, n)
 		}
 		q.With = with
-	case *ast.SetOprStmt:
+	case *tree.SetOprStmt:
 		with := t.with(n.With)
-		if n.With != nil && t.redundantParens(&ast.SetOprStmt{SelectList: n.SelectList}) {
+		if n.With != nil && t.redundantParens(&tree.SetOprStmt{SelectList: n.SelectList}) {
 			inner := *n
 			inner.With = nil
 			q = t.query(&inner)
@@ -60,13 +60,13 @@ func (t *translator) query(n ast.Node) *rewrite.Select {
 		if len(with) > 0 {
 			q.With = with
 		}
-	case *ast.SetOprSelectList:
+	case *tree.SetOprSelectList:
 		with := t.with(n.With)
 		q = t.setOperation(n.Selects, n.OrderBy, n.Limit)
 		q.With = with
 	default:
 		t.fail(fmt.Sprintf("query of type %T is not supported", n))
-		return &rewrite.Select{}
+		return &ast.Select{}
 	}
 	q.Span = t.span(start)
 	return q
@@ -74,19 +74,19 @@ func (t *translator) query(n ast.Node) *rewrite.Select {
 
 // redundantParens reports whether the parenthesis at hand encloses all of n, and
 // that n itself does not begin with one.
-func (t *translator) redundantParens(n ast.Node) bool {
+func (t *translator) redundantParens(n tree.Node) bool {
 	end := t.close()
 	if end < 0 {
 		return false
 	}
 	switch n := n.(type) {
-	case *ast.SelectStmt: // begins with a word
+	case *tree.SelectStmt: // begins with a word
 		return true
-	case *ast.SetOprStmt:
+	case *tree.SetOprStmt:
 		if len(n.SelectList.Selects) < 2 {
 			return false
 		}
-	case *ast.SetOprSelectList:
+	case *tree.SetOprSelectList:
 		if len(n.Selects) < 2 {
 			return false
 		}
@@ -99,9 +99,9 @@ func (t *translator) redundantParens(n ast.Node) bool {
 
 // setOperation passes operand UNION operand ... ORDER BY ... LIMIT .... A
 // single operand is (SELECT ...) ORDER BY ... LIMIT ....
-func (t *translator) setOperation(ns []ast.Node, order *ast.OrderByClause, limit *ast.Limit) *rewrite.Select {
-	q := &rewrite.Select{}
-	var last *ast.SelectStmt
+func (t *translator) setOperation(ns []tree.Node, order *tree.OrderByClause, limit *tree.Limit) *ast.Select {
+	q := &ast.Select{}
+	var last *tree.SelectStmt
 	for i, n := range ns {
 		if i > 0 {
 			if !t.accept("UNION", "EXCEPT", "INTERSECT") {
@@ -111,7 +111,7 @@ func (t *translator) setOperation(ns []ast.Node, order *ast.OrderByClause, limit
 		}
 		last = nil
 		switch n := n.(type) {
-		case *ast.SelectStmt:
+		case *tree.SelectStmt:
 			start := t.start()
 			if n.With != nil || t.isOp("(") {
 				q.Operands = append(q.Operands, t.query(n))
@@ -126,9 +126,9 @@ func (t *translator) setOperation(ns []ast.Node, order *ast.OrderByClause, limit
 			}
 			op.Span = t.span(start)
 			q.Operands = append(q.Operands, op)
-		case *ast.SetOprSelectList:
+		case *tree.SetOprSelectList:
 			t.wantOp("(")
-			var op *rewrite.Select
+			var op *ast.Select
 			if len(n.Selects) == 1 && n.OrderBy == nil && n.Limit == nil {
 				op = t.query(n.Selects[0])
 			} else {
@@ -157,18 +157,18 @@ var selectOptions = []string{
 // selectCore passes a SELECT, VALUES or TABLE up to its ORDER BY.
 //
 //nolint:funlen // one clause after another
-func (t *translator) selectCore(n *ast.SelectStmt) *rewrite.Select {
-	q := &rewrite.Select{Distinct: n.Distinct}
+func (t *translator) selectCore(n *tree.SelectStmt) *ast.Select {
+	q := &ast.Select{Distinct: n.Distinct}
 	switch n.Kind {
-	case ast.SelectStmtKindTable:
+	case tree.SelectStmtKindTable:
 		start := t.start()
 		t.want("TABLE")
 		q.Table = true
 		word := t.span(start)
-		q.Items = []rewrite.Item{{Expr: &rewrite.Expr{Kind: rewrite.Star, Span: word}, Span: word}}
-		q.From = []*rewrite.Source{t.source(n.From.TableRefs)}
+		q.Items = []ast.Item{{Expr: &ast.Expr{Kind: ast.Star, Span: word}, Span: word}}
+		q.From = []*ast.Source{t.source(n.From.TableRefs)}
 		return q
-	case ast.SelectStmtKindValues:
+	case tree.SelectStmtKindValues:
 		t.want("VALUES")
 		for i, row := range n.Lists {
 			if i > 0 {
@@ -229,11 +229,11 @@ func (t *translator) selectCore(n *ast.SelectStmt) *rewrite.Select {
 }
 
 // item passes one entry of a select list.
-func (t *translator) item(f *ast.SelectField) rewrite.Item {
+func (t *translator) item(f *tree.SelectField) ast.Item {
 	start := t.start()
-	it := rewrite.Item{}
+	it := ast.Item{}
 	if w := f.WildCard; w != nil {
-		it.Expr = &rewrite.Expr{Kind: rewrite.Star}
+		it.Expr = &ast.Expr{Kind: ast.Star}
 		it.Expr.Name = t.dotted(w.Schema.O, w.Table.O)
 		if len(it.Expr.Name) > 0 {
 			t.wantOp(".")
@@ -247,9 +247,9 @@ func (t *translator) item(f *ast.SelectField) rewrite.Item {
 	switch {
 	case f.AsName.O != "":
 		as := t.accept("AS")
-		if t.kind() == lex.String && (as || it.Expr.Kind != rewrite.String) {
+		if t.kind() == lex.String && (as || it.Expr.Kind != ast.String) {
 			t.next()
-			it.Alias = &rewrite.Ident{Name: f.AsName.O, Quoted: true}
+			it.Alias = &ast.Ident{Name: f.AsName.O, Quoted: true}
 		} else {
 			id := t.ident(f.AsName.O)
 			it.Alias = &id
@@ -261,8 +261,8 @@ func (t *translator) item(f *ast.SelectField) rewrite.Item {
 	return it
 }
 
-func (t *translator) byItems(items []*ast.ByItem) []*rewrite.Expr {
-	var out []*rewrite.Expr
+func (t *translator) byItems(items []*tree.ByItem) []*ast.Expr {
+	var out []*ast.Expr
 	for i, it := range items {
 		if i > 0 {
 			t.wantOp(",")
@@ -273,7 +273,7 @@ func (t *translator) byItems(items []*ast.ByItem) []*rewrite.Expr {
 	return out
 }
 
-func (t *translator) orderBy(n *ast.OrderByClause) []*rewrite.Expr {
+func (t *translator) orderBy(n *tree.OrderByClause) []*ast.Expr {
 	if n == nil {
 		return nil
 	}
@@ -282,8 +282,8 @@ func (t *translator) orderBy(n *ast.OrderByClause) []*rewrite.Expr {
 }
 
 // fetch passes FETCH FIRST n ROWS ONLY, which may leave out n.
-func (t *translator) fetch(n *ast.Limit) []*rewrite.Expr {
-	var out []*rewrite.Expr
+func (t *translator) fetch(n *tree.Limit) []*ast.Expr {
+	var out []*ast.Expr
 	t.want("FETCH")
 	if !t.accept("FIRST", "NEXT") {
 		t.mismatch("FIRST")
@@ -298,7 +298,7 @@ func (t *translator) fetch(n *ast.Limit) []*rewrite.Expr {
 	return out
 }
 
-func (t *translator) limit(n *ast.Limit) []*rewrite.Expr {
+func (t *translator) limit(n *tree.Limit) []*ast.Expr {
 	if n == nil {
 		return nil
 	}
@@ -320,14 +320,14 @@ func (t *translator) limit(n *ast.Limit) []*rewrite.Expr {
 	return append(out, t.expr(second))
 }
 
-func (t *translator) selectEnd(q *rewrite.Select, order *ast.OrderByClause, limit *ast.Limit) {
+func (t *translator) selectEnd(q *ast.Select, order *tree.OrderByClause, limit *tree.Limit) {
 	q.OrderBy = t.orderBy(order)
 	q.Limit = t.limit(limit)
 }
 
 // selectLock passes the locking and the INTO clause.
-func (t *translator) selectLock(q *rewrite.Select, n *ast.SelectStmt) {
-	if l := n.LockInfo; l != nil && l.LockType != ast.SelectLockNone {
+func (t *translator) selectLock(q *ast.Select, n *tree.SelectStmt) {
+	if l := n.LockInfo; l != nil && l.LockType != tree.SelectLockNone {
 		q.Lock = true
 		if t.accept("LOCK") {
 			t.want("IN", "SHARE", "MODE")
@@ -360,7 +360,7 @@ func (t *translator) selectLock(q *rewrite.Select, n *ast.SelectStmt) {
 }
 
 // with passes a WITH clause.
-func (t *translator) with(n *ast.WithClause) []*rewrite.CTE {
+func (t *translator) with(n *tree.WithClause) []*ast.CTE {
 	if n == nil {
 		return nil
 	}
@@ -368,12 +368,12 @@ func (t *translator) with(n *ast.WithClause) []*rewrite.CTE {
 	if n.IsRecursive {
 		t.want("RECURSIVE")
 	}
-	var out []*rewrite.CTE
+	var out []*ast.CTE
 	for i, c := range n.CTEs {
 		if i > 0 {
 			t.wantOp(",")
 		}
-		cte := &rewrite.CTE{Recursive: n.IsRecursive, Name: t.ident(c.Name.O)}
+		cte := &ast.CTE{Recursive: n.IsRecursive, Name: t.ident(c.Name.O)}
 		if len(c.ColNameList) > 0 {
 			cte.Columns = t.identList(c.ColNameList)
 		}
@@ -385,9 +385,9 @@ func (t *translator) with(n *ast.WithClause) []*rewrite.CTE {
 }
 
 // identList passes (a, b, c).
-func (t *translator) identList(names []ast.CIStr) []rewrite.Ident {
+func (t *translator) identList(names []tree.CIStr) []ast.Ident {
 	t.wantOp("(")
-	var out []rewrite.Ident
+	var out []ast.Ident
 	for i, n := range names {
 		if i > 0 {
 			t.wantOp(",")

@@ -1,31 +1,31 @@
 package mysql
 
 import (
-	"github.com/pingcap/tidb/pkg/parser/ast"
-	"github.com/slotsql/slotsql/rewrite"
+	tree "github.com/pingcap/tidb/pkg/parser/ast"
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 // do translates DO: expressions that are evaluated, and nothing else.
-func (t *translator) do(st *rewrite.Statement, n *ast.DoStmt) {
-	st.Kind = rewrite.KindReads
+func (t *translator) do(st *ast.Statement, n *tree.DoStmt) {
+	st.Kind = ast.KindReads
 	t.want("DO")
-	st.Select = &rewrite.Select{Values: [][]*rewrite.Expr{t.list(n.Exprs)}}
+	st.Select = &ast.Select{Values: [][]*ast.Expr{t.list(n.Exprs)}}
 }
 
 // set translates SET. It touches no table's rows unless it has a subquery,
 // which may give a variable its value.
-func (t *translator) set(st *rewrite.Statement, n *ast.SetStmt) {
-	st.Kind = rewrite.KindSession
+func (t *translator) set(st *ast.Statement, n *tree.SetStmt) {
+	st.Kind = ast.KindSession
 	for i := range t.toks {
 		if t.isWordAt(i, "SELECT", "TABLE", "WITH", "VALUES") {
-			st.Kind = rewrite.KindReads
+			st.Kind = ast.KindReads
 		}
 	}
-	if st.Kind == rewrite.KindSession {
+	if st.Kind == ast.KindSession {
 		return
 	}
 	t.want("SET")
-	var values []*rewrite.Expr
+	var values []*ast.Expr
 	for i, v := range n.Variables {
 		if i > 0 {
 			t.wantOp(",")
@@ -38,5 +38,5 @@ func (t *translator) set(st *rewrite.Statement, n *ast.SetStmt) {
 		}
 		values = append(values, t.expr(v.Value))
 	}
-	st.Select = &rewrite.Select{Values: [][]*rewrite.Expr{values}}
+	st.Select = &ast.Select{Values: [][]*ast.Expr{values}}
 }

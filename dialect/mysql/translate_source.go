@@ -3,24 +3,24 @@ package mysql
 import (
 	"fmt"
 
-	"github.com/pingcap/tidb/pkg/parser/ast"
-	"github.com/slotsql/slotsql/rewrite"
+	tree "github.com/pingcap/tidb/pkg/parser/ast"
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 // sources passes a FROM list: top-level commas are separate entries.
-func (t *translator) sources(j *ast.Join) []*rewrite.Source {
+func (t *translator) sources(j *tree.Join) []*ast.Source {
 	if t.failed() || j == nil {
 		return nil
 	}
 	if comma(j) && !j.ExplicitParens {
 		// A comma and a join without condition have the same node; the
 		// token behind the left side tells them apart.
-		left, ok := j.Left.(*ast.Join)
-		var out []*rewrite.Source
+		left, ok := j.Left.(*tree.Join)
+		var out []*ast.Source
 		if ok {
 			out = t.sources(left)
 		} else {
-			out = []*rewrite.Source{t.source(j.Left)}
+			out = []*ast.Source{t.source(j.Left)}
 		}
 		if t.acceptOp(",") {
 			return append(out, t.source(j.Right))
@@ -29,24 +29,24 @@ func (t *translator) sources(j *ast.Join) []*rewrite.Source {
 			t.mismatch("a table")
 			return out
 		}
-		s := &rewrite.Source{Left: out[len(out)-1]}
+		s := &ast.Source{Left: out[len(out)-1]}
 		t.joinRight(s, j)
 		return append(out[:len(out)-1], s)
 	}
-	return []*rewrite.Source{t.source(j)}
+	return []*ast.Source{t.source(j)}
 }
 
-func comma(j *ast.Join) bool {
-	return j.Right != nil && j.Tp == ast.CrossJoin && j.On == nil && len(j.Using) == 0 && !j.NaturalJoin && !j.StraightJoin
+func comma(j *tree.Join) bool {
+	return j.Right != nil && j.Tp == tree.CrossJoin && j.On == nil && len(j.Using) == 0 && !j.NaturalJoin && !j.StraightJoin
 }
 
 // source passes a table, a derived table or a join.
-func (t *translator) source(n ast.ResultSetNode) *rewrite.Source {
+func (t *translator) source(n tree.ResultSetNode) *ast.Source {
 	if t.failed() {
-		return &rewrite.Source{}
+		return &ast.Source{}
 	}
 	switch n := n.(type) {
-	case *ast.Join:
+	case *tree.Join:
 		if n.ExplicitParens {
 			t.wantOp("(")
 			inner := *n
@@ -58,22 +58,22 @@ func (t *translator) source(n ast.ResultSetNode) *rewrite.Source {
 		if n.Right == nil {
 			return t.source(n.Left)
 		}
-		s := &rewrite.Source{Left: t.source(n.Left)}
+		s := &ast.Source{Left: t.source(n.Left)}
 		if comma(n) && t.acceptOp(",") { // only inside parentheses
 			s.Right = t.source(n.Right)
 			return s
 		}
 		t.joinRight(s, n)
 		return s
-	case *ast.TableSource:
+	case *tree.TableSource:
 		return t.tableSource(n)
 	}
 	t.fail(fmt.Sprintf("table reference of type %T is not supported", n))
-	return &rewrite.Source{}
+	return &ast.Source{}
 }
 
 // joinRight passes the join word, the right side and the condition.
-func (t *translator) joinRight(s *rewrite.Source, n *ast.Join) {
+func (t *translator) joinRight(s *ast.Source, n *tree.Join) {
 	switch {
 	case n.StraightJoin:
 		t.want("STRAIGHT_JOIN")
@@ -82,11 +82,11 @@ func (t *translator) joinRight(s *rewrite.Source, n *ast.Join) {
 		t.want("NATURAL")
 	}
 	switch n.Tp {
-	case ast.LeftJoin:
+	case tree.LeftJoin:
 		s.LeftOuter = true
 		t.want("LEFT")
 		t.accept("OUTER")
-	case ast.RightJoin:
+	case tree.RightJoin:
 		s.RightOuter = true
 		t.want("RIGHT")
 		t.accept("OUTER")
@@ -114,11 +114,11 @@ func (t *translator) joinRight(s *rewrite.Source, n *ast.Join) {
 	}
 }
 
-func (t *translator) tableSource(n *ast.TableSource) *rewrite.Source {
-	s := &rewrite.Source{}
+func (t *translator) tableSource(n *tree.TableSource) *ast.Source {
+	s := &ast.Source{}
 	start := t.start()
 	switch src := n.Source.(type) {
-	case *ast.TableName:
+	case *tree.TableName:
 		s.Name = t.dotted(src.Schema.O, src.Name.O)
 		if len(src.PartitionNames) > 0 {
 			t.want("PARTITION")
@@ -132,7 +132,7 @@ func (t *translator) tableSource(n *ast.TableSource) *rewrite.Source {
 		t.indexHints(len(src.IndexHints))
 		s.Ref = t.span(start)
 		return s
-	case *ast.Join:
+	case *tree.Join:
 		return t.source(src)
 	}
 	if n.Lateral {
@@ -150,7 +150,7 @@ func (t *translator) tableSource(n *ast.TableSource) *rewrite.Source {
 	return s
 }
 
-func (t *translator) alias(s *rewrite.Source, n *ast.TableSource) {
+func (t *translator) alias(s *ast.Source, n *tree.TableSource) {
 	if n.AsName.O == "" {
 		return
 	}

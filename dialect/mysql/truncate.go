@@ -3,7 +3,7 @@ package mysql
 import (
 	"strings"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // Truncate takes the slot table's foreign key away for the time of the
@@ -12,7 +12,7 @@ import (
 // that key: both tables stay locked until the slots without a base row are
 // gone. The statements behind must run after a failed TRUNCATE too; they then
 // delete nothing.
-func (d *Dialect) Truncate(t *rewrite.Table) (also string, before, after []string) {
+func (d *Dialect) Truncate(t *schema.Table) (also string, before, after []string) {
 	base, slots, key := baseTable(t), slotTable(t), t.Counter.Key
 	if t.Storage.Partitioned {
 		// The server does not truncate a partitioned table that is locked under two
@@ -52,7 +52,7 @@ func (d *Dialect) Truncate(t *rewrite.Table) (also string, before, after []strin
 }
 
 // foreignKey writes the constraint that ties slots to their base row.
-func foreignKey(t *rewrite.Table) string {
+func foreignKey(t *schema.Table) string {
 	list := strings.Join(quoteAll(t.Counter.Key), ", ")
 	return "CONSTRAINT " + constraint(t, "fk") + " FOREIGN KEY (" + list + ") REFERENCES " + baseTable(t) +
 		" (" + list + ") ON DELETE CASCADE ON UPDATE CASCADE"

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/dialect"
-	"github.com/slotsql/slotsql/rewrite"
 	"github.com/slotsql/slotsql/rewrite/lex"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // information_schema leaves out what an account may not see, without a word: MariaDB
@@ -21,24 +21,24 @@ import (
 //     many of them as CHECK_CONSTRAINTS.
 //
 // Else SHOW CREATE TABLE tells all, to who has any right on the table as a whole. For the
-// rest the table is unseen (rewrite.Table.Unseen). Triggers are listed for who has any right on
+// rest the table is unseen (schema.Table.Unseen). Triggers are listed for who has any right on
 // the table or a column (MariaDB).
 
 // unseen reads what information_schema has left out.
 func (f *found) unseen(ctx context.Context, s dialect.Session) error {
-	var doubtful []*rewrite.Table
+	var doubtful []*schema.Table
 	for _, t := range f.tables {
-		if !t.IsView && slices.ContainsFunc(t.Columns, func(c rewrite.Column) bool { return c.Denied.References }) {
+		if !t.IsView && slices.ContainsFunc(t.Columns, func(c schema.Column) bool { return c.Denied.References }) {
 			doubtful = append(doubtful, t)
 		}
 	}
 	if len(doubtful) == 0 {
 		return nil
 	}
-	slices.SortFunc(doubtful, func(a, b *rewrite.Table) int { return strings.Compare(a.Name, b.Name) })
-	listed := map[*rewrite.Table]bool{}
+	slices.SortFunc(doubtful, func(a, b *schema.Table) int { return strings.Compare(a.Name, b.Name) })
+	listed := map[*schema.Table]bool{}
 	if err := f.of(ctx, s, "constraints", "COUNT(CASE WHEN CONSTRAINT_TYPE = 'CHECK' THEN 1 END)", "TABLE_CONSTRAINTS", "TABLE_SCHEMA", "TABLE_NAME",
-		" GROUP BY TABLE_NAME", func(t *rewrite.Table, r []any) { listed[t] = dialect.String(r[0]) == fmt.Sprint(len(t.Checks)) }); err != nil {
+		" GROUP BY TABLE_NAME", func(t *schema.Table, r []any) { listed[t] = dialect.String(r[0]) == fmt.Sprint(len(t.Checks)) }); err != nil {
 		return err
 	}
 	hidden, err := unreadable(ctx, s, doubtful)
@@ -57,8 +57,8 @@ func (f *found) unseen(ctx context.Context, s dialect.Session) error {
 }
 
 // unreadable finds the tables of which the account may not read all columns.
-func unreadable(ctx context.Context, s dialect.Session, tables []*rewrite.Table) (map[*rewrite.Table]bool, error) {
-	out := map[*rewrite.Table]bool{}
+func unreadable(ctx context.Context, s dialect.Session, tables []*schema.Table) (map[*schema.Table]bool, error) {
+	out := map[*schema.Table]bool{}
 	for part := range slices.Chunk(tables, maxExplained) {
 		var from []string
 		for i, t := range part {
@@ -85,7 +85,7 @@ func unreadable(ctx context.Context, s dialect.Session, tables []*rewrite.Table)
 }
 
 // define reads the CHECK constraints of a table in its definition.
-func define(ctx context.Context, s dialect.Session, t *rewrite.Table) error {
+func define(ctx context.Context, s dialect.Session, t *schema.Table) error {
 	rows, err := s.Query(ctx, "SHOW CREATE TABLE "+baseTable(t))
 	if err != nil && deniedRight(err) {
 		t.Unseen = "the session's user may not see what else there is of the table, such as constraints: grant a right on the whole table, not only on columns"
@@ -102,8 +102,8 @@ func define(ctx context.Context, s dialect.Session, t *rewrite.Table) error {
 }
 
 // check notes a CHECK constraint.
-func check(t *rewrite.Table, expr string) {
-	c := rewrite.Check{Columns: mentioned(t, expr), SQL: expr}
+func check(t *schema.Table, expr string) {
+	c := schema.Check{Columns: mentioned(t, expr), SQL: expr}
 	t.Checks = append(t.Checks, c)
 	for _, name := range c.Columns {
 		if !slices.Contains(t.Checked, name) {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/pingcap/tidb/pkg/parser/ast"
+	tree "github.com/pingcap/tidb/pkg/parser/ast"
 	"github.com/pingcap/tidb/pkg/parser/format"
 )
 
@@ -12,26 +12,26 @@ import (
 // translator only ever uses its interfaces, so a program that brings its own
 // value driver keeps it.
 func init() {
-	if ast.NewValueExpr != nil {
+	if tree.NewValueExpr != nil {
 		return
 	}
-	ast.NewValueExpr = func(v any, _, _ string) ast.ValueExpr {
+	tree.NewValueExpr = func(v any, _, _ string) tree.ValueExpr {
 		if e, ok := v.(*value); ok {
 			return e
 		}
 		return &value{v: v}
 	}
-	ast.NewParamMarkerExpr = func(int) ast.ParamMarkerExpr { return &param{} }
-	ast.NewDecimal = func(s string) (any, error) { return s, nil }
-	ast.NewHexLiteral = func(s string) (any, error) { return raw(s), nil }
-	ast.NewBitLiteral = func(s string) (any, error) { return raw(s), nil }
+	tree.NewParamMarkerExpr = func(int) tree.ParamMarkerExpr { return &param{} }
+	tree.NewDecimal = func(s string) (any, error) { return s, nil }
+	tree.NewHexLiteral = func(s string) (any, error) { return raw(s), nil }
+	tree.NewBitLiteral = func(s string) (any, error) { return raw(s), nil }
 }
 
 type raw string
 
 // value is a literal.
 type value struct {
-	ast.TexprNode
+	tree.TexprNode
 	v any
 }
 
@@ -62,16 +62,16 @@ func (e *value) Restore(ctx *format.RestoreCtx) error {
 	return fmt.Errorf("mysql: only literals of whole numbers are ever printed")
 }
 
-func (e *value) Format(io.Writer)                      {}
-func (e *value) Accept(v ast.Visitor) (ast.Node, bool) { return accept(e, v) }
+func (e *value) Format(io.Writer)                        {}
+func (e *value) Accept(v tree.Visitor) (tree.Node, bool) { return accept(e, v) }
 
 // param is a placeholder.
 type param struct{ value }
 
-func (e *param) SetOrder(int)                          {}
-func (e *param) Accept(v ast.Visitor) (ast.Node, bool) { return accept(e, v) }
+func (e *param) SetOrder(int)                            {}
+func (e *param) Accept(v tree.Visitor) (tree.Node, bool) { return accept(e, v) }
 
-func accept(e ast.Node, v ast.Visitor) (ast.Node, bool) {
+func accept(e tree.Node, v tree.Visitor) (tree.Node, bool) {
 	n, _ := v.Enter(e)
 	return v.Leave(n)
 }

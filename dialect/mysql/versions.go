@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // Versions is for REPEATABLE READ, where a transaction sees rows as its snapshot
@@ -23,7 +24,7 @@ import (
 // and sees the snapshot's version of: slots of the same snapshot belong to that.
 // So Hide compares the row as it is (INSERT ... SELECT reads and locks the newest
 // version) with a string that says what the transaction sees of it.
-func (d *Dialect) Versions(t *rewrite.Table, s rewrite.Scope) *rewrite.VersionSQL {
+func (d *Dialect) Versions(t *schema.Table, s rewrite.Scope) *rewrite.VersionSQL {
 	key := t.Counter.Key
 	base, slots, slot := baseTable(t)+" AS slotsql_b", slotTable(t), slotColumn(t)
 	find, columns := "", ""
@@ -62,7 +63,7 @@ func (d *Dialect) Versions(t *rewrite.Table, s rewrite.Scope) *rewrite.VersionSQ
 	}
 	same = append(same, version(t, "slotsql_b")+" = ?")
 	drop = append(drop, slot+" = ?")
-	if t.Counter.Layout == rewrite.LayoutShared {
+	if t.Counter.Layout == schema.LayoutShared {
 		hide, drop := hideShared(t, base, same)
 		return &rewrite.VersionSQL{
 			Find:  d.unlimitedText(find),
@@ -81,7 +82,7 @@ func (d *Dialect) Versions(t *rewrite.Table, s rewrite.Scope) *rewrite.VersionSQ
 }
 
 // version is a string that describes what is in the columns that slots add to.
-func version(t *rewrite.Table, qualifier string) string {
+func version(t *schema.Table, qualifier string) string {
 	var list []string
 	add := func(column string) {
 		list = append(list, "COALESCE(HEX(CAST("+qualifier+"."+quote(column)+" AS BINARY)), '-')")
@@ -98,7 +99,7 @@ func version(t *rewrite.Table, qualifier string) string {
 // touch changes a counter and changes it back: an UPDATE that leaves a row as it
 // is makes no version of it. It is for rows that have been incremented in slots,
 // so that there is room on both sides.
-func touch(t *rewrite.Table, s rewrite.Scope) []string {
+func touch(t *schema.Table, s rewrite.Scope) []string {
 	if s.Where == "" {
 		return nil
 	}

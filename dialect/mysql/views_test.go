@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/slotsql/slotsql/dialect"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // TestViews: views over a table, in any database and at any depth, and none
@@ -25,7 +25,7 @@ func TestViews(t *testing.T) {
 		"CREATE VIEW "+quote(other)+".tops AS SELECT id FROM "+quote(other)+".posts",
 		"CREATE VIEW under_theirs AS SELECT views FROM "+quote(other)+".tops, "+quote(other)+".theirs, users",
 	)
-	got, err := dialect.Views(t.Context(), New(), s, dialect.Viewed{Table: &rewrite.Table{Schema: here, Name: "posts"}})
+	got, err := dialect.Views(t.Context(), New(), s, dialect.Viewed{Table: &schema.Table{Schema: here, Name: "posts"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/dialect"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 var _ dialect.Watcher = (*Dialect)(nil)
@@ -162,7 +162,7 @@ func (db *named) unlisted(ctx context.Context, s dialect.Session, rows [][]any) 
 		if constraints[name] {
 			continue
 		}
-		t := &rewrite.Table{Schema: db.schema, Name: name}
+		t := &schema.Table{Schema: db.schema, Name: name}
 		if err := define(ctx, s, t); err != nil {
 			return nil, err
 		}

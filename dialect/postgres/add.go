@@ -4,14 +4,15 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // Add writes the update of one slot row. A drain deletes the slot rows of the keys it covers. It waits for one
 // that this update has locked, and this update does not find one that it has deleted. So nothing slips past a
 // drain, though no lock is taken on the base row; and no MultiXact is made for it either. The lock of
 // in.Locks is for the order only, so it need not be certain, as that of a journal (rowlock.go).
-func (d *Dialect) Add(t *rewrite.Table, in rewrite.AddSQL) string {
-	if t.Counter.Layout == rewrite.LayoutShared && len(in.Deltas) > 1 {
+func (d *Dialect) Add(t *schema.Table, in rewrite.AddSQL) string {
+	if t.Counter.Layout == schema.LayoutShared && len(in.Deltas) > 1 {
 		return ""
 	}
 	var set []string
@@ -22,7 +23,7 @@ func (d *Dialect) Add(t *rewrite.Table, in rewrite.AddSQL) string {
 		set = append(set, c+" = "+c+" + "+delta)
 		if _, slotBound := bounds(col, t.Counter); slotBound != "" {
 			where = append(where, between(c+" + "+delta, slotBound))
-			if col.Numeric == rewrite.Decimal {
+			if col.Numeric == schema.Decimal {
 				where = append(where, "CAST("+dl.SQL+" AS numeric) = "+delta)
 			}
 		}
@@ -67,7 +68,7 @@ func (d *Dialect) Add(t *rewrite.Table, in rewrite.AddSQL) string {
 }
 
 // baseGuard reports whether a base value may have slots.
-func baseGuard(t *rewrite.Table, qualifier, column string) string {
+func baseGuard(t *schema.Table, qualifier, column string) string {
 	base := qualifier + "." + quote(column)
 	bound, _ := bounds(t.Column(column), t.Counter)
 	if bound == "" {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // AddMany locks the slot rows that no other session has locked, and adds to them if
@@ -13,8 +14,8 @@ import (
 //
 // The rows come as one array for each column: of the length of an array that
 // is no constant the server assumes ten, and takes the index.
-func (d *Dialect) AddMany(t *rewrite.Table, in rewrite.AddManySQL) string {
-	if t.Counter.Layout == rewrite.LayoutShared && len(in.Deltas) > 1 {
+func (d *Dialect) AddMany(t *schema.Table, in rewrite.AddManySQL) string {
+	if t.Counter.Layout == schema.LayoutShared && len(in.Deltas) > 1 {
 		return ""
 	}
 	key := t.Counter.Key

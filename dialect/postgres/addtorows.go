@@ -5,13 +5,14 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 var _ rewrite.ManyRowsDialect = (*Dialect)(nil)
 
 // AddToRows implements rewrite.ManyRowsDialect, as AddMany does for slot rows. A sum that
 // leaves a column's range is an error.
-func (d *Dialect) AddToRows(t *rewrite.Table, in rewrite.AddManySQL) string {
+func (d *Dialect) AddToRows(t *schema.Table, in rewrite.AddManySQL) string {
 	var names, arrays, from, lock, match, set []string
 	column := func(at int, name, elem string) {
 		arrays = append(arrays, "CAST(CAST("+in.Columns[at]+" AS text) AS "+elem+"[])")

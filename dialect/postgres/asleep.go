@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 var _ rewrite.SleepingDialect = (*Dialect)(nil)
@@ -20,7 +21,7 @@ var _ rewrite.SleepingDialect = (*Dialect)(nil)
 // lock and leaves the row unchanged, so the DELETE does not evaluate its WHERE again. A statement that deletes therefore also checks
 // that this session has deleted no slots, using the server's statistics. These may still count deletions of the last second or so;
 // the drain that follows is then unnecessary, but harmless.
-func (d *Dialect) Asleep(tables []*rewrite.Table, deletes bool) (keep []string, failing string) {
+func (d *Dialect) Asleep(tables []*schema.Table, deletes bool) (keep []string, failing string) {
 	awake := []string{"NOT (" + newSnapshot + ")"}
 	var names, queries []string
 	for _, t := range tables {
@@ -43,12 +44,12 @@ func (d *Dialect) Asleep(tables []*rewrite.Table, deletes bool) (keep []string, 
 }
 
 // Awake implements rewrite.SleepingDialect.
-func (*Dialect) Awake(t *rewrite.Table, _ bool) string {
+func (*Dialect) Awake(t *schema.Table, _ bool) string {
 	return "SELECT 1 WHERE NOT (" + newSnapshot + ") OR " + hasAny(t)
 }
 
 // hasAny writes whether a table has slots.
-func hasAny(t *rewrite.Table) string {
+func hasAny(t *schema.Table) string {
 	from := "SELECT 1 FROM " + slotTable(t) + " AS " + slotAlias
 	if of := t.Counter.OfTable(quote, slotAlias+"."); of != "" {
 		from += " WHERE " + of

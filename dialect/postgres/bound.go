@@ -3,7 +3,7 @@ package postgres
 import (
 	"fmt"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // Why base and slots together never overflow
@@ -47,15 +47,15 @@ const (
 
 // bounds returns the greatest magnitude of a base value that may be slotted
 // and of a slot, as SQL literals; empty for a column without bounds.
-func bounds(c *rewrite.Column, counter *rewrite.Counter) (base, slot string) {
+func bounds(c *schema.Column, counter *schema.Counter) (base, slot string) {
 	parts := int64(harmonicBound * min(max(counter.Slots, 1), maxSlots))
-	if counter.Layout == rewrite.LayoutJournal {
+	if counter.Layout == schema.LayoutJournal {
 		parts = maxSlots
 	}
 	switch {
-	case c.Numeric == rewrite.Float || c.Numeric == rewrite.Decimal && c.Precision == 0:
+	case c.Numeric == schema.Float || c.Numeric == schema.Decimal && c.Precision == 0:
 		return "", ""
-	case c.Numeric == rewrite.Decimal:
+	case c.Numeric == schema.Decimal:
 		digits := c.Precision - c.Scale
 		const unit = 100_000_000 // 1e8: the factor is cut to eight decimals
 		return fmt.Sprintf("5e%d", digits-1), fmt.Sprintf("%de%d", unit/(2*parts), digits-8)
@@ -65,8 +65,8 @@ func bounds(c *rewrite.Column, counter *rewrite.Counter) (base, slot string) {
 }
 
 // slotType is the type of a counter's column in the slot table.
-func slotType(c *rewrite.Column) string {
-	if c.Numeric == rewrite.Decimal {
+func slotType(c *schema.Column) string {
+	if c.Numeric == schema.Decimal {
 		return "numeric"
 	}
 	return "bigint"

@@ -1,27 +1,27 @@
 package postgres
 
 import (
-	"github.com/sqlc-dev/oliphant/ast"
+	tree "github.com/sqlc-dev/oliphant/ast"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 // clauses finds the clause keywords of one query block in r, outside
 // brackets, and returns the run of tokens that follows each up to the next.
 // A clause of the statement that holds the block ends it, too.
-func (t *translator) clauses(r rng, into map[ast.Token]rng) {
-	last := ast.Token(0)
+func (t *translator) clauses(r rng, into map[tree.Token]rng) {
+	last := tree.Token(0)
 	lo := r.lo
 	for i := r.lo; i < r.hi; i = t.next(i) {
 		k := t.tok[i].kind
-		if !isClause(k) || !t.startsClause(i, r) || k == ast.Token_FROM && last == k { // FROM ROWS FROM (
+		if !isClause(k) || !t.startsClause(i, r) || k == tree.Token_FROM && last == k { // FROM ROWS FROM (
 			continue
 		}
 		if last != 0 {
 			into[last] = rng{lo, i}
 		}
 		last, lo = k, i+1
-		if k == ast.Token_GROUP_P || k == ast.Token_ORDER {
+		if k == tree.Token_GROUP_P || k == tree.Token_ORDER {
 			lo++ // BY
 		}
 	}
@@ -30,34 +30,34 @@ func (t *translator) clauses(r rng, into map[ast.Token]rng) {
 	}
 }
 
-func isClause(k ast.Token) bool {
+func isClause(k tree.Token) bool {
 	switch k {
-	case ast.Token_SELECT, ast.Token_INTO, ast.Token_FROM, ast.Token_WHERE, ast.Token_GROUP_P, ast.Token_HAVING,
-		ast.Token_WINDOW, ast.Token_ORDER, ast.Token_LIMIT, ast.Token_OFFSET, ast.Token_FETCH, ast.Token_FOR,
-		ast.Token_RETURNING, ast.Token_VALUES:
+	case tree.Token_SELECT, tree.Token_INTO, tree.Token_FROM, tree.Token_WHERE, tree.Token_GROUP_P, tree.Token_HAVING,
+		tree.Token_WINDOW, tree.Token_ORDER, tree.Token_LIMIT, tree.Token_OFFSET, tree.Token_FETCH, tree.Token_FOR,
+		tree.Token_RETURNING, tree.Token_VALUES:
 		return true
 	}
 	return isSetOp(k)
 }
 
-func isSetOp(k ast.Token) bool {
-	return k == ast.Token_UNION || k == ast.Token_EXCEPT || k == ast.Token_INTERSECT
+func isSetOp(k tree.Token) bool {
+	return k == tree.Token_UNION || k == tree.Token_EXCEPT || k == tree.Token_INTERSECT
 }
 
 // startsClause reports whether a keyword at i is one, and not a name or a part
 // of an expression. All but VALUES are reserved words.
 func (t *translator) startsClause(i int, r rng) bool {
 	switch k := t.tok[i].kind; {
-	case k == ast.Token_VALUES || k == ast.Token_SELECT: // CREATE TABLE t AS SELECT
+	case k == tree.Token_VALUES || k == tree.Token_SELECT: // CREATE TABLE t AS SELECT
 		return i == r.lo
 	case t.label(i):
 		return false
 	}
 	switch t.tok[i].kind {
-	case ast.Token_FROM: // IS [NOT] DISTINCT FROM
-		return !t.is(i-1, ast.Token_DISTINCT) || !t.is(i-2, ast.Token_IS) && !t.is(i-2, ast.Token_NOT)
-	case ast.Token_GROUP_P, ast.Token_ORDER: // WITHIN GROUP (
-		return t.is(i+1, ast.Token_BY)
+	case tree.Token_FROM: // IS [NOT] DISTINCT FROM
+		return !t.is(i-1, tree.Token_DISTINCT) || !t.is(i-2, tree.Token_IS) && !t.is(i-2, tree.Token_NOT)
+	case tree.Token_GROUP_P, tree.Token_ORDER: // WITHIN GROUP (
+		return t.is(i+1, tree.Token_BY)
 	}
 	return true
 }
@@ -68,7 +68,7 @@ func (t *translator) lastSetOp(r rng) int {
 	at := -1
 	for i := r.lo; i < r.hi; i = t.next(i) {
 		if k := t.tok[i].kind; isSetOp(k) && !t.label(i) {
-			if at < 0 || k != ast.Token_INTERSECT || t.is(at, ast.Token_INTERSECT) {
+			if at < 0 || k != tree.Token_INTERSECT || t.is(at, tree.Token_INTERSECT) {
 				at = i
 			}
 		}
@@ -77,7 +77,7 @@ func (t *translator) lastSetOp(r rng) int {
 }
 
 // afterWith returns the token after a WITH clause.
-func (t *translator) afterWith(w *ast.WithClause, r rng) int {
+func (t *translator) afterWith(w *tree.WithClause, r rng) int {
 	if w == nil || len(w.Ctes) == 0 {
 		return r.lo
 	}
@@ -91,12 +91,12 @@ func (t *translator) afterWith(w *ast.WithClause, r rng) int {
 }
 
 // cteBody finds the statement in the parentheses of a CTE.
-func (t *translator) cteBody(c *ast.CommonTableExpr) (rng, bool) {
+func (t *translator) cteBody(c *tree.CommonTableExpr) (rng, bool) {
 	i := t.index(c.GetLocation())
 	if i < 0 {
 		return rng{}, false
 	}
-	for i++; i < len(t.tok) && !t.is(i, ast.Token_AS); i = t.next(i) {
+	for i++; i < len(t.tok) && !t.is(i, tree.Token_AS); i = t.next(i) {
 	}
 	for i++; i < len(t.tok) && !t.is(i, '('); i++ {
 	}
@@ -106,19 +106,19 @@ func (t *translator) cteBody(c *ast.CommonTableExpr) (rng, bool) {
 	return rng{i + 1, t.tok[i].match}, true
 }
 
-func (t *translator) with(w *ast.WithClause) []*rewrite.CTE {
+func (t *translator) with(w *tree.WithClause) []*ast.CTE {
 	if w == nil {
 		return nil
 	}
-	var out []*rewrite.CTE
+	var out []*ast.CTE
 	for _, n := range w.Ctes {
 		c := n.GetCommonTableExpr()
-		e := &rewrite.CTE{Name: name(c.Ctename), Columns: names(c.Aliascolnames), Recursive: w.Recursive}
+		e := &ast.CTE{Name: name(c.Ctename), Columns: idents(c.Aliascolnames), Recursive: w.Recursive}
 		in, ok := t.cteBody(c)
 		switch q := c.Ctequery.GetNode().(type) {
-		case *ast.Node_SelectStmt:
+		case *tree.Node_SelectStmt:
 			e.Select = t.query(q.SelectStmt, in)
-		case *ast.Node_InsertStmt, *ast.Node_UpdateStmt, *ast.Node_DeleteStmt:
+		case *tree.Node_InsertStmt, *tree.Node_UpdateStmt, *tree.Node_DeleteStmt:
 			e.Statement = t.statement(c.Ctequery, in)
 		default:
 			ok = false

@@ -3,7 +3,7 @@ package postgres
 import (
 	"fmt"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // stampNow is when a companion was set. The time of the statement, not of the
@@ -18,8 +18,8 @@ const stampNow = "pg_catalog.clock_timestamp()"
 func later(stamp, now string) string { return "GREATEST(" + stamp + ", " + now + ")" }
 
 // extreme is the function that merges two values; it leaves NULLs out.
-func extreme(m rewrite.Merge) string {
-	if m == rewrite.Min {
+func extreme(m schema.Merge) string {
+	if m == schema.Min {
 		return "LEAST"
 	}
 	return "GREATEST"
@@ -27,14 +27,14 @@ func extreme(m rewrite.Merge) string {
 
 // merged writes the merged value of a companion. The types of its parts are the
 // column's, modifiers and collation too, and so is the whole's.
-func merged(t *rewrite.Table, co *rewrite.Companion, qualifier string) string {
+func merged(t *schema.Table, co *schema.Companion, qualifier string) string {
 	c, base := quote(co.Column), qualifier+"."+quote(co.Column)
 	col := t.Column(co.Column)
 	and, where := "", ""
 	if on := keyEquals(t, slotAlias, qualifier); on != "" {
 		and, where = " AND "+on, " WHERE "+on
 	}
-	if co.Merge != rewrite.Latest {
+	if co.Merge != schema.Latest {
 		return fmt.Sprintf("CAST(%s(%s, (SELECT %s(%s.%s) FROM %s %s%s)) AS %s)",
 			extreme(co.Merge), base, co.Merge, slotAlias, c, slotTable(t), slotAlias, where, col.Type)
 	}

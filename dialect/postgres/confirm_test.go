@@ -5,14 +5,16 @@ import (
 	"testing"
 
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // onlyTable is a catalog of one table.
-type onlyTable struct{ *rewrite.Table }
+type onlyTable struct{ *schema.Table }
 
-func (c onlyTable) Counters() []*rewrite.Table { return []*rewrite.Table{c.Table} }
+func (c onlyTable) Counters() []*schema.Table { return []*schema.Table{c.Table} }
 
-func (c onlyTable) Lookup(name []rewrite.Ident) (*rewrite.Table, bool) {
+func (c onlyTable) Lookup(name []ast.Ident) (*schema.Table, bool) {
 	if name[len(name)-1].Name == c.Name {
 		return c.Table, true
 	}
@@ -20,7 +22,7 @@ func (c onlyTable) Lookup(name []rewrite.Ident) (*rewrite.Table, bool) {
 }
 
 // confirmOf returns the query that confirms a statement, or "".
-func confirmOf(t *testing.T, table *rewrite.Table, query string) string {
+func confirmOf(t *testing.T, table *schema.Table, query string) string {
 	t.Helper()
 	plan, err := (&rewrite.Planner{Dialect: New(), Catalog: onlyTable{table}}).Plan(query)
 	if err != nil {
@@ -103,7 +105,7 @@ func TestConfirmed(t *testing.T) {
 			t.Errorf("%s: %v, want %v", query, got, want)
 		}
 	}
-	table.Counter.Layout = rewrite.LayoutJournal // increments there lock FOR KEY SHARE, which an UPDATE lets pass
+	table.Counter.Layout = schema.LayoutJournal // increments there lock FOR KEY SHARE, which an UPDATE lets pass
 	for query, want := range map[string]bool{
 		"UPDATE stock SET n = 7 WHERE id = 1":                false,
 		"SELECT n FROM stock WHERE id = 1 FOR NO KEY UPDATE": false,

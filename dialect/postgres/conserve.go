@@ -3,7 +3,7 @@ package postgres
 import (
 	"strings"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // A statement that moves slots deletes them and updates base rows at once, and fails
@@ -19,7 +19,7 @@ import (
 // has no other way to fail in the middle of a query.
 
 // before writes slotsql_o for the rows of slotsql_t of a condition.
-func before(t *rewrite.Table, some string) string {
+func before(t *schema.Table, some string) string {
 	var list []string
 	for _, c := range append(append([]string{}, t.Counter.Key...), t.Counter.Counters...) {
 		list = append(list, baseAlias+"."+quote(c))
@@ -33,7 +33,7 @@ func before(t *rewrite.Table, some string) string {
 }
 
 // matched reports whether slotsql_t, slotsql_o and the base row are of one key.
-func matched(t *rewrite.Table) string {
+func matched(t *schema.Table) string {
 	if len(t.Counter.Key) == 0 {
 		return "TRUE"
 	}
@@ -43,7 +43,7 @@ func matched(t *rewrite.Table) string {
 // taken is for RETURNING: whether the base row has what it had and the slots' sums. A
 // NULL stays NULL, whatever is added to it. Where the empty key has more than one row,
 // which of them is to take what is not defined.
-func taken(t *rewrite.Table) string {
+func taken(t *schema.Table) string {
 	var parts []string
 	for _, name := range t.Counter.Counters {
 		c := quote(name)
@@ -80,7 +80,7 @@ func Refusal(message string) (reason string, ok bool) {
 // moved is the query at the end of such a statement. It returns a row for each that
 // had something to take, or fails. Slots without a base row are those of a row that
 // is no more, unless row security may have hidden it.
-func moved(t *rewrite.Table, some string) string {
+func moved(t *schema.Table, some string) string {
 	on := func(right string) string {
 		if len(t.Counter.Key) == 0 {
 			return "TRUE"
@@ -100,7 +100,7 @@ func moved(t *rewrite.Table, some string) string {
 }
 
 // secured reports whether row security applies to this role, whatever row_security is set to.
-func secured(t *rewrite.Table) string {
+func secured(t *schema.Table) string {
 	return "pg_catalog.row_security_active(CAST(" + literal(qualified(t.Schema, t.Name)) + " AS pg_catalog.regclass))"
 }
 

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/slotsql/slotsql/dialect"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 var _ dialect.Observer = (*Dialect)(nil)
@@ -102,7 +102,7 @@ func (d *Dialect) Rights(ctx context.Context, s dialect.Session) ([]dialect.Lack
 
 // Locked implements dialect.Observer: the row is looked up by its place. There
 // it is, for all others, until the session that has it locked commits.
-func (d *Dialect) Locked(ctx context.Context, s dialect.Session, t *rewrite.Table, key []string, w *dialect.Wait) ([]string, error) {
+func (d *Dialect) Locked(ctx context.Context, s dialect.Session, t *schema.Table, key []string, w *dialect.Wait) ([]string, error) {
 	if w.Row == "" || len(key) == 0 {
 		return nil, nil
 	}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/slotsql/slotsql/dialect"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 var _ dialect.Widener = (*Dialect)(nil)
@@ -24,10 +24,10 @@ var _ dialect.BriefLocker = (*Dialect)(nil)
 // Only indexed columns are never updated, so updates are HOT while the page
 // has room: half of each page is left free. Slot tables are small and hot, and
 // vacuum should come for dead rows, not for a share of the table.
-func (d *Dialect) CreateSlots(t *rewrite.Table) []string {
+func (d *Dialect) CreateSlots(t *schema.Table) []string {
 	name := slotTable(t)
 	var lines []string
-	if t.Counter.Layout == rewrite.LayoutShared {
+	if t.Counter.Layout == schema.LayoutShared {
 		return createShared(t)
 	}
 	for _, k := range t.Counter.Key {
@@ -62,7 +62,7 @@ func (d *Dialect) CreateSlots(t *rewrite.Table) []string {
 		}
 	}
 	room := "fillfactor = 50, "
-	if t.Counter.Layout == rewrite.LayoutJournal {
+	if t.Counter.Layout == schema.LayoutJournal {
 		room = "" // rows are not updated
 	}
 	unlogged := ""
@@ -94,7 +94,7 @@ func (*Dialect) Briefly(ddl []string, wait time.Duration) (brief, restore []stri
 }
 
 // AddSlots adds columns, which the server does without writing the table anew.
-func (d *Dialect) AddSlots(t *rewrite.Table, counters []string) []string {
+func (d *Dialect) AddSlots(t *schema.Table, counters []string) []string {
 	var parts []string
 	for _, c := range counters {
 		parts = append(parts, "ADD COLUMN IF NOT EXISTS "+quote(c)+" "+slotType(t.Column(c))+" NOT NULL DEFAULT 0")
@@ -103,8 +103,8 @@ func (d *Dialect) AddSlots(t *rewrite.Table, counters []string) []string {
 }
 
 // numberType is the type of a slot's number.
-func numberType(t *rewrite.Table) string {
-	if t.Counter.Layout == rewrite.LayoutJournal {
+func numberType(t *schema.Table) string {
+	if t.Counter.Layout == schema.LayoutJournal {
 		return "bigint"
 	}
 	return "smallint"
@@ -113,13 +113,13 @@ func numberType(t *rewrite.Table) string {
 // WidenSlots makes room for the numbers of a journal's rows. The server writes
 // the table anew, and no other session reads or writes it meanwhile: it is as small
 // as the roll-up keeps it.
-func (d *Dialect) WidenSlots(t *rewrite.Table) []string {
+func (d *Dialect) WidenSlots(t *schema.Table) []string {
 	return []string{"ALTER TABLE " + slotTable(t) + " ALTER COLUMN " + quote(t.Counter.SlotTable.Column) + " TYPE bigint"}
 }
 
 // DropSlots writes DROP TABLE IF EXISTS, or deletes the table's rows of a shared
 // slot table.
-func (d *Dialect) DropSlots(t *rewrite.Table) []string {
+func (d *Dialect) DropSlots(t *schema.Table) []string {
 	if of := t.Counter.OfTable(quote, ""); of != "" {
 		return []string{"DELETE FROM " + slotTable(t) + " WHERE " + of}
 	}
@@ -127,7 +127,7 @@ func (d *Dialect) DropSlots(t *rewrite.Table) []string {
 }
 
 // CreateLocks says what the foreign key asks of the base table.
-func (*Dialect) CreateLocks(t *rewrite.Table) []string {
+func (*Dialect) CreateLocks(t *schema.Table) []string {
 	switch {
 	case len(t.Counter.Key) == 0:
 		return []string{"Takes no lock on " + t.Name + "."}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // Lock writes what keeps increments out.
@@ -24,7 +25,7 @@ import (
 // transaction's snapshot: a slot that changed since makes the fold fail with
 // 40001, as the plain statement would, but a slot that is new since would go
 // unnoticed. See snapshot.go.
-func (d *Dialect) Lock(t *rewrite.Table, scope rewrite.Scope) []string {
+func (d *Dialect) Lock(t *schema.Table, scope rewrite.Scope) []string {
 	if scope.Where == "" {
 		return []string{"LOCK TABLE " + slotTable(t) + " IN SHARE ROW EXCLUSIVE MODE"}
 	}
@@ -32,7 +33,7 @@ func (d *Dialect) Lock(t *rewrite.Table, scope rewrite.Scope) []string {
 	if len(t.Counter.Key) > 0 {
 		lock += " ORDER BY " + keyList(t, scope.Qualifier+".")
 	}
-	if scope.Removes || t.Counter.Layout == rewrite.LayoutJournal {
+	if scope.Removes || t.Counter.Layout == schema.LayoutJournal {
 		return []string{asksForSlots(t) + lock + " FOR UPDATE" + askedForSlots}
 	}
 	return []string{asksForSlots(t) + lock + " FOR NO KEY UPDATE" + askedForSlots}
@@ -42,7 +43,7 @@ func (d *Dialect) Lock(t *rewrite.Table, scope rewrite.Scope) []string {
 // the base table, as increments do: another client's ALTER TABLE, or one whose drain has locked the slot
 // table, waits for the base table. PostgreSQL locks the tables of a statement's own FROM before those of its
 // WITH queries if it has the statement prepared, so both are in WITH queries.
-func asksForSlots(t *rewrite.Table) string {
+func asksForSlots(t *schema.Table) string {
 	return "WITH slotsql_w AS (DELETE FROM " + slotTable(t) + " WHERE false), slotsql_l AS ("
 }
 
@@ -50,16 +51,16 @@ func asksForSlots(t *rewrite.Table) string {
 const askedForSlots = ") SELECT 1 FROM slotsql_l"
 
 // Count returns nothing: a lock on no row is none.
-func (*Dialect) Count(*rewrite.Table, rewrite.Scope) string { return "" }
+func (*Dialect) Count(*schema.Table, rewrite.Scope) string { return "" }
 
 // Versions returns nothing: a transaction that has a snapshot cannot change a row that is newer.
-func (*Dialect) Versions(*rewrite.Table, rewrite.Scope) *rewrite.VersionSQL { return nil }
+func (*Dialect) Versions(*schema.Table, rewrite.Scope) *rewrite.VersionSQL { return nil }
 
 // Fold writes one statement that deletes slots, sums them per key and adds the
 // sums to the base rows, or fails (conserve.go). Lock comes first.
 //
 //nolint:funlen // one statement, read from its beginning to its end
-func (d *Dialect) Fold(t *rewrite.Table, scope rewrite.Scope) []string {
+func (d *Dialect) Fold(t *schema.Table, scope rewrite.Scope) []string {
 	key := t.Counter.Key
 	var columns, sums, set, some []string
 	all := false // a sum of zero matters, too
@@ -73,7 +74,7 @@ func (d *Dialect) Fold(t *rewrite.Table, scope rewrite.Scope) []string {
 		sums = append(sums, "SUM("+c+") AS "+c)
 		set = append(set, c+" = "+baseAlias+"."+c+" + slotsql_t."+c)
 		some = append(some, "slotsql_t."+c+" <> 0")
-		if col := t.Column(name); col != nil && col.Numeric == rewrite.Decimal && col.Precision == 0 {
+		if col := t.Column(name); col != nil && col.Numeric == schema.Decimal && col.Precision == 0 {
 			all = true // 5 + 0.00 is written 5.00
 		}
 	}
@@ -83,7 +84,7 @@ func (d *Dialect) Fold(t *rewrite.Table, scope rewrite.Scope) []string {
 	for _, co := range t.Counter.Companions {
 		c := quote(co.Column)
 		columns = append(columns, slotAlias+"."+c)
-		if co.Merge != rewrite.Latest {
+		if co.Merge != schema.Latest {
 			sums = append(sums, string(co.Merge)+"("+c+") AS "+c)
 			set = append(set, c+" = "+extreme(co.Merge)+"("+baseAlias+"."+c+", slotsql_t."+c+")")
 			some = append(some, "slotsql_t."+c+" IS NOT NULL")
@@ -157,7 +158,7 @@ func (d *Dialect) Fold(t *rewrite.Table, scope rewrite.Scope) []string {
 // server may refuse as a part of another statement, also where it has no row to change.
 // No row is updated, so the statement fails where slots hold something; where they do
 // not, the rows are drained.
-func unchanged(t *rewrite.Table) string {
+func unchanged(t *schema.Table) string {
 	list := "CAST(NULL AS boolean) AS slotsql_in"
 	if len(t.Counter.Key) > 0 {
 		list = keyList(t, baseAlias+".") + ", " + list

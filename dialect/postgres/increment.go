@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // Aliases of slotsql's own statements. A table reference of the application
@@ -26,8 +27,8 @@ const (
 // drain that has the base row and waits for the slot row.
 //
 //nolint:funlen // one statement, read from its beginning to its end
-func (d *Dialect) Increment(t *rewrite.Table, in rewrite.IncrementSQL) string {
-	if t.Counter.Layout == rewrite.LayoutShared {
+func (d *Dialect) Increment(t *schema.Table, in rewrite.IncrementSQL) string {
+	if t.Counter.Layout == schema.LayoutShared {
 		return incrementShared(t, in)
 	}
 	var into, values, guards, set, within []string
@@ -56,7 +57,7 @@ func (d *Dialect) Increment(t *rewrite.Table, in rewrite.IncrementSQL) string {
 		}
 		guards = append(guards, between(delta, slotBound))
 		within = append(within, between(sum, slotBound))
-		if col.Numeric == rewrite.Decimal {
+		if col.Numeric == schema.Decimal {
 			// The column rounds the sum, not the delta: the same only for a
 			// delta that needs no rounding.
 			guards = append(guards, "CAST("+dl.SQL+" AS numeric) = "+delta)
@@ -66,7 +67,7 @@ func (d *Dialect) Increment(t *rewrite.Table, in rewrite.IncrementSQL) string {
 		c := quote(co.Column)
 		into, values = append(into, c), append(values, co.SQL)
 		switch co.Merge {
-		case rewrite.Latest:
+		case schema.Latest:
 			stamp := quote(co.Stamp())
 			into, values = append(into, stamp), append(values, stampNow)
 			set = append(set, c+" = excluded."+c, stamp+" = "+later(slotAlias+"."+stamp, "excluded."+stamp))
@@ -94,7 +95,7 @@ func (d *Dialect) Increment(t *rewrite.Table, in rewrite.IncrementSQL) string {
 // table first, which excludes increments by a lock on the slot table: the
 // statement's snapshot is taken when it has that lock too, and so has the new
 // row.
-func oneRow(t *rewrite.Table) string {
+func oneRow(t *schema.Table) string {
 	return "(SELECT COUNT(*) FROM " + qualified(t.Schema, t.Name) + ") = 1"
 }
 
@@ -107,8 +108,8 @@ const newSnapshot = "pg_catalog.current_setting('transaction_isolation') IN ('re
 
 // slotChoice is the slot that an increment takes: with PlacementSkipLocked one that no session
 // has locked, and the given one only when there is none.
-func slotChoice(t *rewrite.Table, in rewrite.IncrementSQL) string {
-	if t.Counter.Options.Placement != rewrite.PlacementSkipLocked {
+func slotChoice(t *schema.Table, in rewrite.IncrementSQL) string {
+	if t.Counter.Options.Placement != schema.PlacementSkipLocked {
 		return in.Slot
 	}
 	const alias = "slotsql_l"
@@ -127,7 +128,7 @@ func between(expr, bound string) string { return expr + " BETWEEN -" + bound + "
 // may be compared for very many rows. For few rows it still chooses the hash too often, so a total that is only
 // selected asks a scalar subquery, which is never hashed. Its ORDER BY is the primary key's: without it PostgreSQL would scan
 // a slot table that it takes for small, and that of a hot row is full of dead tuples.
-func (d *Dialect) Total(t *rewrite.Table, qualifier, column string, comparable bool) string {
+func (d *Dialect) Total(t *schema.Table, qualifier, column string, comparable bool) string {
 	if co := t.Companion(column); co != nil {
 		return merged(t, co, qualifier)
 	}
@@ -151,7 +152,7 @@ func (d *Dialect) Total(t *rewrite.Table, qualifier, column string, comparable b
 }
 
 // slotTable is the slot table's full name.
-func slotTable(t *rewrite.Table) string {
+func slotTable(t *schema.Table) string {
 	schema := t.Counter.SlotTable.Schema
 	if schema == "" {
 		schema = t.Schema
@@ -168,7 +169,7 @@ func qualified(schema, table string) string {
 
 // slotEquals is the condition that a slot row is the base row's, and holds one of the
 // counters; empty for a table without key.
-func slotEquals(t *rewrite.Table, slots, base string, counters ...string) string {
+func slotEquals(t *schema.Table, slots, base string, counters ...string) string {
 	var on []string
 	if of := t.Counter.OfCounters(quote, slots+".", counters...); of != "" {
 		on = append(on, of)
@@ -181,7 +182,7 @@ func slotEquals(t *rewrite.Table, slots, base string, counters ...string) string
 
 // slotKeyList is the columns of a slot row that hold the key, each behind the
 // prefix.
-func slotKeyList(t *rewrite.Table, prefix string) string {
+func slotKeyList(t *schema.Table, prefix string) string {
 	var out []string
 	for _, k := range t.Counter.SlotKey() {
 		out = append(out, prefix+quote(k))
@@ -190,7 +191,7 @@ func slotKeyList(t *rewrite.Table, prefix string) string {
 }
 
 // keyEquals compares the keys of two rows; empty for a table without key.
-func keyEquals(t *rewrite.Table, left, right string) string {
+func keyEquals(t *schema.Table, left, right string) string {
 	var on []string
 	for _, k := range t.Counter.Key {
 		on = append(on, left+"."+quote(k)+" = "+right+"."+quote(k))
@@ -199,7 +200,7 @@ func keyEquals(t *rewrite.Table, left, right string) string {
 }
 
 // keyList is the key's columns, each behind the prefix.
-func keyList(t *rewrite.Table, prefix string) string {
+func keyList(t *schema.Table, prefix string) string {
 	var out []string
 	for _, k := range t.Counter.Key {
 		out = append(out, prefix+quote(k))
@@ -209,7 +210,7 @@ func keyList(t *rewrite.Table, prefix string) string {
 
 // valueType is the type of a column's values: a function may be of the domain, and
 // a table that is made of a query has it.
-func valueType(c *rewrite.Column) string {
+func valueType(c *schema.Column) string {
 	if c.Domain != "" {
 		return c.Domain
 	}

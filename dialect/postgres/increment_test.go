@@ -5,14 +5,15 @@ import (
 	"testing"
 
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
-func incr(t *rewrite.Table, where string, slot int, deltas ...string) string {
+func incr(t *schema.Table, where string, slot int, deltas ...string) string {
 	return incrLocking(t, false, where, slot, deltas...)
 }
 
 // incrLocking is an increment that holds the base row as it is, or not.
-func incrLocking(t *rewrite.Table, holds bool, where string, slot int, deltas ...string) string {
+func incrLocking(t *schema.Table, holds bool, where string, slot int, deltas ...string) string {
 	in := rewrite.IncrementSQL{Ref: quote(t.Name) + " AS p", Qualifier: "p", Where: where, Slot: fmt.Sprint(slot), Holds: holds}
 	for i := 0; i < len(deltas); i += 2 {
 		in.Deltas = append(in.Deltas, rewrite.Delta{Column: deltas[i], SQL: deltas[i+1]})
@@ -20,7 +21,7 @@ func incrLocking(t *rewrite.Table, holds bool, where string, slot int, deltas ..
 	return New().Increment(t, in)
 }
 
-func total(t *rewrite.Table, column, where string) string {
+func total(t *schema.Table, column, where string) string {
 	return "SELECT " + New().Total(t, "p", column, false) + " FROM " + quote(t.Name) + " AS p WHERE " + where
 }
 
@@ -28,7 +29,7 @@ func one(where string) rewrite.Scope {
 	return rewrite.Scope{Ref: "posts AS p", Qualifier: "p", Where: where}
 }
 
-func drain(t *rewrite.Table, scope rewrite.Scope) []string {
+func drain(t *schema.Table, scope rewrite.Scope) []string {
 	d := New()
 	return append(d.Lock(t, scope), d.Fold(t, scope)...)
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/dialect"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // The catalog queries name everything by its schema, pass and return text only, and take one parameter: the
@@ -124,7 +124,7 @@ ORDER BY k.conrelid, k.oid, u.ord`
 var _ dialect.Describer = (*Dialect)(nil)
 
 // Table reads what the catalogs say of a table.
-func (d *Dialect) Table(ctx context.Context, s dialect.Session, schema, name string) (*rewrite.Table, error) {
+func (d *Dialect) Table(ctx context.Context, s dialect.Session, schema, name string) (*schema.Table, error) {
 	found, err := d.Describe(ctx, s, []dialect.WrittenName{{Schema: schema, Name: name}}, dialect.MayHide)
 	if err != nil {
 		return nil, err
@@ -134,7 +134,7 @@ func (d *Dialect) Table(ctx context.Context, s dialect.Session, schema, name str
 
 // described is a table while it is read.
 type described struct {
-	*rewrite.Table
+	*schema.Table
 	places     map[string]int             // of the columns, by catalog number
 	generated  []string                   // the expressions of columns, "" for those that are not generated
 	checked    map[string]bool            // columns that something may refuse a value of
@@ -183,8 +183,8 @@ func (d *Dialect) Describe(
 	s dialect.Session,
 	names []dialect.WrittenName,
 	_ dialect.Temporary,
-) ([]*rewrite.Table, error) {
-	out := make([]*rewrite.Table, len(names))
+) ([]*schema.Table, error) {
+	out := make([]*schema.Table, len(names))
 	rows, err := s.Query(ctx, tableQuery, namesJSON(names))
 	if err != nil || len(rows) == 0 {
 		return out, err
@@ -199,14 +199,14 @@ func (d *Dialect) Describe(
 		oid, kind := dialect.String(r[1]), dialect.String(r[4])
 		t := tables[oid]
 		if t == nil {
-			t = &described{Table: &rewrite.Table{
+			t = &described{Table: &schema.Table{
 				Schema:      dialect.String(r[2]),
 				Name:        dialect.String(r[3]),
 				IsView:      kind == "v" || kind == "m" || kind == "f",
 				Temporary:   dialect.String(r[5]) == "t",
-				Triggers:    rewrite.Triggers{Update: yes(r[6]), Ruled: yes(r[6]), UpdateRule: yes(r[11]), Delete: yes(r[7]), Insert: yes(r[8])},
-				ForeignKeys: rewrite.ForeignKeys{Referenced: yes(r[9])},
-				Storage:     rewrite.Storage{Inherited: yes(r[10]), Unlogged: dialect.String(r[5]) == "u", Unidentified: yes(r[12])},
+				Triggers:    schema.Triggers{Update: yes(r[6]), Ruled: yes(r[6]), UpdateRule: yes(r[11]), Delete: yes(r[7]), Insert: yes(r[8])},
+				ForeignKeys: schema.ForeignKeys{Referenced: yes(r[9])},
+				Storage:     schema.Storage{Inherited: yes(r[10]), Unlogged: dialect.String(r[5]) == "u", Unidentified: yes(r[12])},
 			}, places: map[string]int{}, checked: map[string]bool{}}
 			tables[oid] = t
 			oids = append(oids, oid)
@@ -240,7 +240,7 @@ func (d *Dialect) Describe(
 }
 
 func (t *described) column(r []any) error {
-	c := rewrite.Column{
+	c := schema.Column{
 		Name:     dialect.String(r[0]),
 		Type:     dialect.String(r[1]),
 		Nullable: yes(r[3]),
@@ -281,7 +281,7 @@ func (t *described) unique(r []any) error {
 	}
 	n := len(t.Uniques)
 	if n == 0 || t.Uniques[n-1].Name != dialect.String(r[0]) {
-		t.Uniques = append(t.Uniques, rewrite.Unique{Name: dialect.String(r[0]), Primary: yes(r[1]), Index: yes(r[3])})
+		t.Uniques = append(t.Uniques, schema.Unique{Name: dialect.String(r[0]), Primary: yes(r[1]), Index: yes(r[3])})
 		n++
 	}
 	t.Uniques[n-1].Columns = append(t.Uniques[n-1].Columns, dialect.String(r[2]))
@@ -317,7 +317,7 @@ func (t *described) refers(r []any) error {
 	t.Refer(dialect.String(r[0]))
 	if t.constraint != dialect.String(r[1]) {
 		t.constraint = dialect.String(r[1])
-		p := rewrite.Parent{Schema: dialect.String(r[2]), Name: dialect.String(r[3]), Cascades: yes(r[5]), Rekeys: yes(r[6])}
+		p := schema.Parent{Schema: dialect.String(r[2]), Name: dialect.String(r[3]), Cascades: yes(r[5]), Rekeys: yes(r[6])}
 		t.ForeignKeys.Parents = append(t.ForeignKeys.Parents, p)
 	}
 	p := &t.ForeignKeys.Parents[len(t.ForeignKeys.Parents)-1]
@@ -350,18 +350,18 @@ func (t *described) finish() {
 }
 
 // DescribeNumber sets what a column's type says of its numbers.
-func DescribeNumber(c *rewrite.Column, typname, typmod string) error {
+func DescribeNumber(c *schema.Column, typname, typmod string) error {
 	switch typname {
 	case "int2":
-		c.Numeric, c.Bits = rewrite.Integer, 16
+		c.Numeric, c.Bits = schema.Integer, 16
 	case "int4":
-		c.Numeric, c.Bits = rewrite.Integer, 32
+		c.Numeric, c.Bits = schema.Integer, 32
 	case "int8":
-		c.Numeric, c.Bits = rewrite.Integer, 64
+		c.Numeric, c.Bits = schema.Integer, 64
 	case "float4", "float8":
-		c.Numeric = rewrite.Float
+		c.Numeric = schema.Float
 	case "numeric":
-		c.Numeric = rewrite.Decimal
+		c.Numeric = schema.Decimal
 		mod, err := strconv.Atoi(typmod)
 		if err != nil {
 			return fmt.Errorf("column %q: type modifier: %w", c.Name, err)
@@ -376,7 +376,7 @@ func DescribeNumber(c *rewrite.Column, typname, typmod string) error {
 }
 
 // ColumnNames returns the names of the columns but one.
-func ColumnNames(t *rewrite.Table, except string) []string {
+func ColumnNames(t *schema.Table, except string) []string {
 	var out []string
 	for _, c := range t.Columns {
 		if c.Name != except {

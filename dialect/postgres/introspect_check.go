@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/slotsql/slotsql/dialect"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // This file reads what else can refuse a row for a column's value.
@@ -93,7 +93,7 @@ func (t *described) index(r []any) error {
 func (t *described) check(r []any) error {
 	n := len(t.Checks)
 	if n == 0 || t.Checks[n-1].SQL != dialect.String(r[1]) {
-		t.Checks = append(t.Checks, rewrite.Check{SQL: dialect.String(r[1])})
+		t.Checks = append(t.Checks, schema.Check{SQL: dialect.String(r[1])})
 		n++
 	}
 	last := &t.Checks[n-1]

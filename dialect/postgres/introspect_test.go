@@ -6,7 +6,7 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 func TestTable(t *testing.T) {
@@ -32,19 +32,19 @@ func TestTable(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(tb, again) {
 		t.Errorf("simple protocol: %v\n got %+v\nwant %+v", err, again, tb)
 	}
-	want := []rewrite.Column{
-		{Name: "id", Type: "bigint", Identity: true, NumericType: rewrite.NumericType{Numeric: rewrite.Integer, Bits: 64}},
-		{Name: "other", Type: "integer", Identity: true, Always: true, NumericType: rewrite.NumericType{Numeric: rewrite.Integer, Bits: 32}},
+	want := []schema.Column{
+		{Name: "id", Type: "bigint", Identity: true, NumericType: schema.NumericType{Numeric: schema.Integer, Bits: 64}},
+		{Name: "other", Type: "integer", Identity: true, Always: true, NumericType: schema.NumericType{Numeric: schema.Integer, Bits: 32}},
 		{Name: "slug", Type: `character varying(20) COLLATE pg_catalog."C"`, Nullable: true},
-		{Name: "a", Type: "smallint", NumericType: rewrite.NumericType{Numeric: rewrite.Integer, Bits: 16}},
-		{Name: "b", Type: "numeric(12,2)", Nullable: true, NumericType: rewrite.NumericType{Numeric: rewrite.Decimal, Precision: 12, Scale: 2}},
-		{Name: "c", Type: "numeric", Nullable: true, NumericType: rewrite.NumericType{Numeric: rewrite.Decimal}},
-		{Name: "d", Type: "real", Nullable: true, NumericType: rewrite.NumericType{Numeric: rewrite.Float}},
+		{Name: "a", Type: "smallint", NumericType: schema.NumericType{Numeric: schema.Integer, Bits: 16}},
+		{Name: "b", Type: "numeric(12,2)", Nullable: true, NumericType: schema.NumericType{Numeric: schema.Decimal, Precision: 12, Scale: 2}},
+		{Name: "c", Type: "numeric", Nullable: true, NumericType: schema.NumericType{Numeric: schema.Decimal}},
+		{Name: "d", Type: "real", Nullable: true, NumericType: schema.NumericType{Numeric: schema.Float}},
 		{Name: "e", Type: "money", Nullable: true},
-		{Name: "f", Type: "integer", Domain: `"public"."positive"`, Nullable: true, NumericType: rewrite.NumericType{Numeric: rewrite.Integer, Bits: 32}},
-		{Name: "g", Type: "numeric(8,2)", Domain: `"public"."price"`, Nullable: true, NumericType: rewrite.NumericType{Numeric: rewrite.Decimal, Precision: 8, Scale: 2}},
-		{Name: "h", Type: h, Nullable: true, NumericType: rewrite.NumericType{Numeric: rewrite.Decimal, Precision: 3, Scale: scale}},
-		{Name: "sum", Type: "integer", Nullable: true, Generated: true, DependsOn: []string{"a"}, NumericType: rewrite.NumericType{Numeric: rewrite.Integer, Bits: 32}},
+		{Name: "f", Type: "integer", Domain: `"public"."positive"`, Nullable: true, NumericType: schema.NumericType{Numeric: schema.Integer, Bits: 32}},
+		{Name: "g", Type: "numeric(8,2)", Domain: `"public"."price"`, Nullable: true, NumericType: schema.NumericType{Numeric: schema.Decimal, Precision: 8, Scale: 2}},
+		{Name: "h", Type: h, Nullable: true, NumericType: schema.NumericType{Numeric: schema.Decimal, Precision: 3, Scale: scale}},
+		{Name: "sum", Type: "integer", Nullable: true, Generated: true, DependsOn: []string{"a"}, NumericType: schema.NumericType{Numeric: schema.Integer, Bits: 32}},
 		{Name: "tags", Type: "text[]", Nullable: true},
 	}
 	for i, c := range want {
@@ -52,7 +52,7 @@ func TestTable(t *testing.T) {
 			t.Errorf("column %d\n got %+v\nwant %+v", i, tb.Columns[i], c)
 		}
 	}
-	uniques := []rewrite.Unique{
+	uniques := []schema.Unique{
 		{Name: "Odd Name_pkey", Primary: true, Columns: []string{"id"}},
 		{Name: "Odd Name_slug_key", Columns: []string{"slug"}},
 		{Name: "Odd Name_a_b_c_key", Columns: []string{"a", "b"}},
@@ -99,7 +99,7 @@ func TestTableFacts(t *testing.T) {
 	)()
 	s.exec(`CREATE TEMP TABLE temporary (id int PRIMARY KEY)`)
 	s.exec(`CREATE TEMP TABLE plain (id int PRIMARY KEY, other int)`)
-	facts := func(schema, name string) *rewrite.Table {
+	facts := func(schema, name string) *schema.Table {
 		t.Helper()
 		tb, err := New().Table(context.Background(), s, schema, name)
 		if err != nil {
@@ -110,20 +110,20 @@ func TestTableFacts(t *testing.T) {
 	for _, c := range []struct {
 		schema, name string
 		ok           bool
-		what         func(*rewrite.Table) bool
+		what         func(*schema.Table) bool
 	}{
-		{"public", "plain", true, func(tb *rewrite.Table) bool { return !tb.Temporary && !tb.Triggers.Update && tb.Column("c") != nil }},
-		{"", "plain", true, func(tb *rewrite.Table) bool { return tb.Temporary && tb.Column("other") != nil }},
-		{"", "view", true, func(tb *rewrite.Table) bool { return tb.IsView }},
-		{"", "mat", true, func(tb *rewrite.Table) bool { return tb.IsView }},
-		{"", "updated", true, func(tb *rewrite.Table) bool { return tb.Triggers.Update && !tb.Triggers.Delete }},
-		{"", "deleted", true, func(tb *rewrite.Table) bool { return !tb.Triggers.Update && tb.Triggers.Delete }},
-		{"", "disabled", true, func(tb *rewrite.Table) bool { return !tb.Triggers.Update }},
-		{"", "ruled", true, func(tb *rewrite.Table) bool { return tb.Triggers.Update && !tb.Triggers.Delete }},
-		{"", "secured", true, func(tb *rewrite.Table) bool { return tb.Triggers.Update && tb.Triggers.Delete }},
-		{"", "parent", true, func(tb *rewrite.Table) bool { return len(tb.Uniques) == 0 }},
-		{"", "parted", true, func(tb *rewrite.Table) bool { return len(tb.Uniques) == 1 && tb.Triggers.Update }},
-		{"", "whole", true, func(tb *rewrite.Table) bool { return len(tb.Checked) == 2 }},
+		{"public", "plain", true, func(tb *schema.Table) bool { return !tb.Temporary && !tb.Triggers.Update && tb.Column("c") != nil }},
+		{"", "plain", true, func(tb *schema.Table) bool { return tb.Temporary && tb.Column("other") != nil }},
+		{"", "view", true, func(tb *schema.Table) bool { return tb.IsView }},
+		{"", "mat", true, func(tb *schema.Table) bool { return tb.IsView }},
+		{"", "updated", true, func(tb *schema.Table) bool { return tb.Triggers.Update && !tb.Triggers.Delete }},
+		{"", "deleted", true, func(tb *schema.Table) bool { return !tb.Triggers.Update && tb.Triggers.Delete }},
+		{"", "disabled", true, func(tb *schema.Table) bool { return !tb.Triggers.Update }},
+		{"", "ruled", true, func(tb *schema.Table) bool { return tb.Triggers.Update && !tb.Triggers.Delete }},
+		{"", "secured", true, func(tb *schema.Table) bool { return tb.Triggers.Update && tb.Triggers.Delete }},
+		{"", "parent", true, func(tb *schema.Table) bool { return len(tb.Uniques) == 0 }},
+		{"", "parted", true, func(tb *schema.Table) bool { return len(tb.Uniques) == 1 && tb.Triggers.Update }},
+		{"", "whole", true, func(tb *schema.Table) bool { return len(tb.Checked) == 2 }},
 		{"", "missing", false, nil}, {"missing", "plain", false, nil}, {"", "seq", false, nil}, {"", "Plain", false, nil},
 	} {
 		tb := facts(c.schema, c.name)

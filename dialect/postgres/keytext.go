@@ -3,7 +3,7 @@ package postgres
 import (
 	"strings"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // Keys go from one session to another, and from one statement to the next, as strings.
@@ -13,12 +13,12 @@ import (
 // same everywhere.
 
 // keyText writes a key's value, in the expression v, as a text.
-func keyText(t *rewrite.Table, column, v string) string {
+func keyText(t *schema.Table, column, v string) string {
 	return strings.ReplaceAll(textForm(t.Column(column).Type), "%[1]s", v)
 }
 
 // keyValue reads what keyText has written.
-func keyValue(t *rewrite.Table, column, text string) string {
+func keyValue(t *schema.Table, column, text string) string {
 	kind := t.Column(column).Type
 	if baseType(kind) == "money" {
 		return "CAST(CAST(" + text + " AS numeric) AS money)"

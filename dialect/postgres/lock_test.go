@@ -6,12 +6,13 @@ import (
 	"testing"
 
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 var levels = []string{"READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"}
 
 // pair returns two sessions and a third one to watch them.
-func pair(t *testing.T) (a, b, watch *session, tb *rewrite.Table) {
+func pair(t *testing.T) (a, b, watch *session, tb *schema.Table) {
 	open := database(t, posts, `INSERT INTO posts (id, title, likes) VALUES (1, 'one', 0), (2, 'two', 0)`)
 	a, b, watch = open(), open(), open()
 	tb = a.counter("posts", []string{"id"}, 4, "views", "likes")
@@ -83,7 +84,7 @@ func TestIncrementBlocksDrain(t *testing.T) {
 
 // folds does what is left of a drain whose rows are locked; it meets the slot rows
 // that the witness sees and its own snapshot does not.
-func (s *session) folds(witness *session, t *rewrite.Table, scope rewrite.Scope) error {
+func (s *session) folds(witness *session, t *schema.Table, scope rewrite.Scope) error {
 	d := New()
 	rows, err := s.Query(s.t.Context(), d.Snapshot(t, scope))
 	if err != nil {

@@ -4,16 +4,16 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/sqlc-dev/oliphant/ast"
+	tree "github.com/sqlc-dev/oliphant/ast"
 	"github.com/sqlc-dev/oliphant/parser"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 // Parse translates one statement. Names in the result are as the server
 // resolves them (folded, cut to 63 bytes, escapes replaced), so that two
-// names of one statement compare byte for byte.
-func (d *Dialect) Parse(sql string) (st *rewrite.Statement, err error) {
+// idents of one statement compare byte for byte.
+func (d *Dialect) Parse(sql string) (st *ast.Statement, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			st, err = nil, fmt.Errorf("parser failed: %v", p)
@@ -40,7 +40,7 @@ func (d *Dialect) Parse(sql string) (st *rewrite.Statement, err error) {
 }
 
 // ParseTree parses one statement within the same bounds, into the parser's own tree.
-func ParseTree(sql string) (node *ast.Node, err error) {
+func ParseTree(sql string) (node *tree.Node, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			node, err = nil, fmt.Errorf("parser failed: %v", p)
@@ -51,19 +51,19 @@ func ParseTree(sql string) (node *ast.Node, err error) {
 }
 
 // parse runs the parser, which may panic.
-func parse(sql string) (*ast.Node, []token, census, error) {
+func parse(sql string) (*tree.Node, []token, census, error) {
 	toks, err := scan(sql)
 	if err != nil {
 		return nil, nil, census{}, err
 	}
-	tree, err := parser.ParseToTree(sql)
+	parsed, err := parser.ParseToTree(sql)
 	if err != nil {
 		return nil, nil, census{}, err
 	}
-	if len(tree.Stmts) != 1 || tree.Stmts[0].Stmt == nil {
+	if len(parsed.Stmts) != 1 || parsed.Stmts[0].Stmt == nil {
 		return nil, nil, census{}, errors.New("not exactly one statement")
 	}
-	node := tree.Stmts[0].Stmt
+	node := parsed.Stmts[0].Stmt
 	have, err := count(node)
 	return node, toks, have, err
 }
@@ -91,26 +91,26 @@ func (t *translator) giveUp(reason string) {
 }
 
 // statement translates a statement written in r.
-func (t *translator) statement(n *ast.Node, r rng) *rewrite.Statement {
+func (t *translator) statement(n *tree.Node, r rng) *ast.Statement {
 	switch v := n.Node.(type) {
-	case *ast.Node_SelectStmt:
-		st := &rewrite.Statement{Kind: rewrite.KindSelect, Select: t.query(v.SelectStmt, r)}
+	case *tree.Node_SelectStmt:
+		st := &ast.Statement{Kind: ast.KindSelect, Select: t.query(v.SelectStmt, r)}
 		if rel := into(v.SelectStmt); rel != nil {
-			st.Kind, st.Tables = rewrite.KindCreateSelect, tableName(rel)
+			st.Kind, st.Tables = ast.KindCreateSelect, tableName(rel)
 		}
 		return st
-	case *ast.Node_InsertStmt:
+	case *tree.Node_InsertStmt:
 		return t.insert(v.InsertStmt, r)
-	case *ast.Node_UpdateStmt:
+	case *tree.Node_UpdateStmt:
 		return t.update(v.UpdateStmt, r)
-	case *ast.Node_DeleteStmt:
+	case *tree.Node_DeleteStmt:
 		return t.delete(v.DeleteStmt, r)
 	}
 	return t.utility(n, r)
 }
 
 // into is the table that SELECT ... INTO makes, or nil.
-func into(s *ast.SelectStmt) *ast.RangeVar {
+func into(s *tree.SelectStmt) *tree.RangeVar {
 	for s != nil {
 		if s.IntoClause != nil {
 			return s.IntoClause.Rel
@@ -120,22 +120,22 @@ func into(s *ast.SelectStmt) *ast.RangeVar {
 	return nil
 }
 
-func tableName(v *ast.RangeVar) [][]rewrite.Ident {
-	var parts []rewrite.Ident
+func tableName(v *tree.RangeVar) [][]ast.Ident {
+	var parts []ast.Ident
 	for _, p := range []string{v.GetCatalogname(), v.GetSchemaname(), v.GetRelname()} {
 		if p != "" {
 			parts = append(parts, name(p))
 		}
 	}
-	return [][]rewrite.Ident{parts}
+	return [][]ast.Ident{parts}
 }
 
 // name is a name that the tree gives without its place in the statement. Whether
 // it stood in quotes makes no difference unless it needs them.
-func name(s string) rewrite.Ident { return rewrite.Ident{Name: s, Quoted: s != fold(s)} }
+func name(s string) ast.Ident { return ast.Ident{Name: s, Quoted: s != fold(s)} }
 
-func names(nodes []*ast.Node) []rewrite.Ident {
-	var out []rewrite.Ident
+func idents(nodes []*tree.Node) []ast.Ident {
+	var out []ast.Ident
 	for _, n := range nodes {
 		out = append(out, name(n.GetString_().GetSval()))
 	}

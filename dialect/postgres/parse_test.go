@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/slotsql/slotsql/dialect/dialecttest"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 // shapes pins what Parse makes of a statement: see TestConformance.
@@ -156,15 +156,15 @@ func TestParseDepth(t *testing.T) {
 func TestParseExpressions(t *testing.T) {
 	for _, c := range []struct {
 		sql  string
-		kind rewrite.ExprKind
+		kind ast.ExprKind
 		want string
 	}{
-		{"-1", rewrite.Unary, "-"}, {"1", rewrite.Number, ""}, {"'it''s'", rewrite.String, "it's"}, {"NULL", rewrite.Null, ""},
-		{"$12", rewrite.Param, "$12"}, {"a and b", rewrite.Binary, "AND"}, {"a<>b", rewrite.Binary, "<>"}, {"a=-1", rewrite.Binary, "="},
-		{"not a", rewrite.Unary, "NOT"}, {"(a)", rewrite.Paren, ""}, {"Lower(a)", rewrite.Call, "lower"}, {"pg_catalog.now()", rewrite.Call, "now"},
-		{"$1::int", rewrite.Opaque, "cast"}, {"cast('x' as uuid)", rewrite.Opaque, "cast"}, {"a in (1)", rewrite.In, ""},
-		{"a in (select 1)", rewrite.In, ""}, {"exists (select 1)", rewrite.Subquery, "exists"}, {"(select 1)", rewrite.Subquery, ""},
-		{"t.*", rewrite.Star, ""}, {"greatest(a, b)", rewrite.Call, "greatest"}, {"current_timestamp", rewrite.Opaque, "current_timestamp"},
+		{"-1", ast.Unary, "-"}, {"1", ast.Number, ""}, {"'it''s'", ast.String, "it's"}, {"NULL", ast.Null, ""},
+		{"$12", ast.Param, "$12"}, {"a and b", ast.Binary, "AND"}, {"a<>b", ast.Binary, "<>"}, {"a=-1", ast.Binary, "="},
+		{"not a", ast.Unary, "NOT"}, {"(a)", ast.Paren, ""}, {"Lower(a)", ast.Call, "lower"}, {"pg_catalog.now()", ast.Call, "now"},
+		{"$1::int", ast.Opaque, "cast"}, {"cast('x' as uuid)", ast.Opaque, "cast"}, {"a in (1)", ast.In, ""},
+		{"a in (select 1)", ast.In, ""}, {"exists (select 1)", ast.Subquery, "exists"}, {"(select 1)", ast.Subquery, ""},
+		{"t.*", ast.Star, ""}, {"greatest(a, b)", ast.Call, "greatest"}, {"current_timestamp", ast.Opaque, "current_timestamp"},
 	} {
 		st, err := New().Parse("SELECT " + c.sql + " FROM t")
 		if err != nil {
@@ -188,13 +188,13 @@ func TestNames(t *testing.T) {
 	d := New()
 	long := strings.Repeat("x", 70)
 	for _, c := range []struct {
-		written rewrite.Ident
+		written ast.Ident
 		stored  string
 		want    bool
 	}{
-		{rewrite.Ident{Name: "Posts"}, "posts", true}, {rewrite.Ident{Name: "Posts", Quoted: true}, "posts", false},
-		{rewrite.Ident{Name: "Posts", Quoted: true}, "Posts", true}, {rewrite.Ident{Name: "posts"}, "Posts", false},
-		{rewrite.Ident{Name: long}, long[:63], true}, {rewrite.Ident{Name: strings.Repeat("é", 40)}, strings.Repeat("é", 31), true},
+		{ast.Ident{Name: "Posts"}, "posts", true}, {ast.Ident{Name: "Posts", Quoted: true}, "posts", false},
+		{ast.Ident{Name: "Posts", Quoted: true}, "Posts", true}, {ast.Ident{Name: "posts"}, "Posts", false},
+		{ast.Ident{Name: long}, long[:63], true}, {ast.Ident{Name: strings.Repeat("é", 40)}, strings.Repeat("é", 31), true},
 	} {
 		if d.SameTable(c.written, c.stored) != c.want || d.SameColumn(c.written, c.stored) != c.want {
 			t.Errorf("%v %q", c.written, c.stored)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 var (
@@ -20,7 +21,7 @@ var (
 //
 // No lock is taken on the base row. (The foreign key is not looked up for an update of a slot
 // row that another transaction has made.)
-func (*Dialect) Taken(t *rewrite.Table, in rewrite.PortionSQL) (condition string, proves bool) {
+func (*Dialect) Taken(t *schema.Table, in rewrite.PortionSQL) (condition string, proves bool) {
 	row := t.Counter.SlotRow(func(c string) string { return slotAlias + "." + quote(c) }, in.Column, in.Key, in.Slot)
 	where := row[0]
 	for _, c := range row[1:] {
@@ -31,25 +32,25 @@ func (*Dialect) Taken(t *rewrite.Table, in rewrite.PortionSQL) (condition string
 }
 
 // BaseHolds implements rewrite.PortionDialect: Taken proves it.
-func (*Dialect) BaseHolds(*rewrite.Table, rewrite.PortionSQL) string { return "" }
+func (*Dialect) BaseHolds(*schema.Table, rewrite.PortionSQL) string { return "" }
 
 // LockBase implements rewrite.PortionDialect.
-func (*Dialect) LockBase(_ *rewrite.Table, in rewrite.PortionSQL) string {
+func (*Dialect) LockBase(_ *schema.Table, in rewrite.PortionSQL) string {
 	return "SELECT '', " + quote(in.Column) + ", " + in.Bound + " FROM " + in.Ref + " WHERE " + in.Base + " FOR NO KEY UPDATE"
 }
 
 // Raised implements rewrite.PortionDialect.
-func (*Dialect) Raised(c *rewrite.Column, counter, amount string) string {
+func (*Dialect) Raised(c *schema.Column, counter, amount string) string {
 	return within(c, "LEAST", counter+"::numeric + "+amount+"::numeric", 1)
 }
 
 // Lowered implements rewrite.PortionDialect.
-func (*Dialect) Lowered(c *rewrite.Column, counter, amount string) string {
+func (*Dialect) Lowered(c *schema.Column, counter, amount string) string {
 	return within(c, "GREATEST", counter+"::numeric - "+amount+"::numeric", -1)
 }
 
 // within writes a number in the column's type, or the end of its range on the number's side.
-func within(c *rewrite.Column, least, number string, side int64) string {
+func within(c *schema.Column, least, number string, side int64) string {
 	end := int64(1)<<(c.Bits-2) - 1 + int64(1)<<(c.Bits-2) // without overflow
 	return fmt.Sprintf("CAST(%s(%s, %d) AS %s)", least, number, side*end, c.Type)
 }

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/slotsql/slotsql/dialect"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
 	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
@@ -73,7 +73,7 @@ func fold(name string) string {
 	return name
 }
 
-func same(written rewrite.Ident, stored string) bool {
+func same(written ast.Ident, stored string) bool {
 	name := written.Name
 	if !written.Quoted {
 		name = fold(name)
@@ -82,10 +82,10 @@ func same(written rewrite.Ident, stored string) bool {
 }
 
 // SameTable reports whether a table name as written is that stored name.
-func (*Dialect) SameTable(written rewrite.Ident, stored string) bool { return same(written, stored) }
+func (*Dialect) SameTable(written ast.Ident, stored string) bool { return same(written, stored) }
 
 // SameColumn reports whether a column name as written is that stored name.
-func (*Dialect) SameColumn(written rewrite.Ident, stored string) bool { return same(written, stored) }
+func (*Dialect) SameColumn(written ast.Ident, stored string) bool { return same(written, stored) }
 
 // Quote writes a stored name in double quotes.
 func (*Dialect) Quote(name string) string { return quote(name) }

@@ -3,7 +3,7 @@ package postgres
 import (
 	"slices"
 
-	"github.com/sqlc-dev/oliphant/ast"
+	tree "github.com/sqlc-dev/oliphant/ast"
 )
 
 // presentKeys are unique indexes with a predicate, in the order of their columns.
@@ -39,7 +39,7 @@ func (list presentKeys) names() []string {
 }
 
 // predicateOf parses what pg_get_expr writes of a predicate; nil where it cannot.
-func predicateOf(sql string) *ast.Node {
+func predicateOf(sql string) *tree.Node {
 	n, err := ParseTree("SELECT WHERE " + sql)
 	if err != nil {
 		return nil
@@ -48,13 +48,13 @@ func predicateOf(sql string) *ast.Node {
 }
 
 // NotNullOnly reports whether a predicate asks only that columns of these are not NULL.
-func NotNullOnly(n *ast.Node, columns []string) bool {
+func NotNullOnly(n *tree.Node, columns []string) bool {
 	if b := n.GetBoolExpr(); b != nil {
-		return b.Boolop == ast.BoolExprType_AND_EXPR &&
-			!slices.ContainsFunc(b.Args, func(a *ast.Node) bool { return !NotNullOnly(a, columns) })
+		return b.Boolop == tree.BoolExprType_AND_EXPR &&
+			!slices.ContainsFunc(b.Args, func(a *tree.Node) bool { return !NotNullOnly(a, columns) })
 	}
 	test := n.GetNullTest()
 	fields := test.GetArg().GetColumnRef().GetFields()
-	return test != nil && test.Nulltesttype == ast.NullTestType_IS_NOT_NULL && len(fields) == 1 &&
+	return test != nil && test.Nulltesttype == tree.NullTestType_IS_NOT_NULL && len(fields) == 1 &&
 		slices.Contains(columns, fields[0].GetString_().GetSval())
 }

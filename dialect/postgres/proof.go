@@ -1,6 +1,9 @@
 package postgres
 
-import "github.com/slotsql/slotsql/rewrite"
+import (
+	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
+)
 
 var _ rewrite.ProvingDialect = (*Dialect)(nil)
 
@@ -36,21 +39,21 @@ var _ rewrite.ProvingDialect = (*Dialect)(nil)
 //
 // Bare is for a query whose own lock is that of a drain: if it has returned the row, that is locked, and the same is true. Otherwise it
 // runs again.
-func (d *Dialect) Proof(t *rewrite.Table, s rewrite.Scope) rewrite.ProofSQL {
+func (d *Dialect) Proof(t *schema.Table, s rewrite.Scope) rewrite.ProofSQL {
 	holds := "(" + newSnapshot + " AND " + lockedByOwn(s.Qualifier) + " AND NOT " + d.HasSlots(t, s.Qualifier) + ")"
 	sql := rewrite.ProofSQL{
 		Lock:    d.Lock(t, s)[0],
 		Refuted: "SELECT 1 FROM " + s.Ref + " WHERE (" + s.Where + ") AND NOT " + holds,
 		Holds:   holds,
 	}
-	if !s.Removes && t.Counter.Layout != rewrite.LayoutJournal { // else the drain's lock is stronger than the UPDATE's
+	if !s.Removes && t.Counter.Layout != schema.LayoutJournal { // else the drain's lock is stronger than the UPDATE's
 		sql.Asked = "SELECT CASE WHEN " + newSnapshot + " THEN 1 ELSE 0 END FROM " + s.Ref + " WHERE (" + s.Where +
 			") AND NOT (" + newSnapshot + " AND NOT " + d.HasSlots(t, s.Qualifier) + ")"
 		sql.Confirm = "SELECT CAST(COALESCE((SELECT CASE WHEN " + newSnapshot + " AND " + s.Qualifier + ".xmin = " + ownXID +
 			" AND NOT " + d.HasSlots(t, s.Qualifier) + " THEN '1' END FROM " + s.Ref + " WHERE " + s.Where +
 			"), 'slotsql: undone, and run in another way: the row may have slots') AS integer)"
 	}
-	if s.Removes || t.Counter.Layout != rewrite.LayoutJournal {
+	if s.Removes || t.Counter.Layout != schema.LayoutJournal {
 		sql.Bare = "SELECT 1 FROM " + s.Ref + " WHERE (" + s.Where + ") AND " + newSnapshot + " AND NOT " + d.HasSlots(t, s.Qualifier)
 	}
 	return sql
@@ -61,7 +64,7 @@ var _ rewrite.ObservingDialect = (*Dialect)(nil)
 // HasSlots implements rewrite.ObservingDialect. PostgreSQL starts an aggregate for each
 // statement that has one: a point read with a sum of slots takes 30,000 instructions more
 // than the plain one, with this question 17,000 to 19,000.
-func (*Dialect) HasSlots(t *rewrite.Table, qualifier string) string {
+func (*Dialect) HasSlots(t *schema.Table, qualifier string) string {
 	alias := slotAlias
 	for quote(alias) == qualifier {
 		alias += "_"
@@ -70,6 +73,6 @@ func (*Dialect) HasSlots(t *rewrite.Table, qualifier string) string {
 }
 
 // HeldSlots implements rewrite.ObservingDialect.
-func (d *Dialect) HeldSlots(t *rewrite.Table, qualifier string) string {
+func (d *Dialect) HeldSlots(t *schema.Table, qualifier string) string {
 	return "CASE WHEN " + newSnapshot + " AND NOT " + d.HasSlots(t, qualifier) + " THEN TRUE END"
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // ReadTx is a transaction that sees one snapshot, on a standby too, where
@@ -28,12 +29,12 @@ func (*Dialect) HasSnapshot(ctx context.Context, s dialect.Session) (bool, error
 }
 
 // Shows implements dialect.ReadOnlyReader.
-func (d *Dialect) Shows(t *rewrite.Table) []string { return []string{rewrite.FullSlots(d, t)} }
+func (d *Dialect) Shows(t *schema.Table) []string { return []string{rewrite.FullSlots(d, t)} }
 
 // ReadOnlyQuery is SHOW, which takes no snapshot.
 func (*Dialect) ReadOnlyQuery() string { return "SHOW transaction_read_only" }
 
 // Refused implements dialect.ReadOnlyWatcher.
-func (*Dialect) Refused(t *rewrite.Table) string {
+func (*Dialect) Refused(t *schema.Table) string {
 	return "SELECT 1 FROM " + qualified(t.Schema, t.Name) + " WHERE false FOR UPDATE"
 }

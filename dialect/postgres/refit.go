@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // RefitSlots implements dialect.SlotRefitter. The server writes the table anew where
 // a type changes; all of it is one transaction.
-func (d *Dialect) RefitSlots(t, slots *rewrite.Table, refer bool) []string {
+func (d *Dialect) RefitSlots(t, slots *schema.Table, refer bool) []string {
 	name, key := slotTable(t), keyList(t, "")
 	var out []string
 	if refer {
@@ -27,7 +27,7 @@ func (d *Dialect) RefitSlots(t, slots *rewrite.Table, refer bool) []string {
 		retype(k, t.Column(k).Type)
 	}
 	for _, c := range t.Counter.Counters {
-		if base := t.Column(c); base.Numeric == rewrite.Decimal {
+		if base := t.Column(c); base.Numeric == schema.Decimal {
 			retype(c, slotType(base))
 		}
 	}
@@ -58,7 +58,7 @@ func (d *Dialect) RefitSlots(t, slots *rewrite.Table, refer bool) []string {
 }
 
 // DropColumns implements dialect.SlotRefitter.
-func (d *Dialect) DropColumns(t *rewrite.Table, columns []string) []string {
+func (d *Dialect) DropColumns(t *schema.Table, columns []string) []string {
 	var parts []string
 	for _, c := range columns {
 		parts = append(parts, "DROP COLUMN IF EXISTS "+quote(c))

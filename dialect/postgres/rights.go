@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // A slotted increment writes the slot table, whose rights are not those of the base
@@ -16,7 +17,7 @@ import (
 // mayWrite reports whether the role may update the counters and companions, and insert
 // the columns that an upsert gives. What else the plain statement reads is read by
 // the statement that this is a part of.
-func mayWrite(t *rewrite.Table, deltas []string, companions []rewrite.CompanionSQL, inserts []string) string {
+func mayWrite(t *schema.Table, deltas []string, companions []rewrite.CompanionSQL, inserts []string) string {
 	for _, co := range companions {
 		deltas = append(deltas, co.Column)
 	}
@@ -29,13 +30,13 @@ func mayWrite(t *rewrite.Table, deltas []string, companions []rewrite.CompanionS
 
 // mayCount is mayWrite and the condition that the role may read the counters and the key:
 // a statement that does not name the base table reads neither.
-func mayCount(t *rewrite.Table, deltas []string, companions []rewrite.CompanionSQL, inserts []string) string {
+func mayCount(t *schema.Table, deltas []string, companions []rewrite.CompanionSQL, inserts []string) string {
 	read := append(append([]string(nil), t.Counter.Key...), deltas...)
 	return mayWrite(t, append([]string(nil), deltas...), companions, inserts) + " AND " + allowed(t, "SELECT", read)
 }
 
 // allowed reports whether the role has a privilege for each of the columns.
-func allowed(t *rewrite.Table, privilege string, columns []string) string {
+func allowed(t *schema.Table, privilege string, columns []string) string {
 	table := literal(qualified(t.Schema, t.Name)) + "::pg_catalog.regclass"
 	var each []string
 	for _, c := range columns {

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/dialect"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 var _ dialect.RollUpper = (*Dialect)(nil)
@@ -30,7 +30,7 @@ func (*Dialect) DrainTransaction() []string {
 }
 
 // LockSlots locks the table for the transaction.
-func (*Dialect) LockSlots(t *rewrite.Table) (lock, unlock []string) {
+func (*Dialect) LockSlots(t *schema.Table) (lock, unlock []string) {
 	return []string{"LOCK TABLE " + slotTable(t) + " IN ACCESS EXCLUSIVE MODE"}, nil
 }
 
@@ -50,7 +50,7 @@ func (*Dialect) LockSlots(t *rewrite.Table) (lock, unlock []string) {
 //
 // Pick takes the locks on the tables that a drain of all rows excludes, and so
 // waits for it before it has locked any row, no longer than lock_timeout.
-func (d *Dialect) RollUp(t *rewrite.Table, part dialect.RollUpPart) dialect.RollUp {
+func (d *Dialect) RollUp(t *schema.Table, part dialect.RollUpPart) dialect.RollUp {
 	w := &rollUp{dialect.RollUpSQL{Table: t, Part: part}}
 	out := dialect.RollUp{
 		Begin: []string{
@@ -80,7 +80,7 @@ func (d *Dialect) RollUp(t *rewrite.Table, part dialect.RollUpPart) dialect.Roll
 			}),
 		},
 	}
-	if t.Counter.Layout == rewrite.LayoutJournal {
+	if t.Counter.Layout == schema.LayoutJournal {
 		out.Gather, out.Merge = w.Step(w.gather), []dialect.Step{w.Step(w.merge)}
 	}
 	return out
@@ -139,7 +139,7 @@ func (w *rollUp) within(upTo bool) string {
 // shows in the sum of a column that has none of its own.
 func (w *rollUp) full(alias string) string {
 	return "(" + strings.Join(w.Table.Counter.Filled(quote, alias+".", func(column, cell string) string {
-		if col := w.Table.Column(column); w.Table.Counter.Layout != rewrite.LayoutShared && col.Numeric == rewrite.Decimal && col.Precision == 0 {
+		if col := w.Table.Column(column); w.Table.Counter.Layout != schema.LayoutShared && col.Numeric == schema.Decimal && col.Precision == 0 {
 			return "pg_catalog.scale(" + cell + ") > 0"
 		}
 		return ""
@@ -239,7 +239,7 @@ func (w *rollUp) move() string {
 	for i, co := range t.Counter.Companions {
 		c := quote(co.Column)
 		picked = append(picked, slotAlias+"."+c)
-		if co.Merge != rewrite.Latest {
+		if co.Merge != schema.Latest {
 			sums = append(sums, string(co.Merge)+"(slotsql_m."+c+") AS "+c)
 			set = append(set, c+" = "+extreme(co.Merge)+"("+baseAlias+"."+c+", slotsql_t."+c+")")
 			empty = append(empty, c+" = NULL")
@@ -278,7 +278,7 @@ func (w *rollUp) move() string {
 	// only what still has a companion.
 	stays := "slotsql_u.slotsql_ok"
 	left := "NOT (" + strings.Join(append(together, "TRUE"), " AND ") + ")"
-	if t.Counter.Layout == rewrite.LayoutJournal {
+	if t.Counter.Layout == schema.LayoutJournal {
 		stays = left
 	} else if len(together) > 0 && len(guards) == 1 {
 		stays = "(slotsql_u.slotsql_ok OR " + left + ")"

@@ -3,7 +3,7 @@ package postgres
 import (
 	"strings"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // most bounds what a batch locks.
@@ -46,7 +46,7 @@ func (w *rollUp) merge() string {
 	}
 	for _, co := range t.Counter.Companions {
 		c := "slotsql_m." + quote(co.Column)
-		if co.Merge != rewrite.Latest {
+		if co.Merge != schema.Latest {
 			add(co.Column, string(co.Merge)+"("+c+")")
 			continue
 		}

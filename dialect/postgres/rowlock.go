@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // An increment in a journal locks the base row FOR KEY SHARE, which lets roll-ups, other
@@ -47,8 +48,8 @@ const (
 // when the increment is committed, as with the plain UPDATE. In a journal every increment makes
 // a row, and those of a hot one would keep a roll-up out for good. So there it is FOR KEY SHARE, and
 // drains take FOR UPDATE, unless there is such a predicate, or the role may not look at the row's locks.
-func rowLock(t *rewrite.Table, in rewrite.IncrementSQL) string {
-	if in.Holds || t.Counter.Rights.ByColumn || t.Counter.Layout != rewrite.LayoutJournal {
+func rowLock(t *schema.Table, in rewrite.IncrementSQL) string {
+	if in.Holds || t.Counter.Rights.ByColumn || t.Counter.Layout != schema.LayoutJournal {
 		return "FOR SHARE"
 	}
 	return "FOR KEY SHARE"
@@ -57,7 +58,7 @@ func rowLock(t *rewrite.Table, in rewrite.IncrementSQL) string {
 // lockedRow writes the source of an increment's upsert, which is the base row when it is
 // locked, under the name lockedAlias; with holds, what holds of it then. OFFSET keeps the
 // query of the row apart: what is asked of it is asked when it has been locked.
-func lockedRow(t *rewrite.Table, in rewrite.IncrementSQL, guards []string) (source, holds string) {
+func lockedRow(t *schema.Table, in rewrite.IncrementSQL, guards []string) (source, holds string) {
 	list := []string{}
 	for _, k := range t.Counter.Key {
 		list = append(list, in.Qualifier+"."+quote(k))
@@ -80,7 +81,7 @@ func lockedRow(t *rewrite.Table, in rewrite.IncrementSQL, guards []string) (sour
 // Subtransactions have numbers of their own, and are asked for only where the transaction's
 // is not there; those that have been released are found no more, and the answer is FALSE. A
 // version that is newer than the snapshot is not found, and the answer is NULL.
-func certain(t *rewrite.Table) string {
+func certain(t *schema.Table) string {
 	const (
 		xmax    = baseAlias + ".xmax"
 		members = lockers + "(" + xmax + ") AS slotsql_m"

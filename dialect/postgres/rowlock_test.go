@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // TestCertain: an increment is certain of its lock beside the weak locks of others, and
@@ -44,7 +44,7 @@ func TestCertain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			a, b, _, tb := pair(t)
-			tb.Counter.Layout = rewrite.LayoutJournal
+			tb.Counter.Layout = schema.LayoutJournal
 			do := func(s *session, slot int, statements []string) {
 				for _, sql := range statements {
 					if sql == "" {
@@ -71,7 +71,7 @@ func TestCertainAfterLock(t *testing.T) {
 	s := database(t, posts, "INSERT INTO posts SELECT i, 's' || i, 't', 0, 0, 0, 0 FROM generate_series(1, 2000) AS g(i)", "ANALYZE posts")()
 	tb := s.counter("posts", []string{"id"}, 4, "views", "likes")
 	s.migrate(tb)
-	tb.Counter.Layout = rewrite.LayoutJournal
+	tb.Counter.Layout = schema.LayoutJournal
 	for _, where := range []string{"p.id = 1", "p.slug = 's1'", "p.id = 1 AND p.title IN (SELECT title FROM posts)"} {
 		for _, setting := range []string{"SET enable_seqscan = on", "SET enable_indexscan = off", "SET enable_nestloop = off", "SET enable_tidscan = off", "RESET ALL"} {
 			s.exec(setting)

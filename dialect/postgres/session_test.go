@@ -16,7 +16,7 @@ import (
 
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/integration/server"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // session is one connection to a test's own database.
@@ -150,21 +150,21 @@ func state(err error) string {
 }
 
 // counter reads a table's facts and configures it.
-func (s *session) counter(table string, key []string, slots int, counters ...string) *rewrite.Table {
+func (s *session) counter(table string, key []string, slots int, counters ...string) *schema.Table {
 	s.t.Helper()
 	t, err := New().Table(context.Background(), s, "", table)
 	if err != nil || t == nil {
 		s.t.Fatalf("table %s: %v, %v", table, t, err)
 	}
-	t.Counter = &rewrite.Counter{
+	t.Counter = &schema.Counter{
 		Key: key, Counters: counters, Slots: slots,
-		SlotTable: rewrite.SlotTable{Schema: t.Schema, Name: table + "_slots", Column: "slot"}, Options: rewrite.Options{OnDrain: "run"},
+		SlotTable: schema.SlotTable{Schema: t.Schema, Name: table + "_slots", Column: "slot"}, Options: schema.Options{OnDrain: "run"},
 	}
 	return t
 }
 
 // migrate creates the slot table in one transaction.
-func (s *session) migrate(t *rewrite.Table) {
+func (s *session) migrate(t *schema.Table) {
 	s.t.Helper()
 	s.exec("BEGIN")
 	s.run(New().CreateSlots(t)...)

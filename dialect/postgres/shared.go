@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // This file writes what is special about a slot table that several counter
@@ -20,7 +21,7 @@ func as(expr, column, name string) string {
 }
 
 // backEquals reports whether the base row is the one of a slot row.
-func backEquals(t *rewrite.Table, slots string) string {
+func backEquals(t *schema.Table, slots string) string {
 	var on []string
 	for i, k := range t.Counter.SlotKey() {
 		on = append(on, baseAlias+"."+quote(t.Counter.Key[i])+" = "+slots+"."+quote(k))
@@ -28,10 +29,10 @@ func backEquals(t *rewrite.Table, slots string) string {
 	return strings.Join(on, " AND ")
 }
 
-func createShared(t *rewrite.Table) []string {
+func createShared(t *schema.Table) []string {
 	name, sh, slot := slotTable(t), t.Counter.Shared, quote(t.Counter.SlotTable.Column)
 	id := "bigint"
-	if c := t.Column(t.Counter.Key[0]); c.Numeric != rewrite.Integer {
+	if c := t.Column(t.Counter.Key[0]); c.Numeric != schema.Integer {
 		id = "text"
 		if _, collation, ok := strings.Cut(c.Type, " COLLATE "); ok {
 			id += " COLLATE " + collation
@@ -64,7 +65,7 @@ func createShared(t *rewrite.Table) []string {
 // statement's own tag then says 1 row for what was one row's UPDATE.
 //
 //nolint:funlen // one statement, read from its beginning to its end
-func incrementShared(t *rewrite.Table, in rewrite.IncrementSQL) string {
+func incrementShared(t *schema.Table, in rewrite.IncrementSQL) string {
 	sh, q, base := t.Counter.Shared, in.Qualifier, qualified(t.Schema, t.Name)
 	count, record, key := quote(sh.Count), quote(sh.Type), quote(t.Counter.Key[0])
 	into := []string{record, quote(sh.ID), quote(t.Counter.SlotTable.Column)}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 var (
@@ -94,7 +95,7 @@ func (d *Dialect) SlotRights(ctx context.Context, s dialect.Session, tables []di
 	return out, nil
 }
 
-func grantNames(t *rewrite.Table, user string) dialect.GrantNames {
+func grantNames(t *schema.Table, user string) dialect.GrantNames {
 	n := dialect.GrantNames{User: user, Base: qualified(t.Schema, t.Name), Schema: quote(t.Counter.SlotTable.Schema), Slots: slotTable(t)}
 	n.Read, n.Written = dialect.FoldColumns(t)
 	for _, list := range [][]string{n.Read, n.Written} {
@@ -115,7 +116,7 @@ func (*Dialect) Hidden(_ context.Context, _ dialect.Session, schema, _ string) (
 func (*Dialect) DeniedRight(err error) bool { return strings.Contains(err.Error(), "42501") }
 
 // Held implements rewrite.HoldingDialect.
-func (*Dialect) Held(t *rewrite.Table, scope rewrite.Scope) string {
+func (*Dialect) Held(t *schema.Table, scope rewrite.Scope) string {
 	q := "SELECT 1 FROM " + slotTable(t) + " AS " + slotAlias + " WHERE true"
 	if of := t.Counter.OfTable(quote, slotAlias+"."); of != "" {
 		q += " AND " + of

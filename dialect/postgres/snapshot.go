@@ -6,6 +6,7 @@ import (
 
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 var _ dialect.SnapshotTeller = (*Dialect)(nil)
@@ -21,7 +22,7 @@ var _ dialect.SnapshotTeller = (*Dialect)(nil)
 // transaction can insert it, which means that it would not have seen it.
 
 // Snapshot asks for the oldest transaction that the snapshot may not see.
-func (d *Dialect) Snapshot(t *rewrite.Table, scope rewrite.Scope) string {
+func (d *Dialect) Snapshot(t *schema.Table, scope rewrite.Scope) string {
 	list := []string{"CAST(pg_catalog.txid_snapshot_xmin(pg_catalog.txid_current_snapshot()) AS text)"}
 	// A transaction that has locked the whole slot table, as after its TRUNCATE, must not wait for
 	// the other session, which waits for it; and nothing has been counted there since.
@@ -43,7 +44,7 @@ func (d *Dialect) Snapshot(t *rewrite.Table, scope rewrite.Scope) string {
 // Newer compares transactions by their numbers: a subtransaction's is in no
 // snapshot, but above that of the transaction around it. xmin has the lower 32 bits
 // of a number that is not above the next one.
-func (d *Dialect) Newer(t *rewrite.Table, keyed bool) string {
+func (d *Dialect) Newer(t *schema.Table, keyed bool) string {
 	var list, of []string
 	if sh := t.Counter.Shared; sh != nil {
 		list = append(list, "CAST("+slotAlias+"."+quote(sh.Type)+" AS text)")
@@ -70,7 +71,7 @@ func (d *Dialect) Newer(t *rewrite.Table, keyed bool) string {
 
 // Meet inserts the rows, or does nothing for those that are there. The other session still sees the
 // slots of a row that the transaction has deleted, which cannot have any: that row was drained.
-func (d *Dialect) Meet(t *rewrite.Table) string {
+func (d *Dialect) Meet(t *schema.Table) string {
 	into := quote(t.Counter.SlotTable.Column)
 	if len(t.Counter.Key) > 0 {
 		into = slotKeyList(t, "") + ", " + into
@@ -90,8 +91,8 @@ func (d *Dialect) Meet(t *rewrite.Table) string {
 
 // MeetEvery inserts each number for each key, or does nothing for those that are
 // there. In a shared table, and in a journal, a number may be any.
-func (d *Dialect) MeetEvery(t *rewrite.Table, slots int) string {
-	if t.Counter.Layout == rewrite.LayoutShared || t.Counter.Layout == rewrite.LayoutJournal || len(t.Counter.Key) == 0 {
+func (d *Dialect) MeetEvery(t *schema.Table, slots int) string {
+	if t.Counter.Layout == schema.LayoutShared || t.Counter.Layout == schema.LayoutJournal || len(t.Counter.Key) == 0 {
 		return ""
 	}
 	return fmt.Sprintf(
@@ -111,13 +112,13 @@ func (*Dialect) Unserializable() string {
 
 // fromJSON is a query of keys, with the slots' numbers behind them (and record
 // types before them, where the table has such) or without.
-func fromJSON(t *rewrite.Table, placeholder string, numbers bool) string {
+func fromJSON(t *schema.Table, placeholder string, numbers bool) string {
 	var list []string
 	value := func(read func(text string) string) {
 		list = append(list, fmt.Sprintf("%s AS slotsql_k%d", read(fmt.Sprintf("slotsql_j.slotsql_v ->> %d", len(list))), len(list)+1))
 	}
 	number := func(text string) string { return "CAST(" + text + " AS bigint)" }
-	if numbers && t.Counter.Layout == rewrite.LayoutShared {
+	if numbers && t.Counter.Layout == schema.LayoutShared {
 		value(number)
 	}
 	for _, k := range t.Counter.Key {

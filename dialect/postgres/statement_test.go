@@ -5,23 +5,24 @@ import (
 	"testing"
 
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // TestStatements pins the SQL, one line per statement.
 func TestStatements(t *testing.T) {
-	tb := &rewrite.Table{
+	tb := &schema.Table{
 		Schema: "public",
 		Name:   "posts",
-		Columns: []rewrite.Column{
-			{Name: "id", Type: "bigint", NumericType: rewrite.NumericType{Numeric: rewrite.Integer, Bits: 64}},
-			{Name: "views", Type: "integer", NumericType: rewrite.NumericType{Numeric: rewrite.Integer, Bits: 32}},
-			{Name: "score", Type: "numeric(12,2)", NumericType: rewrite.NumericType{Numeric: rewrite.Decimal, Precision: 12, Scale: 2}},
+		Columns: []schema.Column{
+			{Name: "id", Type: "bigint", NumericType: schema.NumericType{Numeric: schema.Integer, Bits: 64}},
+			{Name: "views", Type: "integer", NumericType: schema.NumericType{Numeric: schema.Integer, Bits: 32}},
+			{Name: "score", Type: "numeric(12,2)", NumericType: schema.NumericType{Numeric: schema.Decimal, Precision: 12, Scale: 2}},
 		},
-		Counter: &rewrite.Counter{
+		Counter: &schema.Counter{
 			Key:       []string{"id"},
 			Counters:  []string{"views", "score"},
 			Slots:     64,
-			SlotTable: rewrite.SlotTable{Schema: "public", Name: "posts_slots", Column: "slot"},
+			SlotTable: schema.SlotTable{Schema: "public", Name: "posts_slots", Column: "slot"},
 		},
 	}
 	d := New()

@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	pgquery "github.com/sqlc-dev/oliphant"
-	"github.com/sqlc-dev/oliphant/ast"
+	tree "github.com/sqlc-dev/oliphant/ast"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 // Limits of what Parse looks at. The parser takes quadratic time in nested
@@ -22,7 +22,7 @@ const (
 
 // token is one token of the server's own grammar, comments left out.
 type token struct {
-	kind       ast.Token
+	kind       tree.Token
 	start, end int
 	// match is the index of the closing token of a bracket or CASE, and of
 	// the opening one of its end; -1 for every other token.
@@ -48,19 +48,19 @@ func scan(sql string) ([]token, error) {
 	var open []int
 	prefix := 0
 	for _, tk := range res.Tokens {
-		if tk.Token == ast.Token_SQL_COMMENT || tk.Token == ast.Token_C_COMMENT {
+		if tk.Token == tree.Token_SQL_COMMENT || tk.Token == tree.Token_C_COMMENT {
 			continue
 		}
 		i := len(toks)
 		toks = append(toks, token{tk.Token, int(tk.Start), int(tk.End), -1})
-		label := i > 0 && (toks[i-1].kind == ast.Token_AS || toks[i-1].kind == '.')
+		label := i > 0 && (toks[i-1].kind == tree.Token_AS || toks[i-1].kind == '.')
 		switch {
-		case tk.Token == '(' || tk.Token == '[' || tk.Token == ast.Token_CASE && !label:
+		case tk.Token == '(' || tk.Token == '[' || tk.Token == tree.Token_CASE && !label:
 			open = append(open, i)
 			if len(open) > maxNesting {
 				return nil, fmt.Errorf("brackets nest deeper than %d", maxNesting)
 			}
-		case tk.Token == ')' || tk.Token == ']' || tk.Token == ast.Token_END_P && !label:
+		case tk.Token == ')' || tk.Token == ']' || tk.Token == tree.Token_END_P && !label:
 			if n := len(open); n > 0 && closes(toks[open[n-1]].kind, tk.Token) {
 				toks[i].match, toks[open[n-1]].match = open[n-1], i
 				open = open[:n-1]
@@ -78,19 +78,19 @@ func scan(sql string) ([]token, error) {
 	return toks, nil
 }
 
-func closes(open, end ast.Token) bool {
+func closes(open, end tree.Token) bool {
 	switch open {
 	case '(':
 		return end == ')'
 	case '[':
 		return end == ']'
 	}
-	return end == ast.Token_END_P
+	return end == tree.Token_END_P
 }
 
-func isPrefix(k ast.Token) bool {
+func isPrefix(k tree.Token) bool {
 	switch k {
-	case ast.Token_NOT, ast.Token_Op, '+', '-', ast.Token_EXPLAIN:
+	case tree.Token_NOT, tree.Token_Op, '+', '-', tree.Token_EXPLAIN:
 		return true
 	}
 	return false
@@ -108,7 +108,7 @@ func (t *translator) index(offset int32) int {
 	return -1
 }
 
-func (t *translator) is(i int, k ast.Token) bool {
+func (t *translator) is(i int, k tree.Token) bool {
 	return i >= 0 && i < len(t.tok) && t.tok[i].kind == k
 }
 
@@ -123,7 +123,7 @@ func (t *translator) next(i int) int {
 }
 
 // find returns the first token of that kind in r outside brackets, or -1.
-func (t *translator) find(r rng, k ast.Token) int {
+func (t *translator) find(r rng, k tree.Token) int {
 	for i := r.lo; i < r.hi; i = t.next(i) {
 		if t.tok[i].kind == k && !t.label(i) {
 			return i
@@ -134,7 +134,7 @@ func (t *translator) find(r rng, k ast.Token) int {
 
 // label reports whether token i stands where any keyword is a plain name.
 func (t *translator) label(i int) bool {
-	return t.is(i-1, ast.Token_AS) || t.is(i-1, '.')
+	return t.is(i-1, tree.Token_AS) || t.is(i-1, '.')
 }
 
 // split cuts r at the commas outside brackets.
@@ -158,9 +158,9 @@ func (t *translator) wrapped(r rng) bool {
 	return r.hi-r.lo >= 2 && t.is(r.lo, '(') && t.tok[r.lo].match == r.hi-1
 }
 
-func (t *translator) span(r rng) rewrite.Span {
+func (t *translator) span(r rng) ast.Span {
 	if r.lo < 0 || r.lo >= r.hi || r.hi > len(t.tok) {
-		return rewrite.Span{}
+		return ast.Span{}
 	}
-	return rewrite.Span{Start: t.tok[r.lo].start, End: t.tok[r.hi-1].end}
+	return ast.Span{Start: t.tok[r.lo].start, End: t.tok[r.hi-1].end}
 }

@@ -1,6 +1,8 @@
 package postgres
 
-import "github.com/slotsql/slotsql/rewrite"
+import (
+	"github.com/slotsql/slotsql/rewrite/schema"
+)
 
 // Additions to a counter may cancel each other out. To a transaction at REPEATABLE READ or
 // SERIALIZABLE they are changes of the row like any others: one whose snapshot is older
@@ -14,7 +16,7 @@ import "github.com/slotsql/slotsql/rewrite"
 // changedSince reports whether the last change of a slot row was not that of its base row, too. A
 // role that may not read all columns may not read whose change it was, and takes it for one
 // that was not.
-func changedSince(t *rewrite.Table, slots string) string {
+func changedSince(t *schema.Table, slots string) string {
 	on := backEquals(t, slots)
 	if on == "" {
 		on = "TRUE"

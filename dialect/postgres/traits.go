@@ -1,12 +1,16 @@
 package postgres
 
-import "github.com/slotsql/slotsql/rewrite"
+import (
+	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/names"
+	"github.com/slotsql/slotsql/rewrite/schema"
+)
 
 // Traits implements rewrite.Dialect.
 func (*Dialect) Traits() rewrite.Traits {
 	return rewrite.Traits{
-		NameRules: rewrite.NameRules{
-			StoredNames:    rewrite.NamesStored,
+		Rules: names.Rules{
+			StoredNames:    names.NamesStored,
 			WholeRow:       true,
 			SystemColumns:  []string{"ctid", "xmin", "xmax", "cmin", "cmax", "tableoid"},
 			StrictConflict: true,
@@ -37,8 +41,8 @@ func (*Dialect) Traits() rewrite.Traits {
 
 // Truncate implements rewrite.Dialect. TRUNCATE refuses a table that a foreign
 // key references unless the referencing table is truncated with it.
-func (d *Dialect) Truncate(t *rewrite.Table) (also string, before, after []string) {
-	if t.Counter.Layout == rewrite.LayoutShared {
+func (d *Dialect) Truncate(t *schema.Table) (also string, before, after []string) {
+	if t.Counter.Layout == schema.LayoutShared {
 		return "", nil, nil // the drain has deleted the rows, and keeps new ones out
 	}
 	return ", " + slotTable(t), nil, nil

@@ -3,9 +3,9 @@ package postgres
 import (
 	"strings"
 
-	"github.com/sqlc-dev/oliphant/ast"
+	tree "github.com/sqlc-dev/oliphant/ast"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 // aggregates are the aggregate functions of the server that may be written
@@ -25,7 +25,7 @@ var aggregates = func() map[string]bool {
 
 // funcName is the name of a function, with its schema where that is not the
 // server's own.
-func funcName(f *ast.FuncCall) string {
+func funcName(f *tree.FuncCall) string {
 	if len(f.Funcname) == 0 {
 		return ""
 	}
@@ -53,7 +53,7 @@ func (t *translator) callOpen(i int) int {
 	return -1
 }
 
-func (t *translator) callExtent(f *ast.FuncCall) (rng, bool) {
+func (t *translator) callExtent(f *tree.FuncCall) (rng, bool) {
 	i := t.index(f.Location)
 	open := t.callOpen(i)
 	if open < 0 {
@@ -91,24 +91,24 @@ func (t *translator) callExtent(f *ast.FuncCall) (rng, bool) {
 
 // call translates a function call written with r. Args holds the arguments,
 // then whatever ORDER BY, FILTER and OVER bring in.
-func (t *translator) call(f *ast.FuncCall, r rng) *rewrite.Expr {
+func (t *translator) call(f *tree.FuncCall, r rng) *ast.Expr {
 	op := funcName(f)
-	e := t.node(rewrite.Call, r, op)
+	e := t.node(ast.Call, r, op)
 	e.Aggregate = f.AggStar || f.AggFilter != nil || f.Over != nil || f.AggWithinGroup || f.AggDistinct ||
 		len(f.AggOrder) > 0 || aggregates[op]
 	var runs []rng
-	if own, ok := t.callExtent(f); ok && own == r && f.Funcformat != ast.CoercionForm_COERCE_SQL_SYNTAX {
+	if own, ok := t.callExtent(f); ok && own == r && f.Funcformat != tree.CoercionForm_COERCE_SQL_SYNTAX {
 		open := t.callOpen(r.lo)
 		in := rng{open + 1, t.tok[open].match}
-		if t.is(in.lo, ast.Token_DISTINCT) || t.is(in.lo, ast.Token_ALL) {
+		if t.is(in.lo, tree.Token_DISTINCT) || t.is(in.lo, tree.Token_ALL) {
 			in.lo++
 		}
 		if len(f.AggOrder) > 0 && !f.AggWithinGroup {
-			if at := t.find(in, ast.Token_ORDER); at > 0 {
+			if at := t.find(in, tree.Token_ORDER); at > 0 {
 				in.hi = at
 			}
 		}
-		if runs = t.split(in); f.FuncVariadic && len(runs) > 0 && t.is(runs[len(runs)-1].lo, ast.Token_VARIADIC) {
+		if runs = t.split(in); f.FuncVariadic && len(runs) > 0 && t.is(runs[len(runs)-1].lo, tree.Token_VARIADIC) {
 			runs[len(runs)-1].lo++
 		}
 	}
@@ -139,25 +139,25 @@ func (t *translator) filter(r rng) rng {
 }
 
 // builtin translates COALESCE, GREATEST and LEAST.
-func (t *translator) builtin(op string, args []*ast.Node, r rng) *rewrite.Expr {
+func (t *translator) builtin(op string, args []*tree.Node, r rng) *ast.Expr {
 	var runs []rng
 	if t.is(r.lo+1, '(') && t.tok[r.lo+1].match == r.hi-1 {
 		runs = t.split(rng{r.lo + 2, r.hi - 1})
 	}
-	e := t.node(rewrite.Call, r, op)
+	e := t.node(ast.Call, r, op)
 	e.Args = t.list(args, runs)
 	return e
 }
 
 // subquery translates a subquery expression written with r, or returns nil.
-func (t *translator) subquery(s *ast.SubLink, r rng) *rewrite.Expr {
+func (t *translator) subquery(s *tree.SubLink, r rng) *ast.Expr {
 	at := t.index(s.Location)
 	if at < r.lo || at >= r.hi {
 		return nil
 	}
 	open := at
-	if s.SubLinkType != ast.SubLinkType_EXPR_SUBLINK {
-		if t.is(at, ast.Token_OPERATOR) && t.is(at+1, '(') {
+	if s.SubLinkType != tree.SubLinkType_EXPR_SUBLINK {
+		if t.is(at, tree.Token_OPERATOR) && t.is(at+1, '(') {
 			open = t.tok[at+1].match
 		}
 		for open = open + 1; open < r.hi && !t.is(open, '('); open++ {
@@ -166,28 +166,28 @@ func (t *translator) subquery(s *ast.SubLink, r rng) *rewrite.Expr {
 	if !t.is(open, '(') || t.tok[open].match != r.hi-1 || s.Subselect.GetSelectStmt() == nil {
 		return nil
 	}
-	q := t.node(rewrite.Subquery, rng{open, r.hi}, "")
+	q := t.node(ast.Subquery, rng{open, r.hi}, "")
 	q.Query = t.query(s.Subselect.GetSelectStmt(), rng{open + 1, r.hi - 1})
 	switch s.SubLinkType {
-	case ast.SubLinkType_EXPR_SUBLINK:
+	case tree.SubLinkType_EXPR_SUBLINK:
 		return q
-	case ast.SubLinkType_EXISTS_SUBLINK:
+	case tree.SubLinkType_EXISTS_SUBLINK:
 		q.Op = "exists"
-	case ast.SubLinkType_ARRAY_SUBLINK:
+	case tree.SubLinkType_ARRAY_SUBLINK:
 		q.Op = "array"
 	default:
 		if s.Testexpr == nil || at <= r.lo {
 			return nil
 		}
 		test := t.expr(s.Testexpr, rng{r.lo, at})
-		if s.SubLinkType == ast.SubLinkType_ANY_SUBLINK && len(s.OperName) == 0 {
-			return t.node(rewrite.In, r, "", test, q)
+		if s.SubLinkType == tree.SubLinkType_ANY_SUBLINK && len(s.OperName) == 0 {
+			return t.node(ast.In, r, "", test, q)
 		}
 		q.Op = "any"
-		if s.SubLinkType == ast.SubLinkType_ALL_SUBLINK {
+		if s.SubLinkType == tree.SubLinkType_ALL_SUBLINK {
 			q.Op = "all"
 		}
-		q.Args = []*rewrite.Expr{test}
+		q.Args = []*ast.Expr{test}
 	}
 	q.Span = t.span(r)
 	return q
@@ -195,12 +195,12 @@ func (t *translator) subquery(s *ast.SubLink, r rng) *rewrite.Expr {
 
 // looseSubquery translates a subquery whose test expression has no known
 // start. Its query is exact all the same.
-func (t *translator) looseSubquery(s *ast.SubLink) *rewrite.Expr {
+func (t *translator) looseSubquery(s *tree.SubLink) *ast.Expr {
 	at := t.index(s.Location)
 	if at < 0 || s.Subselect.GetSelectStmt() == nil {
 		return nil
 	}
-	if t.is(at, ast.Token_OPERATOR) && t.is(at+1, '(') {
+	if t.is(at, tree.Token_OPERATOR) && t.is(at+1, '(') {
 		at = t.tok[at+1].match
 	}
 	open := at + 1
@@ -211,10 +211,10 @@ func (t *translator) looseSubquery(s *ast.SubLink) *rewrite.Expr {
 		return nil
 	}
 	end := t.tok[open].match
-	q := t.node(rewrite.Subquery, rng{open, end + 1}, "")
+	q := t.node(ast.Subquery, rng{open, end + 1}, "")
 	q.Query = t.query(s.Subselect.GetSelectStmt(), rng{open + 1, end})
 	if s.Testexpr == nil {
 		return q
 	}
-	return t.node(rewrite.Opaque, rng{open, end + 1}, "in", t.loose(s.Testexpr), q)
+	return t.node(ast.Opaque, rng{open, end + 1}, "in", t.loose(s.Testexpr), q)
 }

@@ -1,33 +1,33 @@
 package postgres
 
 import (
-	"github.com/sqlc-dev/oliphant/ast"
+	tree "github.com/sqlc-dev/oliphant/ast"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 // caseOf translates CASE ... END, or returns nil when its parts are not where
 // the parser says. WHEN, THEN and ELSE are reserved words, so outside brackets
 // (and CASE ... END counts as such) they are the expression's own unless they
 // name a column.
-func (t *translator) caseOf(c *ast.CaseExpr, r rng) *rewrite.Expr {
-	if !t.is(r.lo, ast.Token_CASE) || t.tok[r.lo].match != r.hi-1 {
+func (t *translator) caseOf(c *tree.CaseExpr, r rng) *ast.Expr {
+	if !t.is(r.lo, tree.Token_CASE) || t.tok[r.lo].match != r.hi-1 {
 		return nil
 	}
 	var runs []rng
-	var words []ast.Token
-	word, lo := ast.Token_CASE, r.lo+1
+	var words []tree.Token
+	word, lo := tree.Token_CASE, r.lo+1
 	for i := lo; i <= r.hi-1; i = t.next(i) {
 		k := t.tok[i].kind
-		if i < r.hi-1 && (k != ast.Token_WHEN && k != ast.Token_THEN && k != ast.Token_ELSE || t.label(i)) {
+		if i < r.hi-1 && (k != tree.Token_WHEN && k != tree.Token_THEN && k != tree.Token_ELSE || t.label(i)) {
 			continue
 		}
 		words, runs = append(words, word), append(runs, rng{lo, i})
 		word, lo = k, i+1
 	}
-	e := t.node(rewrite.Opaque, r, "case")
-	e.Case = &rewrite.Case{}
-	take := func(want ast.Token, n *ast.Node) *rewrite.Expr {
+	e := t.node(ast.Opaque, r, "case")
+	e.Case = &ast.Case{}
+	take := func(want tree.Token, n *tree.Node) *ast.Expr {
 		if len(runs) == 0 || words[0] != want || runs[0].lo >= runs[0].hi {
 			return nil
 		}
@@ -37,7 +37,7 @@ func (t *translator) caseOf(c *ast.CaseExpr, r rng) *rewrite.Expr {
 		return x
 	}
 	if c.Arg != nil {
-		if e.Case.Operand = take(ast.Token_CASE, c.Arg); e.Case.Operand == nil {
+		if e.Case.Operand = take(tree.Token_CASE, c.Arg); e.Case.Operand == nil {
 			return nil
 		}
 	} else if len(runs) == 0 || runs[0].lo != runs[0].hi {
@@ -50,15 +50,15 @@ func (t *translator) caseOf(c *ast.CaseExpr, r rng) *rewrite.Expr {
 		if w == nil {
 			return nil
 		}
-		when := take(ast.Token_WHEN, w.Expr)
-		then := take(ast.Token_THEN, w.Result)
+		when := take(tree.Token_WHEN, w.Expr)
+		then := take(tree.Token_THEN, w.Result)
 		if when == nil || then == nil {
 			return nil
 		}
-		e.Case.Whens = append(e.Case.Whens, rewrite.When{When: when, Then: then})
+		e.Case.Whens = append(e.Case.Whens, ast.When{When: when, Then: then})
 	}
 	if c.Defresult != nil {
-		if e.Case.Else = take(ast.Token_ELSE, c.Defresult); e.Case.Else == nil {
+		if e.Case.Else = take(tree.Token_ELSE, c.Defresult); e.Case.Else == nil {
 			return nil
 		}
 	}

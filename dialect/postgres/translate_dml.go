@@ -3,15 +3,15 @@ package postgres
 import (
 	"slices"
 
-	"github.com/sqlc-dev/oliphant/ast"
+	tree "github.com/sqlc-dev/oliphant/ast"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
-func (t *translator) insert(s *ast.InsertStmt, r rng) *rewrite.Statement {
-	st := &rewrite.Statement{Kind: rewrite.KindInsert, With: t.with(s.WithClause)}
+func (t *translator) insert(s *tree.InsertStmt, r rng) *ast.Statement {
+	st := &ast.Statement{Kind: ast.KindInsert, With: t.with(s.WithClause)}
 	st.Target = t.table(s.Relation)
-	st.Modifier = s.Override != ast.OverridingKind_OVERRIDING_NOT_SET
+	st.Modifier = s.Override != tree.OverridingKind_OVERRIDING_NOT_SET
 
 	at := t.afterSource(st.Target)
 	if len(s.Cols) > 0 {
@@ -20,7 +20,7 @@ func (t *translator) insert(s *ast.InsertStmt, r rng) *rewrite.Statement {
 			at = t.next(at)
 		}
 	}
-	if t.is(at, ast.Token_OVERRIDING) {
+	if t.is(at, tree.Token_OVERRIDING) {
 		at += 3
 	}
 	source, returning := rng{at, r.hi}, t.returningAt(s.ReturningClause, r)
@@ -38,8 +38,8 @@ func (t *translator) insert(s *ast.InsertStmt, r rng) *rewrite.Statement {
 	}
 	switch sel := s.SelectStmt.GetSelectStmt(); {
 	case sel == nil: // DEFAULT VALUES
-		st.Rows = [][]*rewrite.Expr{nil}
-	case isValues(sel) && t.is(source.lo, ast.Token_VALUES):
+		st.Rows = [][]*ast.Expr{nil}
+	case isValues(sel) && t.is(source.lo, tree.Token_VALUES):
 		st.Rows = t.rows(sel.ValuesLists, rng{source.lo + 1, source.hi})
 	default:
 		st.Select = t.query(sel, source)
@@ -49,62 +49,62 @@ func (t *translator) insert(s *ast.InsertStmt, r rng) *rewrite.Statement {
 }
 
 // isValues reports whether a query is a bare VALUES list.
-func isValues(s *ast.SelectStmt) bool {
+func isValues(s *tree.SelectStmt) bool {
 	return s.ValuesLists != nil && s.WithClause == nil && s.SortClause == nil && s.LimitCount == nil &&
 		s.LimitOffset == nil && len(s.LockingClause) == 0
 }
 
-func (t *translator) update(s *ast.UpdateStmt, r rng) *rewrite.Statement {
-	st := &rewrite.Statement{Kind: rewrite.KindUpdate, With: t.with(s.WithClause)}
+func (t *translator) update(s *tree.UpdateStmt, r rng) *ast.Statement {
+	st := &ast.Statement{Kind: ast.KindUpdate, With: t.with(s.WithClause)}
 	st.Target = t.table(s.Relation)
 	at := t.afterSource(st.Target)
 	st.Modifier = t.marked(s.Relation, at)
 	returning := t.returningAt(s.ReturningClause, r)
-	if !t.is(at, ast.Token_SET) {
+	if !t.is(at, tree.Token_SET) {
 		t.giveUp("SET is not at the position the parser reports")
 		return st
 	}
 	body := rng{at + 1, r.hi}
-	parts := map[ast.Token]rng{}
+	parts := map[tree.Token]rng{}
 	t.clauses(body, parts)
 	set := body
-	for _, k := range []ast.Token{ast.Token_FROM, ast.Token_WHERE, ast.Token_RETURNING} {
+	for _, k := range []tree.Token{tree.Token_FROM, tree.Token_WHERE, tree.Token_RETURNING} {
 		if p, ok := parts[k]; ok {
 			set.hi = min(set.hi, p.lo-1)
 		}
 	}
 	st.Set = t.assignments(s.TargetList, set)
-	st.From = t.from(s.FromClause, parts[ast.Token_FROM])
-	st.Where = t.where(s.WhereClause, parts[ast.Token_WHERE])
+	st.From = t.from(s.FromClause, parts[tree.Token_FROM])
+	st.Where = t.where(s.WhereClause, parts[tree.Token_WHERE])
 	st.Returning = t.returning(s.ReturningClause, returning, r)
 	return st
 }
 
-func (t *translator) delete(s *ast.DeleteStmt, r rng) *rewrite.Statement {
-	st := &rewrite.Statement{Kind: rewrite.KindDelete, With: t.with(s.WithClause)}
+func (t *translator) delete(s *tree.DeleteStmt, r rng) *ast.Statement {
+	st := &ast.Statement{Kind: ast.KindDelete, With: t.with(s.WithClause)}
 	st.Target = t.table(s.Relation)
 	at := t.afterSource(st.Target)
 	st.Modifier = t.marked(s.Relation, at)
 	returning := t.returningAt(s.ReturningClause, r)
 	body := rng{at, r.hi}
-	parts := map[ast.Token]rng{}
+	parts := map[tree.Token]rng{}
 	t.clauses(body, parts)
 	if len(s.UsingClause) > 0 {
 		using := rng{at + 1, body.hi}
-		for _, k := range []ast.Token{ast.Token_WHERE, ast.Token_RETURNING} {
+		for _, k := range []tree.Token{tree.Token_WHERE, tree.Token_RETURNING} {
 			if p, ok := parts[k]; ok {
 				using.hi = min(using.hi, p.lo-1)
 			}
 		}
 		st.From = t.from(s.UsingClause, using)
 	}
-	st.Where = t.where(s.WhereClause, parts[ast.Token_WHERE])
+	st.Where = t.where(s.WhereClause, parts[tree.Token_WHERE])
 	st.Returning = t.returning(s.ReturningClause, returning, r)
 	return st
 }
 
 // afterSource is the token after a target table.
-func (t *translator) afterSource(s *rewrite.Source) int {
+func (t *translator) afterSource(s *ast.Source) int {
 	for i := range t.tok {
 		if t.tok[i].start >= s.End {
 			if t.is(i, '*') || t.is(i, ')') { // inheritance marker, ONLY (name)
@@ -117,7 +117,7 @@ func (t *translator) afterSource(s *rewrite.Source) int {
 }
 
 // marked reports whether the target is written with ONLY or with *.
-func (t *translator) marked(v *ast.RangeVar, after int) bool {
+func (t *translator) marked(v *tree.RangeVar, after int) bool {
 	if !v.Inh {
 		return true
 	}
@@ -129,7 +129,7 @@ func (t *translator) marked(v *ast.RangeVar, after int) bool {
 	return false
 }
 
-func (t *translator) where(n *ast.Node, r rng) *rewrite.Expr {
+func (t *translator) where(n *tree.Node, r rng) *ast.Expr {
 	if n.GetCurrentOfExpr() != nil {
 		t.giveUp("WHERE CURRENT OF")
 		return nil
@@ -138,8 +138,8 @@ func (t *translator) where(n *ast.Node, r rng) *rewrite.Expr {
 }
 
 // targets translates a column list.
-func (t *translator) targets(nodes []*ast.Node) []rewrite.Ident {
-	var out []rewrite.Ident
+func (t *translator) targets(nodes []*tree.Node) []ast.Ident {
+	var out []ast.Ident
 	for _, n := range nodes {
 		rt := n.GetResTarget()
 		id, ok := t.ident(max(t.index(rt.Location), 0), rt.Name)
@@ -155,10 +155,10 @@ func (t *translator) targets(nodes []*ast.Node) []rewrite.Ident {
 }
 
 // assignments translates SET, written with r.
-func (t *translator) assignments(nodes []*ast.Node, r rng) []rewrite.Assignment {
+func (t *translator) assignments(nodes []*tree.Node, r rng) []ast.Assignment {
 	columns := t.targets(nodes)
 	runs := t.split(r)
-	out := make([]rewrite.Assignment, len(nodes))
+	out := make([]ast.Assignment, len(nodes))
 	run := 0
 	for i := 0; i < len(nodes); run++ {
 		width := 1
@@ -171,7 +171,7 @@ func (t *translator) assignments(nodes []*ast.Node, r rng) []rewrite.Assignment 
 		}
 		values := t.assigned(nodes[i:i+width], of)
 		for k := range values {
-			out[i+k] = rewrite.Assignment{Column: columns[i+k : i+k+1], Value: values[k]}
+			out[i+k] = ast.Assignment{Column: columns[i+k : i+k+1], Value: values[k]}
 		}
 		i += width
 	}
@@ -183,8 +183,8 @@ func (t *translator) assignments(nodes []*ast.Node, r rng) []rewrite.Assignment 
 
 // assigned translates the values of column = value, or of (columns) = (values), written with r; nil
 // stands for DEFAULT.
-func (t *translator) assigned(nodes []*ast.Node, r rng) []*rewrite.Expr {
-	out := make([]*rewrite.Expr, len(nodes))
+func (t *translator) assigned(nodes []*tree.Node, r rng) []*ast.Expr {
+	out := make([]*ast.Expr, len(nodes))
 	val := nodes[0].GetResTarget().GetVal()
 	eq := t.find(r, '=')
 	found := eq > 0 && eq+1 < r.hi
@@ -216,7 +216,7 @@ func (t *translator) assigned(nodes []*ast.Node, r rng) []*rewrite.Expr {
 
 // row cuts (a, b) and ROW(a, b), written with r.
 func (t *translator) row(r rng) []rng {
-	if t.is(r.lo, ast.Token_ROW) {
+	if t.is(r.lo, tree.Token_ROW) {
 		r.lo++
 	}
 	if !t.wrapped(r) {
@@ -226,23 +226,23 @@ func (t *translator) row(r rng) []rng {
 }
 
 // isStar reports whether an element of a row is r.*, which is several.
-func isStar(n *ast.Node) bool {
+func isStar(n *tree.Node) bool {
 	fields := n.GetColumnRef().GetFields()
 	return len(fields) > 0 && fields[len(fields)-1].GetAStar() != nil
 }
 
 // predicate translates the condition between ON CONFLICT (...) and DO.
-func (t *translator) predicate(n *ast.Node, r rng) *rewrite.Expr {
-	do := t.find(r, ast.Token_DO)
-	where := t.find(rng{r.lo, do}, ast.Token_WHERE)
+func (t *translator) predicate(n *tree.Node, r rng) *ast.Expr {
+	do := t.find(r, tree.Token_DO)
+	where := t.find(rng{r.lo, do}, tree.Token_WHERE)
 	if do < 0 || where < 0 {
 		return t.loose(n)
 	}
 	return t.expr(n, rng{where + 1, do})
 }
 
-func (t *translator) conflict(c *ast.OnConflictClause, r rng) *rewrite.Conflict {
-	out := &rewrite.Conflict{Nothing: c.Action == ast.OnConflictAction_ONCONFLICT_NOTHING}
+func (t *translator) conflict(c *tree.OnConflictClause, r rng) *ast.Conflict {
+	out := &ast.Conflict{Nothing: c.Action == tree.OnConflictAction_ONCONFLICT_NOTHING}
 	if inf := c.Infer; inf != nil {
 		if inf.Conname != "" {
 			id := name(inf.Conname)
@@ -266,13 +266,13 @@ func (t *translator) conflict(c *ast.OnConflictClause, r rng) *rewrite.Conflict 
 	outer := t.upsert
 	t.upsert = true
 	defer func() { t.upsert = outer }()
-	do := t.find(r, ast.Token_DO)
-	if do < 0 || !t.is(do+2, ast.Token_SET) {
+	do := t.find(r, tree.Token_DO)
+	if do < 0 || !t.is(do+2, tree.Token_SET) {
 		t.giveUp("DO UPDATE is not at the position the parser reports")
 		return out
 	}
 	set := rng{do + 3, r.hi}
-	if at := t.find(set, ast.Token_WHERE); at > 0 {
+	if at := t.find(set, tree.Token_WHERE); at > 0 {
 		out.Where = t.clause(c.WhereClause, rng{at + 1, r.hi})
 		set.hi = at
 	} else if c.WhereClause != nil {
@@ -283,26 +283,26 @@ func (t *translator) conflict(c *ast.OnConflictClause, r rng) *rewrite.Conflict 
 }
 
 // other translates what an element of a conflict target is if not a plain column.
-func (t *translator) other(e *ast.IndexElem) *rewrite.Expr {
+func (t *translator) other(e *tree.IndexElem) *ast.Expr {
 	if e.Expr != nil {
 		return t.loose(e.Expr)
 	}
-	return &rewrite.Expr{}
+	return &ast.Expr{}
 }
 
 // returningAt finds the RETURNING of the statement in r, or -1.
-func (t *translator) returningAt(c *ast.ReturningClause, r rng) int {
+func (t *translator) returningAt(c *tree.ReturningClause, r rng) int {
 	if c == nil {
 		return -1
 	}
-	at := t.find(r, ast.Token_RETURNING)
+	at := t.find(r, tree.Token_RETURNING)
 	if at < 0 {
 		t.giveUp("RETURNING is not at the position the parser reports")
 	}
 	return at
 }
 
-func (t *translator) returning(c *ast.ReturningClause, at int, r rng) []rewrite.Item {
+func (t *translator) returning(c *tree.ReturningClause, at int, r rng) []ast.Item {
 	if c == nil || at < 0 {
 		return nil
 	}
@@ -311,9 +311,9 @@ func (t *translator) returning(c *ast.ReturningClause, at int, r rng) []rewrite.
 	}
 	items := t.items(c.Exprs, rng{at + 1, r.hi})
 	for _, it := range items {
-		it.Expr.Walk(func(e *rewrite.Expr) bool {
+		it.Expr.Walk(func(e *ast.Expr) bool {
 			// From version 18 on these are the row before and after.
-			if n := len(e.Name); n > 0 && (e.Name[0].Name == "old" || e.Name[0].Name == "new") && (n > 1 || e.Kind == rewrite.Star) {
+			if n := len(e.Name); n > 0 && (e.Name[0].Name == "old" || e.Name[0].Name == "new") && (n > 1 || e.Kind == ast.Star) {
 				t.giveUp("RETURNING old or new")
 			}
 			return true

@@ -1,23 +1,23 @@
 package postgres
 
 import (
-	"github.com/sqlc-dev/oliphant/ast"
+	tree "github.com/sqlc-dev/oliphant/ast"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 // operands translates everything below n that is an expression, whatever n
 // is. It is how nodes without a translation of their own keep their column
 // references and subqueries reachable.
-func (t *translator) operands(n *ast.Node) []*rewrite.Expr {
-	var out []*rewrite.Expr
+func (t *translator) operands(n *tree.Node) []*ast.Expr {
+	var out []*ast.Expr
 	t.collect(inner(n), &out)
 	return out
 }
 
 // inner is the message that a Node holds.
-func inner(n *ast.Node) protoreflect.Message {
+func inner(n *tree.Node) protoreflect.Message {
 	m := n.ProtoReflect()
 	fd := m.WhichOneof(m.Descriptor().Oneofs().Get(0))
 	if fd == nil {
@@ -27,7 +27,7 @@ func inner(n *ast.Node) protoreflect.Message {
 }
 
 // collect appends the translations of the expressions below m.
-func (t *translator) collect(m protoreflect.Message, out *[]*rewrite.Expr) {
+func (t *translator) collect(m protoreflect.Message, out *[]*ast.Expr) {
 	fields := m.Descriptor().Fields()
 	for i := 0; i < fields.Len(); i++ {
 		fd := fields.Get(i)
@@ -45,21 +45,21 @@ func (t *translator) collect(m protoreflect.Message, out *[]*rewrite.Expr) {
 	}
 }
 
-func (t *translator) collectOne(m protoreflect.Message, out *[]*rewrite.Expr) {
+func (t *translator) collectOne(m protoreflect.Message, out *[]*ast.Expr) {
 	switch v := m.Interface().(type) {
-	case *ast.TypeName:
+	case *tree.TypeName:
 		return // modifiers such as geometry(point) are parsed as columns
-	case *ast.SelectStmt:
+	case *tree.SelectStmt:
 		t.giveUp("a query inside a constructor")
 		return
-	case *ast.ResTarget: // of xmlforest and xmlattributes
+	case *tree.ResTarget: // of xmlforest and xmlattributes
 		e := t.loose(v.Val)
 		if ref := v.Val.GetColumnRef(); ref != nil && v.Name == "" && e != nil {
 			t.named(e, ref)
 		}
 		*out = append(*out, e)
 		return
-	case *ast.Node:
+	case *tree.Node:
 		if isExpr(v) {
 			*out = append(*out, t.loose(v))
 			return
@@ -75,12 +75,12 @@ func (t *translator) collectOne(m protoreflect.Message, out *[]*rewrite.Expr) {
 
 // named notes the name that an argument of a form like xmlforest has by being a
 // column.
-func (t *translator) named(e *rewrite.Expr, ref *ast.ColumnRef) {
+func (t *translator) named(e *ast.Expr, ref *tree.ColumnRef) {
 	last := ref.Fields[len(ref.Fields)-1].GetString_()
 	if last == nil {
 		return
 	}
-	r, ok := t.extent(&ast.Node{Node: &ast.Node_ColumnRef{ColumnRef: ref}})
+	r, ok := t.extent(&tree.Node{Node: &tree.Node_ColumnRef{ColumnRef: ref}})
 	if !ok {
 		t.giveUp("an argument that is named by being a column")
 		return
@@ -88,28 +88,28 @@ func (t *translator) named(e *rewrite.Expr, ref *ast.ColumnRef) {
 	for r.lo > 1 && t.is(r.lo-1, '(') && r.hi < len(t.tok) && t.is(r.hi, ')') && (t.is(r.lo-2, '(') || t.is(r.lo-2, ',')) {
 		r = rng{r.lo - 1, r.hi + 1} // parentheses of its own
 	}
-	e.Label = &rewrite.Label{Name: last.Sval, At: t.span(r).End}
+	e.Label = &ast.Label{Name: last.Sval, At: t.span(r).End}
 }
 
 // isExpr reports whether a node is worth an Expr of its own; the others only hold
 // expressions (lists, sort keys, window definitions, names).
-func isExpr(n *ast.Node) bool {
+func isExpr(n *tree.Node) bool {
 	switch n.Node.(type) {
-	case *ast.Node_ColumnRef, *ast.Node_ParamRef, *ast.Node_AConst, *ast.Node_AExpr, *ast.Node_BoolExpr,
-		*ast.Node_SubLink, *ast.Node_TypeCast, *ast.Node_FuncCall, *ast.Node_CoalesceExpr, *ast.Node_MinMaxExpr,
-		*ast.Node_CaseExpr, *ast.Node_RowExpr, *ast.Node_AIndirection, *ast.Node_AArrayExpr, *ast.Node_NullTest,
-		*ast.Node_BooleanTest, *ast.Node_CollateClause, *ast.Node_GroupingFunc, *ast.Node_SetToDefault,
-		*ast.Node_JsonAggConstructor, *ast.Node_JsonObjectAgg, *ast.Node_JsonArrayAgg:
+	case *tree.Node_ColumnRef, *tree.Node_ParamRef, *tree.Node_AConst, *tree.Node_AExpr, *tree.Node_BoolExpr,
+		*tree.Node_SubLink, *tree.Node_TypeCast, *tree.Node_FuncCall, *tree.Node_CoalesceExpr, *tree.Node_MinMaxExpr,
+		*tree.Node_CaseExpr, *tree.Node_RowExpr, *tree.Node_AIndirection, *tree.Node_AArrayExpr, *tree.Node_NullTest,
+		*tree.Node_BooleanTest, *tree.Node_CollateClause, *tree.Node_GroupingFunc, *tree.Node_SetToDefault,
+		*tree.Node_JsonAggConstructor, *tree.Node_JsonObjectAgg, *tree.Node_JsonArrayAgg:
 		return true
 	}
 	return false
 }
 
 // list translates nodes one by one; exactly when their runs are known.
-func (t *translator) list(nodes []*ast.Node, runs []rng) []*rewrite.Expr {
-	out := make([]*rewrite.Expr, 0, len(nodes))
+func (t *translator) list(nodes []*tree.Node, runs []rng) []*ast.Expr {
+	out := make([]*ast.Expr, 0, len(nodes))
 	for i, n := range nodes {
-		var e *rewrite.Expr
+		var e *ast.Expr
 		if len(runs) == len(nodes) {
 			e = t.expr(n, runs[i])
 		} else {

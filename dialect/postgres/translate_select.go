@@ -1,31 +1,31 @@
 package postgres
 
 import (
-	"github.com/sqlc-dev/oliphant/ast"
+	tree "github.com/sqlc-dev/oliphant/ast"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 // query translates a query written with exactly r, parentheses included.
-func (t *translator) query(s *ast.SelectStmt, r rng) *rewrite.Select {
+func (t *translator) query(s *tree.SelectStmt, r rng) *ast.Select {
 	for t.wrapped(r) {
 		r = rng{r.lo + 1, r.hi - 1}
 	}
-	q := &rewrite.Select{Span: t.span(r)}
+	q := &ast.Select{Span: t.span(r)}
 	q.With = t.with(s.WithClause)
 	body := rng{t.afterWith(s.WithClause, r), r.hi}
-	at := map[ast.Token]rng{}
+	at := map[tree.Token]rng{}
 
 	// (SELECT ...) ORDER BY ...: the parser puts both in one node.
 	for t.is(body.lo, '(') && t.tok[body.lo].match > 0 && t.lastSetOp(body) < 0 {
 		end := t.tok[body.lo].match
 		t.clauses(rng{end + 1, body.hi}, at)
 		body = rng{body.lo + 1, end}
-		if s.WithClause != nil && t.is(body.lo, ast.Token_WITH) {
+		if s.WithClause != nil && t.is(body.lo, tree.Token_WITH) {
 			body.lo = t.afterWith(s.WithClause, body)
 		}
 	}
-	if s.Op != ast.SetOperation_SETOP_NONE {
+	if s.Op != tree.SetOperation_SETOP_NONE {
 		t.operation(s, q, body, at)
 	} else {
 		t.clauses(body, at)
@@ -36,7 +36,7 @@ func (t *translator) query(s *ast.SelectStmt, r rng) *rewrite.Select {
 	if s.SortClause != nil {
 		q.OrderBy = t.keys(s.SortClause)
 	}
-	for _, n := range []*ast.Node{s.LimitCount, s.LimitOffset} {
+	for _, n := range []*tree.Node{s.LimitCount, s.LimitOffset} {
 		if e := t.loose(n); e != nil {
 			q.Limit = append(q.Limit, e)
 		}
@@ -45,38 +45,38 @@ func (t *translator) query(s *ast.SelectStmt, r rng) *rewrite.Select {
 }
 
 // operation translates UNION, INTERSECT and EXCEPT.
-func (t *translator) operation(s *ast.SelectStmt, q *rewrite.Select, body rng, at map[ast.Token]rng) {
+func (t *translator) operation(s *tree.SelectStmt, q *ast.Select, body rng, at map[tree.Token]rng) {
 	op := t.lastSetOp(body)
 	if op < 0 {
 		t.giveUp("a set operation is not at the position the parser reports")
 		return
 	}
 	right := rng{op + 1, body.hi}
-	if t.is(right.lo, ast.Token_ALL) || t.is(right.lo, ast.Token_DISTINCT) {
+	if t.is(right.lo, tree.Token_ALL) || t.is(right.lo, tree.Token_DISTINCT) {
 		right.lo++
 	}
 	// ORDER BY and the like after the last operand belong to the whole.
 	for i := right.lo; i < right.hi; i = t.next(i) {
 		switch t.tok[i].kind {
-		case ast.Token_ORDER, ast.Token_LIMIT, ast.Token_OFFSET, ast.Token_FETCH, ast.Token_FOR:
+		case tree.Token_ORDER, tree.Token_LIMIT, tree.Token_OFFSET, tree.Token_FETCH, tree.Token_FOR:
 			if t.startsClause(i, right) {
 				right.hi = i
 			}
 		}
 	}
-	q.Operands = []*rewrite.Select{t.query(s.Larg, rng{body.lo, op}), t.query(s.Rarg, right)}
+	q.Operands = []*ast.Select{t.query(s.Larg, rng{body.lo, op}), t.query(s.Rarg, right)}
 }
 
 // block translates one SELECT or VALUES block.
-func (t *translator) block(s *ast.SelectStmt, q *rewrite.Select, body rng, at map[ast.Token]rng) {
+func (t *translator) block(s *tree.SelectStmt, q *ast.Select, body rng, at map[tree.Token]rng) {
 	switch {
 	case s.ValuesLists != nil:
-		q.Values = t.rows(s.ValuesLists, at[ast.Token_VALUES])
+		q.Values = t.rows(s.ValuesLists, at[tree.Token_VALUES])
 		return
-	case t.is(body.lo, ast.Token_TABLE):
+	case t.is(body.lo, tree.Token_TABLE):
 		q.Table = true
 		word := t.span(rng{body.lo, body.lo + 1})
-		q.Items = []rewrite.Item{{Span: word, Expr: &rewrite.Expr{Span: word, Kind: rewrite.Star}}}
+		q.Items = []ast.Item{{Span: word, Expr: &ast.Expr{Span: word, Kind: ast.Star}}}
 		from := rng{body.lo + 1, body.hi}
 		for i := from.lo; i < from.hi; i = t.next(i) {
 			if isClause(t.tok[i].kind) && t.startsClause(i, body) { // ORDER BY, LIMIT
@@ -85,34 +85,34 @@ func (t *translator) block(s *ast.SelectStmt, q *rewrite.Select, body rng, at ma
 		}
 		q.From = t.from(s.FromClause, from)
 		return
-	case !t.is(body.lo, ast.Token_SELECT):
+	case !t.is(body.lo, tree.Token_SELECT):
 		t.giveUp("a query is not at the position the parser reports")
 		return
 	}
-	items := at[ast.Token_SELECT]
-	if t.is(items.lo, ast.Token_ALL) {
+	items := at[tree.Token_SELECT]
+	if t.is(items.lo, tree.Token_ALL) {
 		items.lo++
 	}
-	if t.is(items.lo, ast.Token_DISTINCT) && s.DistinctClause != nil {
+	if t.is(items.lo, tree.Token_DISTINCT) && s.DistinctClause != nil {
 		items.lo++
 		q.Distinct = true
-		if t.is(items.lo, ast.Token_ON) && t.is(items.lo+1, '(') {
+		if t.is(items.lo, tree.Token_ON) && t.is(items.lo+1, '(') {
 			items.lo = t.tok[items.lo+1].match + 1
 			q.DistinctOn = t.keys(s.DistinctClause)
 		}
 	}
 	q.Items = t.items(s.TargetList, items)
-	q.From = t.from(s.FromClause, at[ast.Token_FROM])
-	q.Where = t.clause(s.WhereClause, at[ast.Token_WHERE])
+	q.From = t.from(s.FromClause, at[tree.Token_FROM])
+	q.Where = t.clause(s.WhereClause, at[tree.Token_WHERE])
 	q.GroupBy = t.keys(s.GroupClause)
-	q.Having = t.clause(s.HavingClause, at[ast.Token_HAVING])
+	q.Having = t.clause(s.HavingClause, at[tree.Token_HAVING])
 	for _, w := range s.WindowClause {
-		q.Windows = append(q.Windows, &rewrite.Expr{Args: t.operands(w)})
+		q.Windows = append(q.Windows, &ast.Expr{Args: t.operands(w)})
 	}
 }
 
 // clause translates the expression of WHERE or HAVING.
-func (t *translator) clause(n *ast.Node, r rng) *rewrite.Expr {
+func (t *translator) clause(n *tree.Node, r rng) *ast.Expr {
 	if n == nil {
 		return nil
 	}
@@ -126,12 +126,12 @@ func (t *translator) clause(n *ast.Node, r rng) *rewrite.Expr {
 // keys translates ORDER BY, GROUP BY and DISTINCT ON. A name there means an
 // output column whether or not it stands in parentheses, so these are left
 // out.
-func (t *translator) keys(nodes []*ast.Node) []*rewrite.Expr { return t.list(nodes, nil) }
+func (t *translator) keys(nodes []*tree.Node) []*ast.Expr { return t.list(nodes, nil) }
 
 // rows translates the rows of VALUES.
-func (t *translator) rows(lists []*ast.Node, r rng) [][]*rewrite.Expr {
+func (t *translator) rows(lists []*tree.Node, r rng) [][]*ast.Expr {
 	runs := t.split(r)
-	var out [][]*rewrite.Expr
+	var out [][]*ast.Expr
 	for i, l := range lists {
 		var cells []rng
 		if len(runs) == len(lists) && t.wrapped(runs[i]) {
@@ -143,23 +143,23 @@ func (t *translator) rows(lists []*ast.Node, r rng) [][]*rewrite.Expr {
 }
 
 // items translates a select list or RETURNING.
-func (t *translator) items(nodes []*ast.Node, r rng) []rewrite.Item {
+func (t *translator) items(nodes []*tree.Node, r rng) []ast.Item {
 	if len(nodes) == 0 {
 		return nil
 	}
 	runs := t.split(r)
-	out := make([]rewrite.Item, 0, len(nodes))
+	out := make([]ast.Item, 0, len(nodes))
 	if len(runs) != len(nodes) {
 		t.giveUp("a select list is not at the position the parser reports")
 		runs = make([]rng, len(nodes))
 	}
 	for i, n := range nodes {
 		rt := n.GetResTarget()
-		it := rewrite.Item{Span: t.span(runs[i])}
+		it := ast.Item{Span: t.span(runs[i])}
 		in := runs[i]
 		if rt.Name != "" {
 			id, ok := t.ident(max(in.hi-1, 0), rt.Name)
-			if in.hi--; t.is(in.hi-1, ast.Token_AS) {
+			if in.hi--; t.is(in.hi-1, tree.Token_AS) {
 				in.hi--
 			}
 			if !ok || in.lo >= in.hi {

@@ -1,9 +1,9 @@
 package postgres
 
 import (
-	"github.com/sqlc-dev/oliphant/ast"
+	tree "github.com/sqlc-dev/oliphant/ast"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 // shape is where the parts of one FROM entry are written: a join with its two
@@ -15,7 +15,7 @@ type shape struct {
 }
 
 // from translates a FROM list written with r.
-func (t *translator) from(nodes []*ast.Node, r rng) []*rewrite.Source {
+func (t *translator) from(nodes []*tree.Node, r rng) []*ast.Source {
 	if len(nodes) == 0 {
 		return nil
 	}
@@ -24,7 +24,7 @@ func (t *translator) from(nodes []*ast.Node, r rng) []*rewrite.Source {
 		t.giveUp("FROM is not at the position the parser reports")
 		return nil
 	}
-	out := make([]*rewrite.Source, 0, len(nodes))
+	out := make([]*ast.Source, 0, len(nodes))
 	for i, n := range nodes {
 		sh, end := t.shape(runs[i].lo, runs[i].hi)
 		if end != runs[i].hi {
@@ -65,7 +65,7 @@ func (t *translator) join(left *shape, i, hi int) (*shape, int) {
 	if !ok {
 		return nil, i
 	}
-	bare := t.is(i, ast.Token_CROSS) || t.is(i, ast.Token_NATURAL)
+	bare := t.is(i, tree.Token_CROSS) || t.is(i, tree.Token_NATURAL)
 	right, end := t.primary(at, hi)
 	s := &shape{left: left, right: right}
 	if !bare {
@@ -76,7 +76,7 @@ func (t *translator) join(left *shape, i, hi int) (*shape, int) {
 			}
 			s.right, end = r, next
 		}
-		on := t.is(end, ast.Token_ON)
+		on := t.is(end, tree.Token_ON)
 		lo := end + 1
 		for end++; end < hi; end = t.next(end) {
 			if _, ok := t.joinWord(end, hi); ok || t.joinEnd(end) {
@@ -98,10 +98,10 @@ func (t *translator) joinWord(i, hi int) (int, bool) {
 	}
 	for ; i < hi; i++ {
 		switch t.tok[i].kind {
-		case ast.Token_JOIN:
+		case tree.Token_JOIN:
 			return i + 1, true
-		case ast.Token_CROSS, ast.Token_NATURAL, ast.Token_INNER_P, ast.Token_LEFT, ast.Token_RIGHT,
-			ast.Token_FULL, ast.Token_OUTER_P:
+		case tree.Token_CROSS, tree.Token_NATURAL, tree.Token_INNER_P, tree.Token_LEFT, tree.Token_RIGHT,
+			tree.Token_FULL, tree.Token_OUTER_P:
 		default:
 			return 0, false
 		}
@@ -110,19 +110,19 @@ func (t *translator) joinWord(i, hi int) (int, bool) {
 }
 
 func (t *translator) joinEnd(i int) bool {
-	return (t.is(i, ast.Token_ON) || t.is(i, ast.Token_USING)) && !t.label(i)
+	return (t.is(i, tree.Token_ON) || t.is(i, tree.Token_USING)) && !t.label(i)
 }
 
 // source translates one FROM entry.
-func (t *translator) source(n *ast.Node, sh *shape) *rewrite.Source {
+func (t *translator) source(n *tree.Node, sh *shape) *ast.Source {
 	switch v := n.GetNode().(type) {
-	case *ast.Node_RangeVar:
+	case *tree.Node_RangeVar:
 		return t.table(v.RangeVar)
-	case *ast.Node_RangeSubselect:
-		s := &rewrite.Source{Lateral: v.RangeSubselect.Lateral}
+	case *tree.Node_RangeSubselect:
+		s := &ast.Source{Lateral: v.RangeSubselect.Lateral}
 		s.Alias, s.ColumnAliases = alias(v.RangeSubselect.Alias)
 		open := sh.lo
-		if t.is(open, ast.Token_LATERAL_P) {
+		if t.is(open, tree.Token_LATERAL_P) {
 			open++
 		}
 		if !t.is(open, '(') || t.tok[open].match < 0 {
@@ -131,25 +131,25 @@ func (t *translator) source(n *ast.Node, sh *shape) *rewrite.Source {
 		}
 		s.Select = t.query(v.RangeSubselect.Subquery.GetSelectStmt(), rng{open + 1, t.tok[open].match})
 		return s
-	case *ast.Node_JoinExpr:
+	case *tree.Node_JoinExpr:
 		return t.joinSource(v.JoinExpr, sh)
-	case *ast.Node_RangeFunction:
-		s := &rewrite.Source{Lateral: true, Func: t.function(v.RangeFunction.Functions)}
+	case *tree.Node_RangeFunction:
+		s := &ast.Source{Lateral: true, Func: t.function(v.RangeFunction.Functions)}
 		s.Alias, s.ColumnAliases = alias(v.RangeFunction.Alias)
 		return s
-	case *ast.Node_RangeTableSample:
+	case *tree.Node_RangeTableSample:
 		s := t.source(v.RangeTableSample.Relation, sh)
-		s.Ref = rewrite.Span{} // only a table can be sampled
-		return s               // a sample of $1 percent is not carried: verify
+		s.Ref = ast.Span{} // only a table can be sampled
+		return s           // a sample of $1 percent is not carried: verify
 	}
 	// XMLTABLE, JSON_TABLE: functions with a syntax of their own.
-	return &rewrite.Source{Lateral: true, Func: &rewrite.Expr{Args: t.operands(n)}, Alias: aliasOf(n)}
+	return &ast.Source{Lateral: true, Func: &ast.Expr{Args: t.operands(n)}, Alias: aliasOf(n)}
 }
 
 // function translates the calls of a RangeFunction, each of which comes in a
 // list with its column definitions.
-func (t *translator) function(list []*ast.Node) *rewrite.Expr {
-	var calls []*rewrite.Expr
+func (t *translator) function(list []*tree.Node) *ast.Expr {
+	var calls []*ast.Expr
 	for _, l := range list {
 		if items := l.GetList().GetItems(); len(items) > 0 {
 			calls = append(calls, t.loose(items[0]))
@@ -158,22 +158,22 @@ func (t *translator) function(list []*ast.Node) *rewrite.Expr {
 	if len(calls) == 1 {
 		return calls[0]
 	}
-	return &rewrite.Expr{Op: "rows from", Args: calls}
+	return &ast.Expr{Op: "rows from", Args: calls}
 }
 
-func (t *translator) joinSource(j *ast.JoinExpr, sh *shape) *rewrite.Source {
+func (t *translator) joinSource(j *tree.JoinExpr, sh *shape) *ast.Source {
 	for sh.left == nil && t.is(sh.lo, '(') && t.tok[sh.lo].match > 0 {
 		sh, _ = t.shape(sh.lo+1, t.tok[sh.lo].match)
 	}
 	if sh.left == nil {
 		t.giveUp("a join is not at the position the parser reports")
-		return &rewrite.Source{}
+		return &ast.Source{}
 	}
-	s := &rewrite.Source{
+	s := &ast.Source{
 		Left: t.source(j.Larg, sh.left), Right: t.source(j.Rarg, sh.right),
-		Using: names(j.UsingClause), Natural: j.IsNatural,
-		LeftOuter:  j.Jointype == ast.JoinType_JOIN_LEFT || j.Jointype == ast.JoinType_JOIN_FULL,
-		RightOuter: j.Jointype == ast.JoinType_JOIN_RIGHT || j.Jointype == ast.JoinType_JOIN_FULL,
+		Using: idents(j.UsingClause), Natural: j.IsNatural,
+		LeftOuter:  j.Jointype == tree.JoinType_JOIN_LEFT || j.Jointype == tree.JoinType_JOIN_FULL,
+		RightOuter: j.Jointype == tree.JoinType_JOIN_RIGHT || j.Jointype == tree.JoinType_JOIN_FULL,
 	}
 	if j.Quals != nil {
 		s.On = t.clause(j.Quals, sh.on)
@@ -184,8 +184,8 @@ func (t *translator) joinSource(j *ast.JoinExpr, sh *shape) *rewrite.Source {
 
 // table translates a table name with its alias. The Span is exact: from the
 // name to the alias.
-func (t *translator) table(v *ast.RangeVar) *rewrite.Source {
-	s := &rewrite.Source{}
+func (t *translator) table(v *tree.RangeVar) *ast.Source {
+	s := &ast.Source{}
 	s.Alias, s.ColumnAliases = alias(v.Alias)
 	i := t.index(v.Location)
 	for _, part := range []string{v.Catalogname, v.Schemaname, v.Relname} {
@@ -198,7 +198,7 @@ func (t *translator) table(v *ast.RangeVar) *rewrite.Source {
 		id, ok := t.ident(i, part)
 		if i < 0 || !ok {
 			t.giveUp("a table is not at the position the parser reports")
-			return &rewrite.Source{Name: append(s.Name, name(part))}
+			return &ast.Source{Name: append(s.Name, name(part))}
 		}
 		s.Name = append(s.Name, id)
 	}
@@ -207,7 +207,7 @@ func (t *translator) table(v *ast.RangeVar) *rewrite.Source {
 		if t.is(end, '*') {
 			end++
 		}
-		if t.is(end, ast.Token_AS) {
+		if t.is(end, tree.Token_AS) {
 			end++
 		}
 		if _, ok := t.ident(end, v.Alias.Aliasname); !ok {
@@ -228,30 +228,30 @@ func (t *translator) table(v *ast.RangeVar) *rewrite.Source {
 
 // reference is where a table reference stands, ONLY included; zero where it
 // is not plain.
-func (t *translator) reference(lo, hi int) rewrite.Span {
+func (t *translator) reference(lo, hi int) ast.Span {
 	switch {
-	case t.is(lo-1, '(') && t.is(lo-2, ast.Token_ONLY):
-		return rewrite.Span{} // ONLY (t)
-	case t.is(lo-1, ast.Token_ONLY):
+	case t.is(lo-1, '(') && t.is(lo-2, tree.Token_ONLY):
+		return ast.Span{} // ONLY (t)
+	case t.is(lo-1, tree.Token_ONLY):
 		lo--
 	}
 	return t.span(rng{lo, min(hi, len(t.tok))})
 }
 
-func alias(a *ast.Alias) (*rewrite.Ident, []rewrite.Ident) {
+func alias(a *tree.Alias) (*ast.Ident, []ast.Ident) {
 	if a == nil {
 		return nil, nil
 	}
 	id := name(a.Aliasname)
-	return &id, names(a.Colnames)
+	return &id, idents(a.Colnames)
 }
 
-func aliasOf(n *ast.Node) *rewrite.Ident {
-	var a *ast.Alias
+func aliasOf(n *tree.Node) *ast.Ident {
+	var a *tree.Alias
 	switch v := n.GetNode().(type) {
-	case *ast.Node_RangeTableFunc:
+	case *tree.Node_RangeTableFunc:
 		a = v.RangeTableFunc.Alias
-	case *ast.Node_JsonTable:
+	case *tree.Node_JsonTable:
 		a = v.JsonTable.Alias
 	}
 	id, _ := alias(a)

@@ -3,57 +3,57 @@ package postgres
 import (
 	"strings"
 
-	"github.com/sqlc-dev/oliphant/ast"
+	tree "github.com/sqlc-dev/oliphant/ast"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 // utility translates everything that is not SELECT, INSERT, UPDATE or DELETE.
-func (t *translator) utility(n *ast.Node, r rng) *rewrite.Statement {
-	st := &rewrite.Statement{Kind: utilityKind(n)}
+func (t *translator) utility(n *tree.Node, r rng) *ast.Statement {
+	st := &ast.Statement{Kind: utilityKind(n)}
 	switch v := n.Node.(type) {
-	case *ast.Node_ExplainStmt:
+	case *tree.Node_ExplainStmt:
 		in := rng{t.explained(r), r.hi}
 		st.Runs = runs(v.ExplainStmt)
 		switch q := v.ExplainStmt.Query.Node.(type) {
-		case *ast.Node_SelectStmt:
+		case *tree.Node_SelectStmt:
 			if into(q.SelectStmt) == nil {
-				st.Kind = rewrite.KindExplain
+				st.Kind = ast.KindExplain
 				st.Select = t.query(q.SelectStmt, in)
 				return st
 			}
-		case *ast.Node_InsertStmt, *ast.Node_UpdateStmt, *ast.Node_DeleteStmt:
-			st.Kind = rewrite.KindExplain
+		case *tree.Node_InsertStmt, *tree.Node_UpdateStmt, *tree.Node_DeleteStmt:
+			st.Kind = ast.KindExplain
 			st.Explained = t.statement(v.ExplainStmt.Query, in)
 			return st
 		}
-	case *ast.Node_CreateTableAsStmt:
+	case *tree.Node_CreateTableAsStmt:
 		q := v.CreateTableAsStmt.Query.GetSelectStmt()
-		if q != nil && v.CreateTableAsStmt.Objtype == ast.ObjectType_OBJECT_TABLE {
-			if at := t.find(r, ast.Token_AS); at > 0 {
-				st.Kind = rewrite.KindCreateSelect
+		if q != nil && v.CreateTableAsStmt.Objtype == tree.ObjectType_OBJECT_TABLE {
+			if at := t.find(r, tree.Token_AS); at > 0 {
+				st.Kind = ast.KindCreateSelect
 				st.Tables = tableName(v.CreateTableAsStmt.Into.GetRel())
 				st.Select = t.query(q, rng{at + 1, t.withData(r)})
 				return st
 			}
 		}
-	case *ast.Node_DeclareCursorStmt:
+	case *tree.Node_DeclareCursorStmt:
 		if q := v.DeclareCursorStmt.Query.GetSelectStmt(); q != nil {
-			if at := t.find(r, ast.Token_FOR); at > 0 {
-				st.Kind = rewrite.KindReads
+			if at := t.find(r, tree.Token_FOR); at > 0 {
+				st.Kind = ast.KindReads
 				st.Select = t.query(q, rng{at + 1, r.hi})
 				return st
 			}
 		}
-	case *ast.Node_CopyStmt:
+	case *tree.Node_CopyStmt:
 		if q := v.CopyStmt.Query.GetSelectStmt(); q != nil && !v.CopyStmt.IsFrom && into(q) == nil && t.is(r.lo+1, '(') {
-			st.Kind = rewrite.KindReads
+			st.Kind = ast.KindReads
 			st.Select = t.query(q, rng{r.lo + 1, t.next(r.lo + 1)})
 			return st
 		}
 	}
-	if st.Kind != rewrite.KindSession {
+	if st.Kind != ast.KindSession {
 		st.Tables = tables(n)
 	}
 	if m := n.GetMergeStmt(); m != nil {
@@ -63,7 +63,7 @@ func (t *translator) utility(n *ast.Node, r rng) *rewrite.Statement {
 }
 
 // runs reports whether an EXPLAIN runs what it explains.
-func runs(s *ast.ExplainStmt) bool {
+func runs(s *tree.ExplainStmt) bool {
 	for _, o := range s.Options {
 		if o.GetDefElem().GetDefname() == "analyze" {
 			return true // if only to say: analyze off
@@ -88,7 +88,7 @@ func (t *translator) startsQuery(i int) bool {
 	for t.is(i, '(') {
 		i++
 	}
-	return t.is(i, ast.Token_SELECT) || t.is(i, ast.Token_WITH) || t.is(i, ast.Token_VALUES) || t.is(i, ast.Token_TABLE)
+	return t.is(i, tree.Token_SELECT) || t.is(i, tree.Token_WITH) || t.is(i, tree.Token_VALUES) || t.is(i, tree.Token_TABLE)
 }
 
 // withData is the end of the query of CREATE TABLE AS: before WITH [NO] DATA.
@@ -100,51 +100,51 @@ func (t *translator) withData(r rng) int {
 	if i--; t.isWord(i, "no") {
 		i--
 	}
-	if t.is(i, ast.Token_WITH) {
+	if t.is(i, tree.Token_WITH) {
 		return i
 	}
 	return r.hi
 }
 
-func utilityKind(n *ast.Node) rewrite.Kind {
+func utilityKind(n *tree.Node) ast.Kind {
 	switch v := n.Node.(type) {
-	case *ast.Node_TransactionStmt, *ast.Node_VariableSetStmt, *ast.Node_VariableShowStmt, *ast.Node_DiscardStmt,
-		*ast.Node_ListenStmt, *ast.Node_UnlistenStmt, *ast.Node_NotifyStmt, *ast.Node_LoadStmt,
-		*ast.Node_CheckPointStmt, *ast.Node_ConstraintsSetStmt, *ast.Node_ClosePortalStmt, *ast.Node_FetchStmt,
-		*ast.Node_DeallocateStmt:
-		return rewrite.KindSession
-	case *ast.Node_TruncateStmt:
-		return rewrite.KindTruncate
-	case *ast.Node_DropStmt:
-		if v.DropStmt.RemoveType == ast.ObjectType_OBJECT_TABLE {
-			return rewrite.KindDrop
+	case *tree.Node_TransactionStmt, *tree.Node_VariableSetStmt, *tree.Node_VariableShowStmt, *tree.Node_DiscardStmt,
+		*tree.Node_ListenStmt, *tree.Node_UnlistenStmt, *tree.Node_NotifyStmt, *tree.Node_LoadStmt,
+		*tree.Node_CheckPointStmt, *tree.Node_ConstraintsSetStmt, *tree.Node_ClosePortalStmt, *tree.Node_FetchStmt,
+		*tree.Node_DeallocateStmt:
+		return ast.KindSession
+	case *tree.Node_TruncateStmt:
+		return ast.KindTruncate
+	case *tree.Node_DropStmt:
+		if v.DropStmt.RemoveType == tree.ObjectType_OBJECT_TABLE {
+			return ast.KindDrop
 		}
-		return rewrite.KindDDL
-	case *ast.Node_MergeStmt, *ast.Node_CopyStmt, *ast.Node_PrepareStmt, *ast.Node_ExecuteStmt, *ast.Node_DoStmt,
-		*ast.Node_CallStmt, *ast.Node_LockStmt, *ast.Node_ExplainStmt, *ast.Node_CreateTableAsStmt,
-		*ast.Node_RefreshMatViewStmt, *ast.Node_DeclareCursorStmt, *ast.Node_ReturnStmt, *ast.Node_PlassignStmt:
-		return rewrite.Other
+		return ast.KindDDL
+	case *tree.Node_MergeStmt, *tree.Node_CopyStmt, *tree.Node_PrepareStmt, *tree.Node_ExecuteStmt, *tree.Node_DoStmt,
+		*tree.Node_CallStmt, *tree.Node_LockStmt, *tree.Node_ExplainStmt, *tree.Node_CreateTableAsStmt,
+		*tree.Node_RefreshMatViewStmt, *tree.Node_DeclareCursorStmt, *tree.Node_ReturnStmt, *tree.Node_PlassignStmt:
+		return ast.Other
 	}
 	if strings.HasSuffix(string(inner(n).Descriptor().Name()), "Stmt") {
-		return rewrite.KindDDL
+		return ast.KindDDL
 	}
-	return rewrite.Other
+	return ast.Other
 }
 
 // tables names every table below n, and every name that DROP, COMMENT and the
 // like give as a bare list of words, which may be a table's.
-func tables(n *ast.Node) [][]rewrite.Ident {
-	var out [][]rewrite.Ident
+func tables(n *tree.Node) [][]ast.Ident {
+	var out [][]ast.Ident
 	var walk func(m protoreflect.Message)
-	add := func(parts []rewrite.Ident) {
+	add := func(parts []ast.Ident) {
 		if len(parts) > 0 {
 			out = append(out, parts)
 		}
 	}
 	walk = func(m protoreflect.Message) {
 		switch v := m.Interface().(type) {
-		case *ast.RangeVar:
-			var parts []rewrite.Ident
+		case *tree.RangeVar:
+			var parts []ast.Ident
 			for _, p := range []string{v.Catalogname, v.Schemaname, v.Relname} {
 				if p != "" {
 					parts = append(parts, name(p))
@@ -152,15 +152,15 @@ func tables(n *ast.Node) [][]rewrite.Ident {
 			}
 			add(parts)
 			return
-		case *ast.DropStmt:
+		case *tree.DropStmt:
 			for _, o := range v.Objects {
 				objectNames(o, v.RemoveType, add)
 			}
 			return
-		case *ast.CommentStmt:
+		case *tree.CommentStmt:
 			objectNames(v.Object, v.Objtype, add)
 			return
-		case *ast.SecLabelStmt:
+		case *tree.SecLabelStmt:
 			objectNames(v.Object, v.Objtype, add)
 			return
 		}
@@ -172,16 +172,16 @@ func tables(n *ast.Node) [][]rewrite.Ident {
 
 // objectNames reads an object's name: for a table its own, for a part of a
 // table (column, trigger, rule, constraint, policy) the table's.
-func objectNames(n *ast.Node, kind ast.ObjectType, add func([]rewrite.Ident)) {
-	parts := names(n.GetList().GetItems())
+func objectNames(n *tree.Node, kind tree.ObjectType, add func([]ast.Ident)) {
+	parts := idents(n.GetList().GetItems())
 	switch kind {
-	case ast.ObjectType_OBJECT_COLUMN, ast.ObjectType_OBJECT_TRIGGER, ast.ObjectType_OBJECT_RULE,
-		ast.ObjectType_OBJECT_TABCONSTRAINT, ast.ObjectType_OBJECT_POLICY:
+	case tree.ObjectType_OBJECT_COLUMN, tree.ObjectType_OBJECT_TRIGGER, tree.ObjectType_OBJECT_RULE,
+		tree.ObjectType_OBJECT_TABCONSTRAINT, tree.ObjectType_OBJECT_POLICY:
 		if len(parts) > 1 {
 			add(parts[:len(parts)-1])
 		}
-	case ast.ObjectType_OBJECT_TABLE, ast.ObjectType_OBJECT_VIEW, ast.ObjectType_OBJECT_MATVIEW,
-		ast.ObjectType_OBJECT_FOREIGN_TABLE:
+	case tree.ObjectType_OBJECT_TABLE, tree.ObjectType_OBJECT_VIEW, tree.ObjectType_OBJECT_MATVIEW,
+		tree.ObjectType_OBJECT_FOREIGN_TABLE:
 		add(parts)
 	}
 }

@@ -3,10 +3,10 @@ package postgres
 import (
 	"fmt"
 
-	"github.com/sqlc-dev/oliphant/ast"
+	tree "github.com/sqlc-dev/oliphant/ast"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 // census counts what a translation must not lose.
@@ -14,7 +14,7 @@ type census struct{ columns, queries, tables, params int }
 
 // count takes the census of the parser's tree. It fails on a tree too deep to
 // be walked by recursion.
-func count(n *ast.Node) (census, error) {
+func count(n *tree.Node) (census, error) {
 	var c census
 	deep := false
 	var walk func(m protoreflect.Message, depth int)
@@ -23,24 +23,24 @@ func count(n *ast.Node) (census, error) {
 			return
 		}
 		switch v := m.Interface().(type) {
-		case *ast.ColumnRef:
+		case *tree.ColumnRef:
 			c.columns++
 			return
-		case *ast.ParamRef:
+		case *tree.ParamRef:
 			c.params++
 			return
-		case *ast.RangeVar:
+		case *tree.RangeVar:
 			c.tables++
 			return
-		case *ast.SubLink:
+		case *tree.SubLink:
 			c.queries++
-		case *ast.RangeSubselect:
+		case *tree.RangeSubselect:
 			c.queries++
-		case *ast.CommonTableExpr:
+		case *tree.CommonTableExpr:
 			c.queries++
-		case *ast.TypeName, *ast.IntoClause, *ast.LockingClause:
+		case *tree.TypeName, *tree.IntoClause, *tree.LockingClause:
 			return // names in here are no columns and no sources
-		case *ast.MultiAssignRef:
+		case *tree.MultiAssignRef:
 			if v.Colno > 1 {
 				return // the source is shared with column 1
 			}
@@ -67,10 +67,10 @@ func count(n *ast.Node) (census, error) {
 }
 
 // verify gives up on a translation whose census is not the tree's.
-func (t *translator) verify(st *rewrite.Statement, want census) {
+func (t *translator) verify(st *ast.Statement, want census) {
 	switch st.Kind {
-	case rewrite.KindSelect, rewrite.KindInsert, rewrite.KindUpdate, rewrite.KindDelete,
-		rewrite.KindCreateSelect, rewrite.KindExplain, rewrite.KindReads:
+	case ast.KindSelect, ast.KindInsert, ast.KindUpdate, ast.KindDelete,
+		ast.KindCreateSelect, ast.KindExplain, ast.KindReads:
 	default:
 		return
 	}
@@ -80,11 +80,11 @@ func (t *translator) verify(st *rewrite.Statement, want census) {
 }
 
 // counted takes the census of a translation.
-func counted(st *rewrite.Statement) census {
+func counted(st *ast.Statement) census {
 	var c census
-	v := rewrite.Visitor{
-		CTE: func(*rewrite.CTE) { c.queries++ },
-		Source: func(s *rewrite.Source) {
+	v := ast.Visitor{
+		CTE: func(*ast.CTE) { c.queries++ },
+		Source: func(s *ast.Source) {
 			if len(s.Name) > 0 {
 				c.tables++
 			}
@@ -92,13 +92,13 @@ func counted(st *rewrite.Statement) census {
 				c.queries++
 			}
 		},
-		Expr: func(e *rewrite.Expr) {
+		Expr: func(e *ast.Expr) {
 			switch e.Kind {
-			case rewrite.ColumnRef, rewrite.Star, rewrite.Excluded:
+			case ast.ColumnRef, ast.Star, ast.Excluded:
 				c.columns++
-			case rewrite.Param:
+			case ast.Param:
 				c.params++
-			case rewrite.Subquery:
+			case ast.Subquery:
 				c.queries++
 			}
 		},

@@ -5,12 +5,13 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // Add writes the update of one slot row. SQLite has one writer, so that a drain
 // has come and gone, slot row and all, or has not begun; there are no row locks.
-func (*Dialect) Add(t *rewrite.Table, in rewrite.AddSQL) string {
-	if in.Locks || t.Counter.Layout == rewrite.LayoutShared && len(in.Deltas) > 1 {
+func (*Dialect) Add(t *schema.Table, in rewrite.AddSQL) string {
+	if in.Locks || t.Counter.Layout == schema.LayoutShared && len(in.Deltas) > 1 {
 		return ""
 	}
 	var set []string

@@ -5,12 +5,13 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // AddMany counts the slot rows that may be added to, and adds to all or none.
 // SQLite has one writer: nothing comes between the one and the other.
-func (*Dialect) AddMany(t *rewrite.Table, in rewrite.AddManySQL) string {
-	if t.Counter.Layout == rewrite.LayoutShared && len(in.Deltas) > 1 {
+func (*Dialect) AddMany(t *schema.Table, in rewrite.AddManySQL) string {
+	if t.Counter.Layout == schema.LayoutShared && len(in.Deltas) > 1 {
 		return ""
 	}
 	var columns, on, may, set []string

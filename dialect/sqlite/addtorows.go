@@ -5,12 +5,13 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 var _ rewrite.ManyRowsDialect = (*Dialect)(nil)
 
 // AddToRows implements rewrite.ManyRowsDialect, as AddMany does for slot rows.
-func (d *Dialect) AddToRows(t *rewrite.Table, in rewrite.AddManySQL) string {
+func (d *Dialect) AddToRows(t *schema.Table, in rewrite.AddManySQL) string {
 	var columns, on, set []string
 	var may []string
 	column := func(at int, name string) string {

@@ -1,13 +1,16 @@
 package sqlite
 
-import "github.com/slotsql/slotsql/rewrite"
+import (
+	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
+)
 
 var _ rewrite.SleepingDialect = (*Dialect)(nil)
 
 // Asleep writes a statement for each table that changes nothing. It takes the one write lock, as any DELETE does before it looks for
 // rows, and fails ("integer overflow") if there are slots. Until the transaction ends no other session writes: the table stays
 // without slots, and every base value is a total. No page becomes dirty, so a COMMIT behind it writes nothing.
-func (d *Dialect) Asleep(tables []*rewrite.Table, _ bool) (keep []string, failing string) {
+func (d *Dialect) Asleep(tables []*schema.Table, _ bool) (keep []string, failing string) {
 	for _, t := range tables {
 		of := ""
 		if shared := t.Counter.OfTable(quote, ""); shared != "" {
@@ -20,9 +23,9 @@ func (d *Dialect) Asleep(tables []*rewrite.Table, _ bool) (keep []string, failin
 }
 
 // Awake implements rewrite.SleepingDialect.
-func (*Dialect) Awake(t *rewrite.Table, _ bool) string { return "SELECT 1 WHERE " + anySlots(t) }
+func (*Dialect) Awake(t *schema.Table, _ bool) string { return "SELECT 1 WHERE " + anySlots(t) }
 
 // anySlots writes the condition that a table has slots.
-func anySlots(t *rewrite.Table) string {
+func anySlots(t *schema.Table) string {
 	return "EXISTS (SELECT 1 FROM " + slotTable(t) + " AS " + slotAlias + " WHERE " + ofTable(t, slotAlias) + ")"
 }

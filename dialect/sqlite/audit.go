@@ -1,9 +1,11 @@
 package sqlite
 
-import "github.com/slotsql/slotsql/rewrite"
+import (
+	"github.com/slotsql/slotsql/rewrite/schema"
+)
 
 // KeyForm implements dialect.Auditor.
-func (*Dialect) KeyForm(*rewrite.Table, string) (read, bound string) { return "%s", "%s" }
+func (*Dialect) KeyForm(*schema.Table, string) (read, bound string) { return "%s", "%s" }
 
 // ValueForm implements dialect.Auditor.
-func (*Dialect) ValueForm(*rewrite.Table, string) string { return "CAST(%s AS NUMERIC)" }
+func (*Dialect) ValueForm(*schema.Table, string) string { return "CAST(%s AS NUMERIC)" }

@@ -3,10 +3,10 @@ package sqlite
 import (
 	"strings"
 
-	"github.com/sqlc-dev/meyer/ast"
+	tree "github.com/sqlc-dev/meyer/ast"
 
 	"github.com/slotsql/slotsql/dialect"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // foreignCollation ends the type of a column that a unique index compares by
@@ -22,7 +22,7 @@ func (t *described) column(r []any) {
 	}
 	name, declared := dialect.String(r[0]), dialect.String(r[1])
 	dflt := dialect.String(r[3])
-	c := rewrite.Column{
+	c := schema.Column{
 		Name:       name,
 		Type:       columnType(declared, t.strict),
 		Nullable:   number(r[2]) == 0, // SQLite takes NULLs in a PRIMARY KEY that does not say NOT NULL
@@ -70,17 +70,17 @@ func affinity(declared string) string {
 
 // numeric classifies a column. NUMERIC affinity, which DECIMAL columns have,
 // holds floating-point numbers, whose addition is not exact.
-func numeric(declared string, strict bool) (n rewrite.Numeric, bits int) {
+func numeric(declared string, strict bool) (n schema.Numeric, bits int) {
 	if isAny(declared, strict) {
-		return rewrite.NotNumeric, 0
+		return schema.NotNumeric, 0
 	}
 	switch affinity(declared) {
 	case "INTEGER":
-		return rewrite.Integer, 64
+		return schema.Integer, 64
 	case "REAL", "NUMERIC":
-		return rewrite.Float, 0
+		return schema.Float, 0
 	}
-	return rewrite.NotNumeric, 0
+	return schema.NotNumeric, 0
 }
 
 func isAny(declared string, strict bool) bool { return strict && sameName(declared, "ANY") }
@@ -96,7 +96,7 @@ func columnType(declared string, strict bool) string {
 		return "BLOB"
 	}
 	n, err := parseOne("CREATE TABLE t (c " + declared + ")")
-	if create, ok := n.(*ast.CreateTableStmt); err == nil && ok && len(create.Columns) == 1 && len(create.Constraints) == 0 {
+	if create, ok := n.(*tree.CreateTableStmt); err == nil && ok && len(create.Columns) == 1 && len(create.Constraints) == 0 {
 		if c := create.Columns[0]; c.Type != nil && c.Type.Raw == declared && len(c.Constraints) == 0 {
 			return declared
 		}

@@ -3,7 +3,7 @@ package sqlite
 import (
 	"strings"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // CreateSlots writes the slot table and the triggers that keep it in step with
@@ -14,9 +14,9 @@ import (
 // The foreign key works only where foreign_keys is on; the triggers always do.
 // It cascades deletes alone: an ON UPDATE CASCADE would move slots before the
 // trigger that clears the way for them.
-func (*Dialect) CreateSlots(t *rewrite.Table) []string {
+func (*Dialect) CreateSlots(t *schema.Table) []string {
 	c := t.Counter
-	if c.Layout == rewrite.LayoutShared {
+	if c.Layout == schema.LayoutShared {
 		return []string{createShared(t)}
 	}
 	var defs []string
@@ -52,7 +52,7 @@ func (*Dialect) CreateSlots(t *rewrite.Table) []string {
 }
 
 // AddSlots adds columns, which writes no row anew.
-func (*Dialect) AddSlots(t *rewrite.Table, counters []string) []string {
+func (*Dialect) AddSlots(t *schema.Table, counters []string) []string {
 	var out []string
 	for _, c := range counters {
 		out = append(out, "ALTER TABLE "+slotTable(t)+" ADD COLUMN "+quote(c)+" INTEGER NOT NULL DEFAULT 0")
@@ -62,7 +62,7 @@ func (*Dialect) AddSlots(t *rewrite.Table, counters []string) []string {
 
 // DropSlots drops the triggers first, so that none is left that names a
 // missing table. Of a shared slot table it deletes the table's rows.
-func (*Dialect) DropSlots(t *rewrite.Table) []string {
+func (*Dialect) DropSlots(t *schema.Table) []string {
 	if of := t.Counter.OfTable(quote, ""); of != "" {
 		return []string{"DELETE FROM " + slotTable(t) + " WHERE " + of}
 	}
@@ -78,7 +78,7 @@ func (*Dialect) DropSlots(t *rewrite.Table) []string {
 // collations (introspection marks a column whose index has another one).
 // Otherwise every statement on the base table would fail with "foreign key
 // mismatch" where foreign_keys is on.
-func referable(t *rewrite.Table) bool {
+func referable(t *schema.Table) bool {
 	c := t.Counter
 	if c.SlotTable.Schema != "" && !sameName(c.SlotTable.Schema, schemaOf(t)) || len(c.Key) == 0 {
 		return false
@@ -110,8 +110,8 @@ func containsAll(all, some []string) bool {
 }
 
 // CreateLocks says what creating the slot table asks of the base table.
-func (*Dialect) CreateLocks(t *rewrite.Table) []string {
-	if t.Counter.Layout == rewrite.LayoutShared {
+func (*Dialect) CreateLocks(t *schema.Table) []string {
+	if t.Counter.Layout == schema.LayoutShared {
 		return []string{"Takes the database's write lock for a moment."}
 	}
 	return []string{"Takes the database's write lock for a moment. Triggers on " + t.Name + " delete the slots of a row with it."}

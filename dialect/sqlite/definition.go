@@ -3,9 +3,9 @@ package sqlite
 import (
 	"strings"
 
-	"github.com/sqlc-dev/meyer/ast"
+	tree "github.com/sqlc-dev/meyer/ast"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // definition is what only the statement of CREATE TABLE tells: collations, the
@@ -33,7 +33,7 @@ func readDefinition(sql string) definition {
 	if err != nil {
 		return def
 	}
-	create, ok := n.(*ast.CreateTableStmt)
+	create, ok := n.(*tree.CreateTableStmt)
 	if !ok {
 		return def
 	}
@@ -41,7 +41,7 @@ func readDefinition(sql string) definition {
 		def.column(c)
 	}
 	for _, k := range create.Constraints {
-		if k.Kind == ast.TableCheck {
+		if k.Kind == tree.TableCheck {
 			def.check(k.Expr)
 		}
 	}
@@ -50,15 +50,15 @@ func readDefinition(sql string) definition {
 }
 
 // column takes up what a column's definition says.
-func (def *definition) column(c *ast.ColumnDef) {
+func (def *definition) column(c *tree.ColumnDef) {
 	name := foldName(c.Name.Name)
 	for _, k := range c.Constraints {
 		switch k.Kind {
-		case ast.ColumnCollate:
+		case tree.ColumnCollate:
 			def.collations[name] = k.Collation.Name
-		case ast.ColumnCheck:
+		case tree.ColumnCheck:
 			def.check(k.Expr)
-		case ast.ColumnGenerated:
+		case tree.ColumnGenerated:
 			def.generated[name] = map[string]bool{}
 			namesIn(k.Expr, def.generated[name])
 			def.computed[name] = textOf(def.sql, k.Expr)
@@ -67,13 +67,13 @@ func (def *definition) column(c *ast.ColumnDef) {
 }
 
 // check takes up a CHECK constraint.
-func (def *definition) check(e ast.Expr) {
+func (def *definition) check(e tree.Expr) {
 	namesIn(e, def.checked)
 	def.checks = append(def.checks, textOf(def.sql, e))
 }
 
 // textOf returns an expression of a statement, "" if it cannot be told where it stands.
-func textOf(sql string, e ast.Expr) string {
+func textOf(sql string, e tree.Expr) string {
 	if sp := span(e); sp.Start >= 0 && sp.End <= len(sql) && sp.Start < sp.End {
 		return sql[sp.Start:sp.End]
 	}
@@ -82,25 +82,25 @@ func textOf(sql string, e ast.Expr) string {
 
 // checksOf returns the constraints. Each has the columns of all of them: too many
 // rather than too few.
-func (def definition) checksOf(columns []string) []rewrite.Check {
+func (def definition) checksOf(columns []string) []schema.Check {
 	if !def.understood && len(columns) > 0 {
-		return []rewrite.Check{{Columns: columns}}
+		return []schema.Check{{Columns: columns}}
 	}
-	var out []rewrite.Check
+	var out []schema.Check
 	for _, sql := range def.checks {
-		out = append(out, rewrite.Check{Columns: columns, SQL: sql})
+		out = append(out, schema.Check{Columns: columns, SQL: sql})
 	}
 	return out
 }
 
 // namesIn adds every identifier of an expression: too many rather than too
 // few, functions and collations included.
-func namesIn(e ast.Expr, into map[string]bool) {
+func namesIn(e tree.Expr, into map[string]bool) {
 	if e == nil {
 		return
 	}
-	each(e, func(n ast.Node) {
-		if id, ok := n.(*ast.Ident); ok {
+	each(e, func(n tree.Node) {
+		if id, ok := n.(*tree.Ident); ok {
 			into[foldName(id.Name)] = true
 		}
 	})
@@ -118,7 +118,7 @@ func (def definition) collation(column string) (name string, known bool) {
 }
 
 // dependsOn returns the columns that a generated column is computed from.
-func (def definition) dependsOn(column string, t *rewrite.Table) []string {
+func (def definition) dependsOn(column string, t *schema.Table) []string {
 	names, ok := def.generated[foldName(column)]
 	var out []string
 	for _, c := range t.Columns {
@@ -131,7 +131,7 @@ func (def definition) dependsOn(column string, t *rewrite.Table) []string {
 
 // checkedColumns returns the columns that CHECK constraints mention, through
 // generated columns too.
-func (def definition) checkedColumns(t *rewrite.Table) []string {
+func (def definition) checkedColumns(t *schema.Table) []string {
 	checked := map[string]bool{}
 	if def.understood {
 		for n := range def.checked {

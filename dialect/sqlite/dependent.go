@@ -4,10 +4,10 @@ import (
 	"context"
 	"strings"
 
-	"github.com/sqlc-dev/meyer/ast"
+	tree "github.com/sqlc-dev/meyer/ast"
 
 	"github.com/slotsql/slotsql/dialect"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // readTriggers looks at the triggers of the tables' own database and at the
@@ -33,7 +33,7 @@ func readTriggers(ctx context.Context, s dialect.Session, db, list string, found
 			continue
 		}
 		n, err := parseOne(dialect.String(r[2]))
-		create, ok := n.(*ast.CreateTriggerStmt)
+		create, ok := n.(*tree.CreateTriggerStmt)
 		if err != nil || !ok {
 			t.Triggers.Update, t.Triggers.Delete, t.Triggers.Insert = true, true, true
 			continue
@@ -96,7 +96,7 @@ func readTargets(ctx context.Context, s dialect.Session, db, list string, found 
 }
 
 // target notes a column that a foreign key refers to.
-func target(t *rewrite.Table, column string) {
+func target(t *schema.Table, column string) {
 	for i := range t.Columns {
 		if sameName(t.Columns[i].Name, column) {
 			t.Target(t.Columns[i].Name)
@@ -106,7 +106,7 @@ func target(t *rewrite.Table, column string) {
 
 // referenced reports whether a foreign key with actions refers to the table;
 // that of slotsql's own slot table does not count.
-func referenced(ctx context.Context, s dialect.Session, t *rewrite.Table) (bool, error) {
+func referenced(ctx context.Context, s dialect.Session, t *schema.Table) (bool, error) {
 	rows, err := s.Query(ctx, "SELECT DISTINCT m.name FROM "+quote(t.Schema)+".sqlite_schema AS m, pragma_foreign_key_list(m.name, ?) AS f"+
 		` WHERE m.type = 'table' AND f."table" = ? COLLATE NOCASE`+
 		" AND (f.on_update NOT IN ('NO ACTION', 'RESTRICT') OR f.on_delete NOT IN ('NO ACTION', 'RESTRICT'))", t.Schema, t.Name)

@@ -7,14 +7,14 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/dialect"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 var _ dialect.Describer = (*Dialect)(nil)
 
 // Table reads the facts of one table or view, as Describe does, and which foreign
 // keys refer to it, for which every table of the database is looked at.
-func (d *Dialect) Table(ctx context.Context, s dialect.Session, schema, name string) (*rewrite.Table, error) {
+func (d *Dialect) Table(ctx context.Context, s dialect.Session, schema, name string) (*schema.Table, error) {
 	found, err := d.Describe(ctx, s, []dialect.WrittenName{{Schema: schema, Name: name}}, dialect.MayHide)
 	if err != nil || found[0] == nil {
 		return nil, err
@@ -28,7 +28,7 @@ func (d *Dialect) Table(ctx context.Context, s dialect.Session, schema, name str
 
 // described is a table while it is read.
 type described struct {
-	*rewrite.Table
+	*schema.Table
 	sql          string
 	def          definition
 	withoutRowid bool
@@ -46,8 +46,8 @@ func (d *Dialect) Describe(
 	s dialect.Session,
 	names []dialect.WrittenName,
 	_ dialect.Temporary,
-) ([]*rewrite.Table, error) {
-	out := make([]*rewrite.Table, len(names))
+) ([]*schema.Table, error) {
+	out := make([]*schema.Table, len(names))
 	databases, err := searched(ctx, s)
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: reading tables: %w", err)
@@ -109,7 +109,7 @@ func foundIn(ctx context.Context, s dialect.Session, db string, names []dialect.
 	found := map[string]*described{}
 	for _, r := range rows {
 		t := &described{
-			Table: &rewrite.Table{Schema: db, Name: dialect.String(r[0]), IsView: dialect.String(r[1]) == "view", Temporary: db == "temp"},
+			Table: &schema.Table{Schema: db, Name: dialect.String(r[0]), IsView: dialect.String(r[1]) == "view", Temporary: db == "temp"},
 			sql:   dialect.String(r[2]),
 		}
 		if t.def = readDefinition(t.sql); t.IsView {
@@ -186,7 +186,7 @@ func (t *described) refers(r []any) {
 		t.foreignKey = number(r[1])
 		t.ForeignKeys.Parents = append(
 			t.ForeignKeys.Parents,
-			rewrite.Parent{
+			schema.Parent{
 				Schema: t.Schema, Name: dialect.String(r[2]),
 				Cascades: dialect.String(r[4]) == "CASCADE", Rekeys: dialect.String(r[5]) == "CASCADE",
 			},
@@ -213,7 +213,7 @@ func (t *described) finish() {
 	if rowid := t.rowidAlias(t.indexes); rowid != "" {
 		c := t.Column(rowid)
 		c.Identity, c.Nullable = true, false
-		t.Uniques = append(t.Uniques, rewrite.Unique{Primary: true, Columns: []string{rowid}})
+		t.Uniques = append(t.Uniques, schema.Unique{Primary: true, Columns: []string{rowid}})
 	}
 	addUniques(t.Table, t.indexes, t.def)
 	t.Checked = t.def.checkedColumns(t.Table)

@@ -20,7 +20,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/dialect"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
 	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
@@ -46,12 +46,12 @@ func (*Dialect) LexRules() *lex.Rules { return &lexRules }
 
 // SameTable compares names as SQLite does: ASCII letters without case, quoted
 // or not.
-func (*Dialect) SameTable(written rewrite.Ident, stored string) bool {
+func (*Dialect) SameTable(written ast.Ident, stored string) bool {
 	return sameName(written.Name, stored)
 }
 
 // SameColumn compares as SameTable does.
-func (*Dialect) SameColumn(written rewrite.Ident, stored string) bool {
+func (*Dialect) SameColumn(written ast.Ident, stored string) bool {
 	return sameName(written.Name, stored)
 }
 

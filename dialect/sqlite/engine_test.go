@@ -11,6 +11,7 @@ import (
 
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // engine is one connection to a database file of its own.
@@ -83,15 +84,15 @@ func (e *engine) want(want, query string, args ...any) {
 }
 
 // counters reads a table, makes it a counter table and creates its slots.
-func (e *engine) counters(name string, key []string, counters ...string) *rewrite.Table {
+func (e *engine) counters(name string, key []string, counters ...string) *schema.Table {
 	e.t.Helper()
 	t, err := New().Table(e.t.Context(), e, "", name)
 	if err != nil || t == nil {
 		e.t.Fatalf("table %s: %v, %v", name, t, err)
 	}
-	t.Counter = &rewrite.Counter{
+	t.Counter = &schema.Counter{
 		Key: key, Counters: counters, Slots: 64,
-		SlotTable: rewrite.SlotTable{Schema: t.Schema, Name: t.Name + "_slots", Column: "slot"},
+		SlotTable: schema.SlotTable{Schema: t.Schema, Name: t.Name + "_slots", Column: "slot"},
 	}
 	for range 2 { // idempotent
 		for _, s := range New().CreateSlots(t) {
@@ -102,7 +103,7 @@ func (e *engine) counters(name string, key []string, counters ...string) *rewrit
 }
 
 // add increments through slots and returns the rows affected.
-func (e *engine) add(t *rewrite.Table, where string, slot int, delta string, counter string) int64 {
+func (e *engine) add(t *schema.Table, where string, slot int, delta string, counter string) int64 {
 	e.t.Helper()
 	n, id := e.exec(New().Increment(t, rewrite.IncrementSQL{
 		Ref: quote(t.Name) + " AS q", Qualifier: "q", Where: where, Slot: fmt.Sprint(slot),
@@ -114,7 +115,7 @@ func (e *engine) add(t *rewrite.Table, where string, slot int, delta string, cou
 	return n
 }
 
-func (e *engine) total(want string, t *rewrite.Table, order string) {
+func (e *engine) total(want string, t *schema.Table, order string) {
 	e.t.Helper()
 	var items []string
 	for _, c := range t.Counter.Counters {
@@ -123,7 +124,7 @@ func (e *engine) total(want string, t *rewrite.Table, order string) {
 	e.want(want, "SELECT "+strings.Join(items, ", ")+" FROM "+quote(t.Name)+" AS q ORDER BY "+order)
 }
 
-func (e *engine) fold(t *rewrite.Table, where string) {
+func (e *engine) fold(t *schema.Table, where string) {
 	e.t.Helper()
 	scope := rewrite.Scope{}
 	if where != "" {
@@ -174,7 +175,7 @@ func TestKeys(t *testing.T) {
 				e := open(t, on, c.create)
 				p := e.counters("p", c.key, "views")
 				columns := list(columns("", append(append([]string(nil), c.key...), "views")...))
-				at := func(key string) string { return rewrite.Tuple(c.key) + " = " + "(" + key + ")" }
+				at := func(key string) string { return schema.Tuple(c.key) + " = " + "(" + key + ")" }
 				e.exec("INSERT INTO p (" + columns + ") VALUES (" + c.one + ", 10), (" + c.two + ", 20)")
 				one := func(want string) {
 					t.Helper()

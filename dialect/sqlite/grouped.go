@@ -4,16 +4,17 @@ import (
 	"fmt"
 
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 var _ rewrite.GroupingDialect = (*Dialect)(nil)
 
 // Amount implements rewrite.GroupingDialect.
-func (*Dialect) Amount(_ *rewrite.Column, arg string) string { return arg }
+func (*Dialect) Amount(_ *schema.Column, arg string) string { return arg }
 
 // Stores implements rewrite.GroupingDialect. A value may be of any type, and an integer
 // that overflows becomes a REAL, whose sums depend on their order.
-func (*Dialect) Stores(_ *rewrite.Column, ref, _ string) string {
+func (*Dialect) Stores(_ *schema.Column, ref, _ string) string {
 	return fmt.Sprintf("typeof(%s) = 'integer' AND %s BETWEEN %d AND %d", ref, ref, -baseLimit, baseLimit)
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // The ranges in which base and slots together stay within int64. A base value
@@ -29,9 +30,9 @@ const _ = uint64(1<<61 - slotLimit*maxSlots) // does not compile when the slots 
 // TEXT or BLOB, and a delta that is not an integer, is not slotted. Neither is
 // a row with a NULL in its key, nor a table without key that does not hold
 // exactly one row.
-func (*Dialect) Increment(t *rewrite.Table, in rewrite.IncrementSQL) string {
+func (*Dialect) Increment(t *schema.Table, in rewrite.IncrementSQL) string {
 	c, q := t.Counter, in.Qualifier
-	if c.Layout == rewrite.LayoutShared {
+	if c.Layout == schema.LayoutShared {
 		return incrementShared(t, in)
 	}
 	into := columns("", append(append([]string(nil), c.Key...), c.SlotTable.Column)...)
@@ -65,7 +66,7 @@ func (*Dialect) Increment(t *rewrite.Table, in rewrite.IncrementSQL) string {
 		name := quote(co.Column)
 		into, values = append(into, name), append(values, co.SQL)
 		switch co.Merge {
-		case rewrite.Latest:
+		case schema.Latest:
 			into, values = append(into, quote(co.Stamp())), append(values, nextStamp(t, &co.Companion, q))
 			set = append(set, name+" = excluded."+name, quote(co.Stamp())+" = excluded."+quote(co.Stamp()))
 		default:

@@ -5,11 +5,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // facts writes a table's facts, one line each.
-func facts(t *rewrite.Table) string {
+func facts(t *schema.Table) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s.%s", t.Schema, t.Name)
 	for flag, on := range map[string]bool{" view": t.IsView, " temporary": t.Temporary} {

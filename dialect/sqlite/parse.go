@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/sqlc-dev/meyer/ast"
+	tree "github.com/sqlc-dev/meyer/ast"
 	"github.com/sqlc-dev/meyer/parser"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 const (
@@ -26,7 +26,7 @@ var (
 )
 
 // Parse translates one statement.
-func (*Dialect) Parse(sql string) (st *rewrite.Statement, err error) {
+func (*Dialect) Parse(sql string) (st *ast.Statement, err error) {
 	node, err := parseOne(sql)
 	if err != nil {
 		return nil, err
@@ -36,7 +36,7 @@ func (*Dialect) Parse(sql string) (st *rewrite.Statement, err error) {
 			st, err = nil, fmt.Errorf("sqlite: translating the statement failed: %v", r)
 		}
 	}()
-	t := &translator{sql: sql, st: &rewrite.Statement{}}
+	t := &translator{sql: sql, st: &ast.Statement{}}
 	t.statement(node)
 	if t.tooDeep {
 		return nil, errTooDeep
@@ -47,7 +47,7 @@ func (*Dialect) Parse(sql string) (st *rewrite.Statement, err error) {
 
 // parseOne runs the parser within bounds. A NUL byte ends a statement for SQLite,
 // and what stands behind it is ignored; such a statement is refused.
-func parseOne(sql string) (node ast.Stmt, err error) {
+func parseOne(sql string) (node tree.Stmt, err error) {
 	if len(sql) > maxSQL {
 		return nil, errTooLong
 	}
@@ -76,7 +76,7 @@ func parseOne(sql string) (node ast.Stmt, err error) {
 // A translator turns one parsed statement into the neutral form.
 type translator struct {
 	sql     string
-	st      *rewrite.Statement
+	st      *ast.Statement
 	depth   int
 	tooDeep bool
 
@@ -95,42 +95,42 @@ func (t *translator) opaque(reason string) {
 	}
 }
 
-func (t *translator) statement(n ast.Stmt) {
+func (t *translator) statement(n tree.Stmt) {
 	switch n := n.(type) {
-	case *ast.SelectStmt:
-		t.st.Kind = rewrite.KindSelect
+	case *tree.SelectStmt:
+		t.st.Kind = ast.KindSelect
 		t.st.Select = t.query(n)
-	case *ast.InsertStmt:
+	case *tree.InsertStmt:
 		t.insert(n)
-	case *ast.UpdateStmt:
+	case *tree.UpdateStmt:
 		t.update(n)
-	case *ast.DeleteStmt:
+	case *tree.DeleteStmt:
 		t.remove(n)
-	case *ast.ExplainStmt:
-		if q, ok := n.Stmt.(*ast.SelectStmt); ok {
-			t.st.Kind = rewrite.KindExplain
+	case *tree.ExplainStmt:
+		if q, ok := n.Stmt.(*tree.SelectStmt); ok {
+			t.st.Kind = ast.KindExplain
 			t.st.Select = t.query(q)
 			return
 		}
 		switch n.Stmt.(type) {
-		case *ast.InsertStmt, *ast.UpdateStmt, *ast.DeleteStmt:
-			t.st.Kind = rewrite.KindExplain
+		case *tree.InsertStmt, *tree.UpdateStmt, *tree.DeleteStmt:
+			t.st.Kind = ast.KindExplain
 			t.explained(n.Stmt)
 			return
 		}
 		t.st.Tables = tablesOf(n)
-	case *ast.CreateTableStmt:
+	case *tree.CreateTableStmt:
 		t.createTable(n)
-	case *ast.DropTableStmt:
-		t.st.Kind = rewrite.KindDrop
-		t.st.Tables = [][]rewrite.Ident{qualified(n.Name)}
-	case *ast.PragmaStmt, *ast.AttachStmt, *ast.DetachStmt, *ast.BeginStmt, *ast.CommitStmt,
-		*ast.RollbackStmt, *ast.SavepointStmt, *ast.ReleaseStmt:
-		t.st.Kind = rewrite.KindSession
-	case *ast.CreateIndexStmt, *ast.CreateViewStmt, *ast.CreateTriggerStmt, *ast.CreateVirtualTableStmt,
-		*ast.AlterTableStmt, *ast.DropViewStmt, *ast.DropIndexStmt, *ast.DropTriggerStmt,
-		*ast.VacuumStmt, *ast.AnalyzeStmt, *ast.ReindexStmt:
-		t.st.Kind = rewrite.KindDDL
+	case *tree.DropTableStmt:
+		t.st.Kind = ast.KindDrop
+		t.st.Tables = [][]ast.Ident{qualified(n.Name)}
+	case *tree.PragmaStmt, *tree.AttachStmt, *tree.DetachStmt, *tree.BeginStmt, *tree.CommitStmt,
+		*tree.RollbackStmt, *tree.SavepointStmt, *tree.ReleaseStmt:
+		t.st.Kind = ast.KindSession
+	case *tree.CreateIndexStmt, *tree.CreateViewStmt, *tree.CreateTriggerStmt, *tree.CreateVirtualTableStmt,
+		*tree.AlterTableStmt, *tree.DropViewStmt, *tree.DropIndexStmt, *tree.DropTriggerStmt,
+		*tree.VacuumStmt, *tree.AnalyzeStmt, *tree.ReindexStmt:
+		t.st.Kind = ast.KindDDL
 		t.st.Tables = tablesOf(n)
 	default:
 		t.st.Tables = tablesOf(n)
@@ -139,41 +139,41 @@ func (t *translator) statement(n ast.Stmt) {
 
 // explained translates the write that an EXPLAIN is about. EXPLAIN runs
 // nothing.
-func (t *translator) explained(n ast.Stmt) {
+func (t *translator) explained(n tree.Stmt) {
 	outer := t.st
-	t.st = &rewrite.Statement{}
+	t.st = &ast.Statement{}
 	t.statement(n)
 	t.st, outer.Explained = outer, t.st
 	t.st.Opaque = t.st.Explained.Opaque
 }
 
-func (t *translator) createTable(n *ast.CreateTableStmt) {
-	t.st.Tables = [][]rewrite.Ident{qualified(n.Name)}
+func (t *translator) createTable(n *tree.CreateTableStmt) {
+	t.st.Tables = [][]ast.Ident{qualified(n.Name)}
 	if n.Select != nil {
-		t.st.Kind = rewrite.KindCreateSelect
+		t.st.Kind = ast.KindCreateSelect
 		t.st.Select = t.query(n.Select)
 		return
 	}
-	t.st.Kind = rewrite.KindDDL
+	t.st.Kind = ast.KindDDL
 	t.st.Tables = tablesOf(n)
 }
 
 // tablesOf lists every name in n that may be a table's. Names of indexes and
 // triggers come along; they name no configured table.
-func tablesOf(n ast.Node) [][]rewrite.Ident {
-	var out [][]rewrite.Ident
-	each(n, func(n ast.Node) {
+func tablesOf(n tree.Node) [][]ast.Ident {
+	var out [][]ast.Ident
+	each(n, func(n tree.Node) {
 		switch n := n.(type) {
-		case *ast.QualifiedName:
+		case *tree.QualifiedName:
 			out = append(out, qualified(n))
-		case *ast.CreateIndexStmt:
-			name := []rewrite.Ident{ident(n.Table)}
+		case *tree.CreateIndexStmt:
+			name := []ast.Ident{ident(n.Table)}
 			if n.Name.Schema != nil {
-				name = []rewrite.Ident{ident(n.Name.Schema), ident(n.Table)}
+				name = []ast.Ident{ident(n.Name.Schema), ident(n.Table)}
 			}
 			out = append(out, name)
-		case *ast.ForeignKeyClause:
-			out = append(out, []rewrite.Ident{ident(n.Table)})
+		case *tree.ForeignKeyClause:
+			out = append(out, []ast.Ident{ident(n.Table)})
 		}
 	})
 	return out
@@ -181,8 +181,8 @@ func tablesOf(n ast.Node) [][]rewrite.Ident {
 
 // each visits n and all nodes below it, in no particular order and without
 // recursion, so that depth costs no stack.
-func each(n ast.Node, f func(ast.Node)) {
-	stack := []ast.Node{n}
+func each(n tree.Node, f func(tree.Node)) {
+	stack := []tree.Node{n}
 	for len(stack) > 0 {
 		n := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
@@ -191,13 +191,13 @@ func each(n ast.Node, f func(ast.Node)) {
 	}
 }
 
-func span(n ast.Node) rewrite.Span { return rewrite.Span{Start: n.Pos(), End: n.End()} }
+func span(n tree.Node) ast.Span { return ast.Span{Start: n.Pos(), End: n.End()} }
 
-func ident(n *ast.Ident) rewrite.Ident {
-	return rewrite.Ident{Name: n.Name, Quoted: n.Quote != ast.QuoteNone}
+func ident(n *tree.Ident) ast.Ident {
+	return ast.Ident{Name: n.Name, Quoted: n.Quote != tree.QuoteNone}
 }
 
-func identOrNil(n *ast.Ident) *rewrite.Ident {
+func identOrNil(n *tree.Ident) *ast.Ident {
 	if n == nil {
 		return nil
 	}
@@ -205,17 +205,17 @@ func identOrNil(n *ast.Ident) *rewrite.Ident {
 	return &id
 }
 
-func idents(list []*ast.Ident) []rewrite.Ident {
-	var out []rewrite.Ident
+func idents(list []*tree.Ident) []ast.Ident {
+	var out []ast.Ident
 	for _, n := range list {
 		out = append(out, ident(n))
 	}
 	return out
 }
 
-func qualified(n *ast.QualifiedName) []rewrite.Ident {
+func qualified(n *tree.QualifiedName) []ast.Ident {
 	if n.Schema != nil {
-		return []rewrite.Ident{ident(n.Schema), ident(n.Name)}
+		return []ast.Ident{ident(n.Schema), ident(n.Name)}
 	}
-	return []rewrite.Ident{ident(n.Name)}
+	return []ast.Ident{ident(n.Name)}
 }

@@ -7,29 +7,29 @@ import (
 	"testing"
 
 	"github.com/slotsql/slotsql/dialect/dialecttest"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 // describe writes what the planner splices by: every column, star, excluded
 // and parameter with the text of its span, and every table target.
-func describe(sql string, st *rewrite.Statement) []string {
+func describe(sql string, st *ast.Statement) []string {
 	var out []string
-	dialecttest.Each(st, func(e *rewrite.Expr) {
+	dialecttest.Each(st, func(e *ast.Expr) {
 		s := ""
 		if e.Start <= e.End && e.End <= len(sql) {
 			s = sql[e.Start:e.End]
 		}
 		switch e.Kind {
-		case rewrite.ColumnRef:
+		case ast.ColumnRef:
 			out = append(out, "col "+s)
-		case rewrite.Star:
+		case ast.Star:
 			out = append(out, "star "+s)
-		case rewrite.Excluded:
+		case ast.Excluded:
 			out = append(out, "excluded "+s)
-		case rewrite.Param:
+		case ast.Param:
 			out = append(out, "param "+s)
 		}
-	}, func(s *rewrite.Source) {
+	}, func(s *ast.Source) {
 		if s.Name != nil {
 			out = append(out, "table "+sql[s.Start:s.End])
 		}
@@ -83,43 +83,43 @@ func TestParse(t *testing.T) {
 func TestParseKind(t *testing.T) {
 	for _, c := range []struct {
 		sql  string
-		kind rewrite.Kind
+		kind ast.Kind
 		want string // flags and tables
 	}{
-		{"UPDATE OR REPLACE t SET a=1", rewrite.KindUpdate, "replace"},
-		{"UPDATE OR IGNORE t SET a=1", rewrite.KindUpdate, "modifier"},
-		{"UPDATE t INDEXED BY i SET a=1", rewrite.KindUpdate, "modifier"},
-		{"DELETE FROM t NOT INDEXED", rewrite.KindDelete, "modifier"},
-		{"SELECT 1 FROM t INDEXED BY i", rewrite.KindSelect, "modifier"},
-		{"INSERT OR REPLACE INTO t VALUES (1)", rewrite.KindInsert, "replace"},
-		{"REPLACE INTO t VALUES (1)", rewrite.KindInsert, "replace"},
-		{"INSERT OR ABORT INTO t VALUES (1)", rewrite.KindInsert, "modifier"},
-		{"INSERT INTO t DEFAULT VALUES", rewrite.KindInsert, "modifier"},
-		{"UPDATE t SET (a, b) = (SELECT 1, 2)", rewrite.KindUpdate, "opaque"},
-		{"UPDATE t SET (a, b) = (1, 2, 3)", rewrite.KindUpdate, "opaque"},
-		{"SELECT 1 FROM t WHERE a IN u", rewrite.KindSelect, ""},
-		{"SELECT 1 FROM (a JOIN b) AS c", rewrite.KindSelect, ""},
-		{"SELECT 1 FROM (a) AS c", rewrite.KindSelect, "opaque"},
-		{"SELECT 1 FROM a LEFT INNER JOIN b", rewrite.KindSelect, "opaque"},
-		{"INSERT INTO t VALUES (1) ON CONFLICT (a) DO NOTHING ON CONFLICT DO NOTHING", rewrite.KindInsert, "opaque"},
-		{"INSERT INTO t VALUES (1) ON CONFLICT (a+1, b COLLATE NOCASE) DO NOTHING", rewrite.KindInsert, ""},
-		{"INSERT INTO excluded VALUES (1) ON CONFLICT (a) DO UPDATE SET a=excluded.a", rewrite.KindInsert, "opaque"},
-		{"PRAGMA foreign_keys=on", rewrite.KindSession, ""},
-		{"ATTACH 'x' AS y", rewrite.KindSession, ""},
-		{"BEGIN IMMEDIATE", rewrite.KindSession, ""},
-		{"END", rewrite.KindSession, ""},
-		{"ROLLBACK TO x", rewrite.KindSession, ""},
-		{"RELEASE x", rewrite.KindSession, ""},
-		{"EXPLAIN UPDATE t SET a=1", rewrite.KindExplain, ""},
-		{"DROP TABLE IF EXISTS main.t", rewrite.KindDrop, "main.t"},
-		{"ALTER TABLE t ADD COLUMN x", rewrite.KindDDL, "t"},
-		{"CREATE UNIQUE INDEX i ON t (a)", rewrite.KindDDL, "i t"},
-		{"CREATE VIEW v AS SELECT * FROM t, u", rewrite.KindDDL, "t u v"},
-		{"CREATE TRIGGER r AFTER UPDATE ON t BEGIN DELETE FROM u; END", rewrite.KindDDL, "r t u"},
-		{"CREATE TABLE x (a REFERENCES t)", rewrite.KindDDL, "t x"},
-		{"VACUUM", rewrite.KindDDL, ""},
-		{"REINDEX t", rewrite.KindDDL, "t"},
-		{"VALUES (1), (2)", rewrite.KindSelect, ""},
+		{"UPDATE OR REPLACE t SET a=1", ast.KindUpdate, "replace"},
+		{"UPDATE OR IGNORE t SET a=1", ast.KindUpdate, "modifier"},
+		{"UPDATE t INDEXED BY i SET a=1", ast.KindUpdate, "modifier"},
+		{"DELETE FROM t NOT INDEXED", ast.KindDelete, "modifier"},
+		{"SELECT 1 FROM t INDEXED BY i", ast.KindSelect, "modifier"},
+		{"INSERT OR REPLACE INTO t VALUES (1)", ast.KindInsert, "replace"},
+		{"REPLACE INTO t VALUES (1)", ast.KindInsert, "replace"},
+		{"INSERT OR ABORT INTO t VALUES (1)", ast.KindInsert, "modifier"},
+		{"INSERT INTO t DEFAULT VALUES", ast.KindInsert, "modifier"},
+		{"UPDATE t SET (a, b) = (SELECT 1, 2)", ast.KindUpdate, "opaque"},
+		{"UPDATE t SET (a, b) = (1, 2, 3)", ast.KindUpdate, "opaque"},
+		{"SELECT 1 FROM t WHERE a IN u", ast.KindSelect, ""},
+		{"SELECT 1 FROM (a JOIN b) AS c", ast.KindSelect, ""},
+		{"SELECT 1 FROM (a) AS c", ast.KindSelect, "opaque"},
+		{"SELECT 1 FROM a LEFT INNER JOIN b", ast.KindSelect, "opaque"},
+		{"INSERT INTO t VALUES (1) ON CONFLICT (a) DO NOTHING ON CONFLICT DO NOTHING", ast.KindInsert, "opaque"},
+		{"INSERT INTO t VALUES (1) ON CONFLICT (a+1, b COLLATE NOCASE) DO NOTHING", ast.KindInsert, ""},
+		{"INSERT INTO excluded VALUES (1) ON CONFLICT (a) DO UPDATE SET a=excluded.a", ast.KindInsert, "opaque"},
+		{"PRAGMA foreign_keys=on", ast.KindSession, ""},
+		{"ATTACH 'x' AS y", ast.KindSession, ""},
+		{"BEGIN IMMEDIATE", ast.KindSession, ""},
+		{"END", ast.KindSession, ""},
+		{"ROLLBACK TO x", ast.KindSession, ""},
+		{"RELEASE x", ast.KindSession, ""},
+		{"EXPLAIN UPDATE t SET a=1", ast.KindExplain, ""},
+		{"DROP TABLE IF EXISTS main.t", ast.KindDrop, "main.t"},
+		{"ALTER TABLE t ADD COLUMN x", ast.KindDDL, "t"},
+		{"CREATE UNIQUE INDEX i ON t (a)", ast.KindDDL, "i t"},
+		{"CREATE VIEW v AS SELECT * FROM t, u", ast.KindDDL, "t u v"},
+		{"CREATE TRIGGER r AFTER UPDATE ON t BEGIN DELETE FROM u; END", ast.KindDDL, "r t u"},
+		{"CREATE TABLE x (a REFERENCES t)", ast.KindDDL, "t x"},
+		{"VACUUM", ast.KindDDL, ""},
+		{"REINDEX t", ast.KindDDL, "t"},
+		{"VALUES (1), (2)", ast.KindSelect, ""},
 	} {
 		t.Run(c.sql, func(t *testing.T) {
 			st, err := New().Parse(c.sql)
@@ -167,7 +167,7 @@ func TestParseSpans(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := func(e *rewrite.Expr) string { return text[e.Start:e.End] }
+	at := func(e *ast.Expr) string { return text[e.Start:e.End] }
 	and := st.Where
 	last := and.Args[1]
 	if at(last) != "x IN ( SELECT 1 )" || at(last.Args[1]) != "( SELECT 1 )" {
@@ -197,17 +197,17 @@ func TestParseSpans(t *testing.T) {
 
 // A comparison by other rules than the column's own does not fix a key.
 func TestParseOtherRules(t *testing.T) {
-	for sql, want := range map[string]rewrite.ExprKind{
-		"a = ?":                     rewrite.Binary,
-		"a = ? COLLATE NOCASE":      rewrite.Opaque,
-		"a = (? COLLATE NOCASE)":    rewrite.Opaque,
-		"a == CAST(? AS INTEGER)":   rewrite.Opaque,
-		"a IN (? COLLATE NOCASE)":   rewrite.Opaque,
-		"a IN (?)":                  rewrite.In,
-		"a IS ?":                    rewrite.Binary,
-		"a = b + CAST(? AS TEXT)":   rewrite.Opaque,
-		"a + CAST(? AS INTEGER)":    rewrite.Binary,
-		"a = 1 AND b = ? COLLATE x": rewrite.Binary,
+	for sql, want := range map[string]ast.ExprKind{
+		"a = ?":                     ast.Binary,
+		"a = ? COLLATE NOCASE":      ast.Opaque,
+		"a = (? COLLATE NOCASE)":    ast.Opaque,
+		"a == CAST(? AS INTEGER)":   ast.Opaque,
+		"a IN (? COLLATE NOCASE)":   ast.Opaque,
+		"a IN (?)":                  ast.In,
+		"a IS ?":                    ast.Binary,
+		"a = b + CAST(? AS TEXT)":   ast.Opaque,
+		"a + CAST(? AS INTEGER)":    ast.Binary,
+		"a = 1 AND b = ? COLLATE x": ast.Binary,
 	} {
 		st, err := New().Parse("SELECT 1 FROM t WHERE " + sql)
 		if err != nil {
@@ -229,7 +229,7 @@ func TestParseAggregate(t *testing.T) {
 			t.Fatal(err)
 		}
 		e := st.Select.Items[0].Expr
-		if e.Kind != rewrite.Call || e.Aggregate != want {
+		if e.Kind != ast.Call || e.Aggregate != want {
 			t.Errorf("%s: kind %d aggregate %v", call, e.Kind, e.Aggregate)
 		}
 	}
@@ -257,8 +257,8 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		dialecttest.Spans(t, d, sql, st)
-		dialecttest.Each(st, func(e *rewrite.Expr) {
-			if e.Kind != rewrite.ColumnRef {
+		dialecttest.Each(st, func(e *ast.Expr) {
+			if e.Kind != ast.ColumnRef {
 				return
 			}
 			s := sql[e.Start:e.End]
@@ -267,9 +267,9 @@ func FuzzParse(f *testing.F) {
 				t.Fatalf("column %q: %v", s, err)
 			}
 			got := again.Select.Items[0].Expr
-			if got.Kind != rewrite.ColumnRef || fmt.Sprint(got.Name) != fmt.Sprint(e.Name) {
+			if got.Kind != ast.ColumnRef || fmt.Sprint(got.Name) != fmt.Sprint(e.Name) {
 				t.Fatalf("column %v reads back as %v", e.Name, got.Name)
 			}
-		}, func(*rewrite.Source) {})
+		}, func(*ast.Source) {})
 	})
 }

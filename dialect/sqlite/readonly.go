@@ -5,6 +5,7 @@ import (
 
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // ReadTx is that of the transaction which is open, or of one of its own.
@@ -14,4 +15,4 @@ func (d *Dialect) ReadTx() dialect.DrainTx { return d.Drain() }
 func (*Dialect) HasSnapshot(context.Context, dialect.Session) (bool, error) { return true, nil }
 
 // Shows implements dialect.ReadOnlyReader.
-func (d *Dialect) Shows(t *rewrite.Table) []string { return []string{rewrite.FullSlots(d, t)} }
+func (d *Dialect) Shows(t *schema.Table) []string { return []string{rewrite.FullSlots(d, t)} }

@@ -3,13 +3,13 @@ package sqlite
 import (
 	"strings"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // RefitSlots implements dialect.SlotRefitter. SQLite changes neither types nor
 // foreign keys: the slot table is made anew, and its triggers with it. Slots without
 // a row count for nothing, and a foreign key may forbid them.
-func (d *Dialect) RefitSlots(t, slots *rewrite.Table, _ bool) []string {
+func (d *Dialect) RefitSlots(t, slots *schema.Table, _ bool) []string {
 	c := t.Counter
 	var out []string
 	for _, event := range triggerEvents {
@@ -44,7 +44,7 @@ func (d *Dialect) RefitSlots(t, slots *rewrite.Table, _ bool) []string {
 
 // DropColumns implements dialect.SlotRefitter. The triggers of a single row name the
 // columns, and are made anew.
-func (*Dialect) DropColumns(t *rewrite.Table, drop []string) []string {
+func (*Dialect) DropColumns(t *schema.Table, drop []string) []string {
 	var out []string
 	for _, event := range triggerEvents {
 		out = append(out, "DROP TRIGGER IF EXISTS "+triggerName(t, event))

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/dialect"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 var _ dialect.RollUpper = (*Dialect)(nil)
@@ -20,7 +20,7 @@ func (*Dialect) DrainSession() []string { return nil }
 func (*Dialect) DrainTransaction() []string { return nil }
 
 // LockSlots has nothing to do: a transaction that writes excludes others.
-func (*Dialect) LockSlots(*rewrite.Table) (lock, unlock []string) { return nil, nil }
+func (*Dialect) LockSlots(*schema.Table) (lock, unlock []string) { return nil, nil }
 
 // RollUp moves a part of the slots inside one write transaction. No other session
 // writes meanwhile, so that each of its statements meets the same slots. (The
@@ -28,7 +28,7 @@ func (*Dialect) LockSlots(*rewrite.Table) (lock, unlock []string) { return nil, 
 // slots by themselves goes to base rows.)
 //
 //nolint:funlen // one statement, read from its beginning to its end
-func (d *Dialect) RollUp(t *rewrite.Table, part dialect.RollUpPart) dialect.RollUp {
+func (d *Dialect) RollUp(t *schema.Table, part dialect.RollUpPart) dialect.RollUp {
 	w := &rollUp{dialect.RollUpSQL{Table: t, Part: part}}
 	full := "(" + nonZero(t, slotAlias) + ")"
 	from := " FROM " + slotTable(t) + " AS " + slotAlias + " WHERE "
@@ -59,7 +59,7 @@ func (d *Dialect) RollUp(t *rewrite.Table, part dialect.RollUpPart) dialect.Roll
 		Reclaim: []dialect.Step{w.Step(func() string {
 			where := and(t.Counter.OfTable(quote, slotAlias+"."), "NOT "+based)
 			if len(t.Counter.Key) > 0 {
-				where += " AND " + rewrite.Tuple(columns(slotAlias, t.Counter.SlotKey()...)) + " = " + rewrite.Tuple(w.values(len(t.Counter.Key)))
+				where += " AND " + schema.Tuple(columns(slotAlias, t.Counter.SlotKey()...)) + " = " + schema.Tuple(w.values(len(t.Counter.Key)))
 			}
 			return "DELETE FROM " + slotTable(t) + " AS " + slotAlias + " WHERE " + where
 		})},
@@ -67,7 +67,7 @@ func (d *Dialect) RollUp(t *rewrite.Table, part dialect.RollUpPart) dialect.Roll
 	if whole := t.Counter.SlotTable.Whole(slotTable(t), ""); whole != "" {
 		out.Begin = append(out.Begin, "SELECT "+whole)
 	}
-	if t.Counter.Layout == rewrite.LayoutJournal {
+	if t.Counter.Layout == schema.LayoutJournal {
 		out.Move[1] = w.Step(func() string {
 			return "DELETE FROM " + slotTable(t) + " AS " + slotAlias + " WHERE " + w.within(true) + " AND " + full + " AND " + based
 		})
@@ -109,10 +109,10 @@ func (w *rollUp) within(upTo bool) string {
 		return out
 	}
 	if w.Part.After {
-		out += " AND " + rewrite.Tuple(columns(slotAlias, key...)) + " > " + rewrite.Tuple(w.values(0))
+		out += " AND " + schema.Tuple(columns(slotAlias, key...)) + " > " + schema.Tuple(w.values(0))
 	}
 	if w.Part.UpTo && upTo {
-		out += " AND " + rewrite.Tuple(columns(slotAlias, key...)) + " <= " + rewrite.Tuple(w.values(len(key)))
+		out += " AND " + schema.Tuple(columns(slotAlias, key...)) + " <= " + schema.Tuple(w.values(len(key)))
 	}
 	return out
 }
@@ -122,7 +122,7 @@ func (w *rollUp) filled(from, full string) string {
 	if len(w.Table.Counter.Key) == 0 {
 		return "EXISTS (SELECT 1" + from + full + ")"
 	}
-	return rewrite.Tuple(columns(baseAlias, w.Table.Counter.Key...)) + " IN (SELECT " + list(columns(slotAlias, w.Table.Counter.SlotKey()...)) +
+	return schema.Tuple(columns(baseAlias, w.Table.Counter.Key...)) + " IN (SELECT " + list(columns(slotAlias, w.Table.Counter.SlotKey()...)) +
 		from + w.within(true) + " AND " + full + ")"
 }
 

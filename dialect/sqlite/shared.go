@@ -5,12 +5,13 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // This file writes what is special about a slot table that several counter
 // tables share: it has a row for each counter.
 
-func createShared(t *rewrite.Table) string {
+func createShared(t *schema.Table) string {
 	sh := t.Counter.Shared
 	id := t.Column(t.Counter.Key[0]).Type
 	return fmt.Sprintf(
@@ -27,7 +28,7 @@ func createShared(t *rewrite.Table) string {
 // incrementShared is Increment for a shared table. There is one writer, so that
 // the slot rows can be looked at before they are written: all of them have room,
 // or none is written.
-func incrementShared(t *rewrite.Table, in rewrite.IncrementSQL) string {
+func incrementShared(t *schema.Table, in rewrite.IncrementSQL) string {
 	c, q, sh := t.Counter, in.Qualifier, t.Counter.Shared
 	key, count := q+"."+quote(c.Key[0]), quote(sh.Count)
 	into := columns("", sh.Type, sh.ID, c.SlotTable.Column)

@@ -3,7 +3,7 @@ package sqlite
 import (
 	"strings"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // Names that slotsql's own statements use for the slot table and the base table.
@@ -16,7 +16,7 @@ const (
 const maxSlots = 4096
 
 // slotTable writes the qualified name of t's slot table.
-func slotTable(t *rewrite.Table) string {
+func slotTable(t *schema.Table) string {
 	schema := t.Counter.SlotTable.Schema
 	if schema == "" {
 		schema = schemaOf(t)
@@ -25,9 +25,9 @@ func slotTable(t *rewrite.Table) string {
 }
 
 // baseTable writes the qualified name of t.
-func baseTable(t *rewrite.Table) string { return quote(schemaOf(t)) + "." + quote(t.Name) }
+func baseTable(t *schema.Table) string { return quote(schemaOf(t)) + "." + quote(t.Name) }
 
-func schemaOf(t *rewrite.Table) string {
+func schemaOf(t *schema.Table) string {
 	if t.Schema == "" {
 		return "main"
 	}
@@ -62,7 +62,7 @@ func matchTo(left string, lk []string, right string, rk []string) string {
 
 // slotsOf writes `FROM slots AS slotsql_s WHERE <key of the row q>`, of some
 // counters.
-func slotsOf(t *rewrite.Table, q string, counters ...string) string {
+func slotsOf(t *schema.Table, q string, counters ...string) string {
 	from := "FROM " + slotTable(t) + " AS " + slotAlias
 	if len(t.Counter.Key) == 0 {
 		return from
@@ -80,7 +80,7 @@ func and(first, second string) string {
 }
 
 // ofTable reports whether a row of the alias holds slots of t.
-func ofTable(t *rewrite.Table, alias string) string {
+func ofTable(t *schema.Table, alias string) string {
 	if of := t.Counter.OfTable(quote, alias+"."); of != "" {
 		return of
 	}
@@ -88,6 +88,6 @@ func ofTable(t *rewrite.Table, alias string) string {
 }
 
 // nonZero writes that some counter of the slot row q is not zero.
-func nonZero(t *rewrite.Table, q string) string {
+func nonZero(t *schema.Table, q string) string {
 	return strings.Join(t.Counter.Filled(quote, q+".", nil), " OR ")
 }

@@ -1,9 +1,9 @@
 package sqlite
 
 import (
-	"github.com/sqlc-dev/meyer/ast"
+	tree "github.com/sqlc-dev/meyer/ast"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 // A tally counts what must not be lost in translation. check counts the
@@ -13,13 +13,13 @@ type tally struct {
 	columns, params, selects, tables int
 }
 
-func (t *translator) check(n ast.Stmt) {
+func (t *translator) check(n tree.Stmt) {
 	if t.st.Opaque != "" {
 		return
 	}
 	switch t.st.Kind {
-	case rewrite.KindSelect, rewrite.KindExplain, rewrite.KindCreateSelect,
-		rewrite.KindInsert, rewrite.KindUpdate, rewrite.KindDelete:
+	case ast.KindSelect, ast.KindExplain, ast.KindCreateSelect,
+		ast.KindInsert, ast.KindUpdate, ast.KindDelete:
 	default:
 		return
 	}
@@ -31,65 +31,65 @@ func (t *translator) check(n ast.Stmt) {
 // parsed counts the parser's tree.
 //
 //nolint:funlen // one case for each kind of node
-func parsed(root ast.Node) tally {
+func parsed(root tree.Node) tally {
 	var c tally
-	names := map[*ast.Ident]bool{}
-	name := func(list ...*ast.Ident) {
+	names := map[*tree.Ident]bool{}
+	name := func(list ...*tree.Ident) {
 		for _, n := range list {
 			names[n] = true
 		}
 	}
-	var found []*ast.Ident
-	each(root, func(n ast.Node) {
+	var found []*tree.Ident
+	each(root, func(n tree.Node) {
 		switch n := n.(type) {
-		case *ast.Ident:
+		case *tree.Ident:
 			found = append(found, n)
-		case *ast.QualifiedRef:
+		case *tree.QualifiedRef:
 			c.columns++
 			name(n.Parts...)
-		case *ast.Star:
+		case *tree.Star:
 			c.columns++
 			name(n.Table)
-		case *ast.BindParam:
+		case *tree.BindParam:
 			c.params++
-		case *ast.SelectQuery, *ast.ValuesClause:
+		case *tree.SelectQuery, *tree.ValuesClause:
 			c.selects++
-		case *ast.TableRef:
+		case *tree.TableRef:
 			if n.Name != nil && !n.HasArgs {
 				c.tables++
 			}
 			name(n.Alias, n.IndexedBy)
 			name(n.Using...)
-		case *ast.InExpr:
+		case *tree.InExpr:
 			if n.Table != nil && len(n.Args) == 0 { // carried as a query of it
 				c.selects++
 				c.tables++
 			}
-		case *ast.QualifiedName:
+		case *tree.QualifiedName:
 			name(n.Schema, n.Name)
-		case *ast.ResultColumn:
+		case *tree.ResultColumn:
 			name(n.Alias)
-		case *ast.FuncCall:
+		case *tree.FuncCall:
 			name(n.Name)
-		case *ast.LikeExpr:
+		case *tree.LikeExpr:
 			name(n.Op)
-		case *ast.CollateExpr:
+		case *tree.CollateExpr:
 			name(n.Name)
-		case *ast.CTE:
+		case *tree.CTE:
 			name(n.Name)
 			name(n.Columns...)
-		case *ast.WindowDef:
+		case *tree.WindowDef:
 			name(n.Name, n.Base)
-		case *ast.SetPair:
+		case *tree.SetPair:
 			name(n.Columns...)
-		case *ast.InsertStmt:
+		case *tree.InsertStmt:
 			c.tables++
 			name(n.Alias)
 			name(n.Columns...)
-		case *ast.UpdateStmt:
+		case *tree.UpdateStmt:
 			c.tables++
 			name(n.Alias, n.IndexedBy)
-		case *ast.DeleteStmt:
+		case *tree.DeleteStmt:
 			c.tables++
 			name(n.Alias, n.IndexedBy)
 		}
@@ -103,10 +103,10 @@ func parsed(root ast.Node) tally {
 }
 
 // counted counts the neutral form.
-func counted(st *rewrite.Statement) tally {
+func counted(st *ast.Statement) tally {
 	var c tally
-	v := rewrite.Visitor{
-		Statement: func(st *rewrite.Statement) {
+	v := ast.Visitor{
+		Statement: func(st *ast.Statement) {
 			if st.Rows != nil {
 				c.selects++
 			}
@@ -114,21 +114,21 @@ func counted(st *rewrite.Statement) tally {
 				c.columns += len(st.Conflict.Columns)
 			}
 		},
-		Query: func(q *rewrite.Select) {
+		Query: func(q *ast.Select) {
 			if q.Operands == nil {
 				c.selects++
 			}
 		},
-		Source: func(s *rewrite.Source) {
+		Source: func(s *ast.Source) {
 			if s.Name != nil {
 				c.tables++
 			}
 		},
-		Expr: func(e *rewrite.Expr) {
+		Expr: func(e *ast.Expr) {
 			switch e.Kind {
-			case rewrite.ColumnRef, rewrite.Star, rewrite.Excluded:
+			case ast.ColumnRef, ast.Star, ast.Excluded:
 				c.columns++
-			case rewrite.Param:
+			case ast.Param:
 				c.params++
 			}
 		},

@@ -1,6 +1,9 @@
 package sqlite
 
-import "github.com/slotsql/slotsql/rewrite"
+import (
+	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
+)
 
 // Total writes a scalar subquery: base value plus slots where these sum to something, and the base column where they do
 // not. (Adding a zero would turn a TEXT into a number, in a counter whose slots exist for the sake of another one.) It
@@ -16,7 +19,7 @@ import "github.com/slotsql/slotsql/rewrite"
 //
 // One thing is not the column's: its collation, where a TEXT that stands in an
 // INTEGER column is compared with a column of another collation.
-func (*Dialect) Total(t *rewrite.Table, qualifier, column string, comparable bool) string {
+func (*Dialect) Total(t *schema.Table, qualifier, column string, comparable bool) string {
 	if co := t.Companion(column); co != nil {
 		return merged(t, co, qualifier)
 	}
@@ -37,11 +40,11 @@ func likeColumn(base, condition, value, slots string) string {
 var _ rewrite.ObservingDialect = (*Dialect)(nil)
 
 // HasSlots implements rewrite.ObservingDialect.
-func (*Dialect) HasSlots(t *rewrite.Table, qualifier string) string {
+func (*Dialect) HasSlots(t *schema.Table, qualifier string) string {
 	return "EXISTS (SELECT 1 " + slotsOf(t, qualifier, t.Counter.Counters...) + ")"
 }
 
 // HeldSlots implements rewrite.ObservingDialect. No other session writes while a transaction has changed a row.
-func (d *Dialect) HeldSlots(t *rewrite.Table, qualifier string) string {
+func (d *Dialect) HeldSlots(t *schema.Table, qualifier string) string {
 	return d.HasSlots(t, qualifier)
 }

@@ -1,13 +1,17 @@
 package sqlite
 
-import "github.com/slotsql/slotsql/rewrite"
+import (
+	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/names"
+	"github.com/slotsql/slotsql/rewrite/schema"
+)
 
 // Traits implements rewrite.Dialect.
 func (*Dialect) Traits() rewrite.Traits {
 	return rewrite.Traits{
-		NameRules: rewrite.NameRules{
-			ItemNames:     rewrite.ItemsToNextToken,
-			StoredNames:   rewrite.OutermostNamesStored,
+		Rules: names.Rules{
+			ItemNames:     names.ItemsToNextToken,
+			StoredNames:   names.OutermostNamesStored,
 			AliasInExpr:   true,
 			SystemColumns: []string{"rowid", "oid", "_rowid_"},
 			RowNumbers:    true,
@@ -36,4 +40,4 @@ func (*Dialect) Traits() rewrite.Traits {
 }
 
 // Truncate implements rewrite.Dialect. SQLite has no TRUNCATE.
-func (*Dialect) Truncate(*rewrite.Table) (also string, before, after []string) { return "", nil, nil }
+func (*Dialect) Truncate(*schema.Table) (also string, before, after []string) { return "", nil, nil }

@@ -1,14 +1,14 @@
 package sqlite
 
 import (
-	"github.com/sqlc-dev/meyer/ast"
+	tree "github.com/sqlc-dev/meyer/ast"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
-func (t *translator) insert(n *ast.InsertStmt) {
+func (t *translator) insert(n *tree.InsertStmt) {
 	st := t.st
-	st.Kind = rewrite.KindInsert
+	st.Kind = ast.KindInsert
 	st.With = t.with(n.With)
 	st.Target = t.table(n.Table, n.Alias)
 	st.Columns = idents(n.Columns)
@@ -35,11 +35,11 @@ func (t *translator) insert(n *ast.InsertStmt) {
 }
 
 // valuesOf returns the rows of a plain VALUES list, else nil.
-func valuesOf(n *ast.SelectStmt) [][]ast.Expr {
+func valuesOf(n *tree.SelectStmt) [][]tree.Expr {
 	if n == nil || n.With != nil || len(n.Cores) != 1 {
 		return nil
 	}
-	v, ok := n.Cores[0].(*ast.ValuesClause)
+	v, ok := n.Cores[0].(*tree.ValuesClause)
 	if !ok {
 		return nil
 	}
@@ -47,20 +47,20 @@ func valuesOf(n *ast.SelectStmt) [][]ast.Expr {
 }
 
 // resolution notes OR REPLACE, OR IGNORE and the like.
-func (t *translator) resolution(a ast.ConflictAction) {
+func (t *translator) resolution(a tree.ConflictAction) {
 	switch a {
-	case ast.ConflictDefault:
-	case ast.ConflictReplace:
+	case tree.ConflictDefault:
+	case tree.ConflictReplace:
 		t.st.Replace = true
 	default:
 		t.st.Modifier = true
 	}
 }
 
-func (t *translator) conflict(n *ast.Upsert) *rewrite.Conflict {
-	c := &rewrite.Conflict{Nothing: n.DoNothing}
+func (t *translator) conflict(n *tree.Upsert) *ast.Conflict {
+	c := &ast.Conflict{Nothing: n.DoNothing}
 	for _, o := range n.Target {
-		name, ok := o.Expr.(*ast.Ident)
+		name, ok := o.Expr.(*tree.Ident)
 		if !ok {
 			c.Others = append(c.Others, t.expr(o.Expr))
 			continue
@@ -75,42 +75,42 @@ func (t *translator) conflict(n *ast.Upsert) *rewrite.Conflict {
 	return c
 }
 
-func (t *translator) assignments(list []*ast.SetPair) []rewrite.Assignment {
-	var out []rewrite.Assignment
+func (t *translator) assignments(list []*tree.SetPair) []ast.Assignment {
+	var out []ast.Assignment
 	for _, n := range list {
 		if !n.Paren && len(n.Columns) == 1 {
-			out = append(out, rewrite.Assignment{Column: idents(n.Columns), Value: t.expr(n.Value)})
+			out = append(out, ast.Assignment{Column: idents(n.Columns), Value: t.expr(n.Value)})
 			continue
 		}
 		// Each value is computed with the row as it was, as in single assignments.
 		if values := rowOf(n.Value, len(n.Columns)); values != nil {
 			for i, c := range n.Columns {
-				out = append(out, rewrite.Assignment{Column: []rewrite.Ident{ident(c)}, Value: t.expr(values[i])})
+				out = append(out, ast.Assignment{Column: []ast.Ident{ident(c)}, Value: t.expr(values[i])})
 			}
 			continue
 		}
 		t.opaque("SET (a, b) = ...")
 		for _, c := range n.Columns {
-			out = append(out, rewrite.Assignment{Column: []rewrite.Ident{ident(c)}})
+			out = append(out, ast.Assignment{Column: []ast.Ident{ident(c)}})
 		}
 	}
 	return out
 }
 
 // rowOf returns the elements of a row value of the given width, or nil if n is not one.
-func rowOf(n ast.Expr, width int) []ast.Expr {
-	if v, ok := n.(*ast.VectorExpr); ok && len(v.List) == width {
+func rowOf(n tree.Expr, width int) []tree.Expr {
+	if v, ok := n.(*tree.VectorExpr); ok && len(v.List) == width {
 		return v.List
 	}
-	if _, query := n.(*ast.SubqueryExpr); query || width != 1 {
+	if _, query := n.(*tree.SubqueryExpr); query || width != 1 {
 		return nil
 	}
-	return []ast.Expr{n}
+	return []tree.Expr{n}
 }
 
-func (t *translator) update(n *ast.UpdateStmt) {
+func (t *translator) update(n *tree.UpdateStmt) {
 	st := t.st
-	st.Kind = rewrite.KindUpdate
+	st.Kind = ast.KindUpdate
 	st.With = t.with(n.With)
 	st.Target = t.table(n.Table, n.Alias)
 	t.resolution(n.OrConflict)
@@ -123,9 +123,9 @@ func (t *translator) update(n *ast.UpdateStmt) {
 	st.Limit = t.limit(n.Limit)
 }
 
-func (t *translator) remove(n *ast.DeleteStmt) {
+func (t *translator) remove(n *tree.DeleteStmt) {
 	st := t.st
-	st.Kind = rewrite.KindDelete
+	st.Kind = ast.KindDelete
 	st.With = t.with(n.With)
 	st.Target = t.table(n.Table, n.Alias)
 	st.Modifier = st.Modifier || n.IndexedBy != nil || n.NotIndexed

@@ -3,38 +3,38 @@ package sqlite
 import (
 	"strings"
 
-	"github.com/sqlc-dev/meyer/ast"
+	tree "github.com/sqlc-dev/meyer/ast"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 // from translates a FROM clause. SQLite's list is flat: a comma binds no less
 // than JOIN, and an ON may refer to everything to its left. A list of commas
 // alone gives one source each; any other gives one left-deep join.
-func (t *translator) from(list []*ast.TableRef) []*rewrite.Source {
+func (t *translator) from(list []*tree.TableRef) []*ast.Source {
 	if len(list) == 0 {
 		return nil
 	}
 	if onlyCommas(list) {
-		var out []*rewrite.Source
+		var out []*ast.Source
 		for _, n := range list {
 			out = append(out, t.source(n))
 		}
 		return out
 	}
-	return []*rewrite.Source{t.join(list)}
+	return []*ast.Source{t.join(list)}
 }
 
-func onlyCommas(list []*ast.TableRef) bool {
+func onlyCommas(list []*tree.TableRef) bool {
 	for _, n := range list {
-		if n.Join != nil && n.Join.Type&ast.JoinComma == 0 || n.On != nil || len(n.Using) > 0 {
+		if n.Join != nil && n.Join.Type&tree.JoinComma == 0 || n.On != nil || len(n.Using) > 0 {
 			return false
 		}
 	}
 	return true
 }
 
-func (t *translator) join(list []*ast.TableRef) *rewrite.Source {
+func (t *translator) join(list []*tree.TableRef) *ast.Source {
 	left := t.source(list[0])
 	if list[0].On != nil || len(list[0].Using) > 0 {
 		t.opaque("ON or USING without a join")
@@ -45,11 +45,11 @@ func (t *translator) join(list []*ast.TableRef) *rewrite.Source {
 		t.tooDeep = true
 	}
 	for _, n := range list[1:] {
-		j := &rewrite.Source{Left: left, Right: t.source(n), On: t.expr(n.On), Using: idents(n.Using)}
+		j := &ast.Source{Left: left, Right: t.source(n), On: t.expr(n.On), Using: idents(n.Using)}
 		kind := n.Join.Type
-		j.Natural = kind&ast.JoinNatural != 0
-		j.LeftOuter = kind&ast.JoinLeft != 0
-		j.RightOuter = kind&ast.JoinRight != 0
+		j.Natural = kind&tree.JoinNatural != 0
+		j.LeftOuter = kind&tree.JoinLeft != 0
+		j.RightOuter = kind&tree.JoinRight != 0
 		if !soundJoin(n.Join) {
 			t.opaque("join " + strings.Join(n.Join.Words, " "))
 		}
@@ -60,7 +60,7 @@ func (t *translator) join(list []*ast.TableRef) *rewrite.Source {
 
 // soundJoin reports whether SQLite accepts the join's words; its grammar takes
 // any names there.
-func soundJoin(op *ast.JoinOperator) bool {
+func soundJoin(op *tree.JoinOperator) bool {
 	for _, w := range op.Words {
 		switch strings.ToUpper(w) {
 		case "NATURAL", "LEFT", "RIGHT", "FULL", "OUTER", "INNER", "CROSS", "JOIN":
@@ -68,15 +68,15 @@ func soundJoin(op *ast.JoinOperator) bool {
 			return false
 		}
 	}
-	outer := op.Type & (ast.JoinOuter | ast.JoinLeft | ast.JoinRight)
-	return op.Type&ast.JoinInner == 0 && outer != ast.JoinOuter || outer == 0
+	outer := op.Type & (tree.JoinOuter | tree.JoinLeft | tree.JoinRight)
+	return op.Type&tree.JoinInner == 0 && outer != tree.JoinOuter || outer == 0
 }
 
-func (t *translator) source(n *ast.TableRef) *rewrite.Source {
+func (t *translator) source(n *tree.TableRef) *ast.Source {
 	if t.depth++; t.depth > maxDepth || t.tooDeep {
 		t.depth--
 		t.tooDeep = true
-		return &rewrite.Source{}
+		return &ast.Source{}
 	}
 	defer func() { t.depth-- }()
 
@@ -85,7 +85,7 @@ func (t *translator) source(n *ast.TableRef) *rewrite.Source {
 	}
 	switch {
 	case n.Select != nil:
-		return &rewrite.Source{Select: t.query(n.Select), Alias: identOrNil(n.Alias)}
+		return &ast.Source{Select: t.query(n.Select), Alias: identOrNil(n.Alias)}
 	case n.List != nil:
 		s := t.join(n.List)
 		if n.Alias != nil && s.Left == nil {
@@ -110,8 +110,8 @@ func (t *translator) source(n *ast.TableRef) *rewrite.Source {
 }
 
 // table translates a table's name and alias.
-func (t *translator) table(name *ast.QualifiedName, alias *ast.Ident) *rewrite.Source {
-	s := &rewrite.Source{Span: span(name), Name: qualified(name), Alias: identOrNil(alias)}
+func (t *translator) table(name *tree.QualifiedName, alias *tree.Ident) *ast.Source {
+	s := &ast.Source{Span: span(name), Name: qualified(name), Alias: identOrNil(alias)}
 	if alias != nil {
 		s.End = alias.End()
 	}
@@ -127,9 +127,9 @@ func (t *translator) namedExcluded() { t.opaque("a table is called excluded") }
 
 // tableFunction translates f(args). Its columns are qualified by its alias or
 // else by the function's name, which becomes the alias here.
-func (t *translator) tableFunction(n *ast.TableRef) *rewrite.Source {
+func (t *translator) tableFunction(n *tree.TableRef) *ast.Source {
 	name := n.Name.Name
-	f := &rewrite.Expr{Span: span(n.Name), Kind: rewrite.Call, Op: foldName(name.Name), Args: t.exprs(n.Args)}
+	f := &ast.Expr{Span: span(n.Name), Kind: ast.Call, Op: foldName(name.Name), Args: t.exprs(n.Args)}
 	for _, a := range f.Args {
 		f.End = max(f.End, a.End)
 	}
@@ -137,5 +137,5 @@ func (t *translator) tableFunction(n *ast.TableRef) *rewrite.Source {
 	if alias == nil {
 		alias = name
 	}
-	return &rewrite.Source{Func: f, Alias: identOrNil(alias), Lateral: true}
+	return &ast.Source{Func: f, Alias: identOrNil(alias), Lateral: true}
 }

@@ -1,22 +1,22 @@
 package sqlite
 
 import (
-	"github.com/sqlc-dev/meyer/ast"
+	tree "github.com/sqlc-dev/meyer/ast"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 // query translates a complete SELECT: compounds become one Select whose
 // operands are flat, with the ORDER BY and LIMIT that the grammar hangs on the
 // last operand.
-func (t *translator) query(n *ast.SelectStmt) *rewrite.Select {
+func (t *translator) query(n *tree.SelectStmt) *ast.Select {
 	if n == nil {
 		return nil
 	}
 	if t.depth++; t.depth > maxDepth || t.tooDeep {
 		t.depth--
 		t.tooDeep = true
-		return &rewrite.Select{Span: span(n)}
+		return &ast.Select{Span: span(n)}
 	}
 	defer func() { t.depth-- }()
 
@@ -26,7 +26,7 @@ func (t *translator) query(n *ast.SelectStmt) *rewrite.Select {
 		s.Span, s.With = span(n), with
 		return s
 	}
-	s := &rewrite.Select{Span: span(n), With: with}
+	s := &ast.Select{Span: span(n), With: with}
 	for i, c := range n.Cores {
 		o := t.core(c)
 		if last := i == len(n.Cores)-1; last {
@@ -42,8 +42,8 @@ func (t *translator) query(n *ast.SelectStmt) *rewrite.Select {
 }
 
 // bodyEnd returns where a core ends without its ORDER BY and LIMIT.
-func bodyEnd(c ast.SelectCore) int {
-	q, ok := c.(*ast.SelectQuery)
+func bodyEnd(c tree.SelectCore) int {
+	q, ok := c.(*tree.SelectQuery)
 	if !ok {
 		return c.End()
 	}
@@ -56,15 +56,15 @@ func bodyEnd(c ast.SelectCore) int {
 	return end
 }
 
-func (t *translator) core(c ast.SelectCore) *rewrite.Select {
-	s := &rewrite.Select{Span: span(c)}
+func (t *translator) core(c tree.SelectCore) *ast.Select {
+	s := &ast.Select{Span: span(c)}
 	switch n := c.(type) {
-	case *ast.ValuesClause:
+	case *tree.ValuesClause:
 		for _, row := range n.Rows {
 			s.Values = append(s.Values, t.exprs(row))
 		}
-	case *ast.SelectQuery:
-		s.Distinct = n.Distinct == ast.DistinctDistinct
+	case *tree.SelectQuery:
+		s.Distinct = n.Distinct == tree.DistinctDistinct
 		s.Items = t.items(n.Columns)
 		s.From = t.from(n.From)
 		s.Where = t.expr(n.Where)
@@ -81,34 +81,34 @@ func (t *translator) core(c ast.SelectCore) *rewrite.Select {
 	return s
 }
 
-func (t *translator) items(list []*ast.ResultColumn) []rewrite.Item {
-	var out []rewrite.Item
+func (t *translator) items(list []*tree.ResultColumn) []ast.Item {
+	var out []ast.Item
 	for _, n := range list {
-		out = append(out, rewrite.Item{Span: span(n), Expr: t.expr(n.Expr), Alias: identOrNil(n.Alias)})
+		out = append(out, ast.Item{Span: span(n), Expr: t.expr(n.Expr), Alias: identOrNil(n.Alias)})
 	}
 	return out
 }
 
 // limit returns the operands in source order.
-func (t *translator) limit(n *ast.Limit) []*rewrite.Expr {
+func (t *translator) limit(n *tree.Limit) []*ast.Expr {
 	switch {
 	case n == nil:
 		return nil
 	case n.Offset == nil:
-		return []*rewrite.Expr{t.expr(n.Count)}
+		return []*ast.Expr{t.expr(n.Count)}
 	case n.Comma:
-		return []*rewrite.Expr{t.expr(n.Offset), t.expr(n.Count)}
+		return []*ast.Expr{t.expr(n.Offset), t.expr(n.Count)}
 	}
-	return []*rewrite.Expr{t.expr(n.Count), t.expr(n.Offset)}
+	return []*ast.Expr{t.expr(n.Count), t.expr(n.Offset)}
 }
 
-func (t *translator) with(n *ast.With) []*rewrite.CTE {
+func (t *translator) with(n *tree.With) []*ast.CTE {
 	if n == nil {
 		return nil
 	}
-	var out []*rewrite.CTE
+	var out []*ast.CTE
 	for _, c := range n.CTEs {
-		out = append(out, &rewrite.CTE{
+		out = append(out, &ast.CTE{
 			Name: ident(c.Name), Columns: idents(c.Columns), Recursive: n.Recursive, Select: t.query(c.Select),
 		})
 	}

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 const triggerPrefix = "slotsql_"
@@ -13,7 +13,7 @@ var triggerEvents = []string{"insert", "delete", "update"}
 
 // triggerName names a trigger for its slot table, so that no second set can
 // come to exist beside the first, even after the base table was renamed.
-func triggerName(t *rewrite.Table, event string) string {
+func triggerName(t *schema.Table, event string) string {
 	return quote(schemaOf(t)) + "." + quote(triggerPrefix+t.Counter.SlotTable.Name+"_"+event)
 }
 
@@ -34,9 +34,9 @@ func ownTrigger(name string) (slotTable string, ok bool) {
 
 // MissingTriggers implements dialect.TriggerKeeper. A table that has been rebuilt
 // under its name has lost them.
-func (*Dialect) MissingTriggers(t *rewrite.Table) (missing []string) {
+func (*Dialect) MissingTriggers(t *schema.Table) (missing []string) {
 	c := t.Counter
-	if c.Layout == rewrite.LayoutShared || c.SlotTable.Schema != "" && !sameName(c.SlotTable.Schema, schemaOf(t)) {
+	if c.Layout == schema.LayoutShared || c.SlotTable.Schema != "" && !sameName(c.SlotTable.Schema, schemaOf(t)) {
 		return nil
 	}
 	events := triggerEvents
@@ -55,7 +55,7 @@ func (*Dialect) MissingTriggers(t *rewrite.Table) (missing []string) {
 // triggers writes the triggers of a slot table in the base table's database;
 // a slot table elsewhere cannot have any. Names inside a trigger are looked up
 // in the trigger's own database, and must not be qualified.
-func triggers(t *rewrite.Table) []string {
+func triggers(t *schema.Table) []string {
 	c := t.Counter
 	if c.SlotTable.Schema != "" && !sameName(c.SlotTable.Schema, schemaOf(t)) {
 		return nil
@@ -93,7 +93,7 @@ func triggers(t *rewrite.Table) []string {
 // updateNames lists the names by which an UPDATE may set the key. SQLite
 // compares the names of UPDATE OF with the names that SET uses, so that a
 // rowid's other names have to be listed too.
-func updateNames(t *rewrite.Table) string {
+func updateNames(t *schema.Table) string {
 	names := columns("", t.Counter.Key...)
 	if len(names) == 1 {
 		if col := t.Column(t.Counter.Key[0]); col != nil && col.Identity {
@@ -107,7 +107,7 @@ func updateNames(t *rewrite.Table) string {
 // row. Folding changes no total, so it is done before any INSERT: the row that
 // is there keeps what is its own, and a later row starts without slots. The UPDATE
 // of a trigger can give its table no alias.
-func singleRowTriggers(t *rewrite.Table) []string {
+func singleRowTriggers(t *schema.Table) []string {
 	base, slots := quote(t.Name), quote(t.Counter.SlotTable.Name)
 	return []string{
 		trigger(t, "insert", "BEFORE INSERT", "EXISTS (SELECT 1 FROM "+slots+")",
@@ -118,7 +118,7 @@ func singleRowTriggers(t *rewrite.Table) []string {
 	}
 }
 
-func trigger(t *rewrite.Table, event, when, condition string, statements ...string) string {
+func trigger(t *schema.Table, event, when, condition string, statements ...string) string {
 	sql := "CREATE TRIGGER IF NOT EXISTS " + triggerName(t, event) + " " + when + " ON " + quote(t.Name)
 	if condition != "" {
 		sql += " WHEN " + condition

@@ -4,10 +4,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sqlc-dev/meyer/ast"
+	tree "github.com/sqlc-dev/meyer/ast"
 
 	"github.com/slotsql/slotsql/dialect"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // index is a unique index.
@@ -18,14 +18,14 @@ type index struct {
 	columns             []string
 	collations          []string
 	mentioned           map[string]bool // by a partial index, or one on expressions; nil: anything
-	where               ast.Expr        // of a partial index, where it is known
+	where               tree.Expr       // of a partial index, where it is known
 }
 
 // define notes what the definition of an index mentions, by the columns' folded names: too
 // many rather than too few.
 func (x *index) define(sql string) {
 	n, err := parseOne(sql)
-	create, ok := n.(*ast.CreateIndexStmt)
+	create, ok := n.(*tree.CreateIndexStmt)
 	if err != nil || !ok {
 		return
 	}
@@ -37,12 +37,12 @@ func (x *index) define(sql string) {
 func (t *described) computes(r []any) {
 	name, sql := dialect.String(r[0]), dialect.String(r[1])
 	n, err := parseOne(sql)
-	create, ok := n.(*ast.CreateIndexStmt)
+	create, ok := n.(*tree.CreateIndexStmt)
 	if err != nil || !ok {
 		t.AddIndexed(name, "", func(string) bool { return true })
 		return
 	}
-	add := func(e ast.Expr, sql string) {
+	add := func(e tree.Expr, sql string) {
 		names := map[string]bool{}
 		namesIn(e, names)
 		t.AddIndexed(name, sql, func(c string) bool { return names[foldName(c)] })
@@ -54,7 +54,7 @@ func (t *described) computes(r []any) {
 	}
 	for _, term := range create.Columns {
 		switch e := term.Expr.(type) {
-		case *ast.Ident, *ast.Literal, *ast.CollateExpr:
+		case *tree.Ident, *tree.Literal, *tree.CollateExpr:
 		default:
 			text := textOf(sql, e)
 			if create.Where != nil {
@@ -66,10 +66,10 @@ func (t *described) computes(r []any) {
 }
 
 // ordered returns the columns of an index, up to one that is more than a column, or has another direction.
-func ordered(t *rewrite.Table, terms []*ast.OrderingTerm) []string {
+func ordered(t *schema.Table, terms []*tree.OrderingTerm) []string {
 	var out []string
 	for _, term := range terms {
-		id, ok := term.Expr.(*ast.Ident)
+		id, ok := term.Expr.(*tree.Ident)
 		if !ok || term.Order != terms[0].Order {
 			break
 		}
@@ -83,34 +83,34 @@ func ordered(t *rewrite.Table, terms []*ast.OrderingTerm) []string {
 }
 
 // present reports whether a predicate asks only that columns of these are not NULL.
-func present(e ast.Expr, columns []string) bool {
-	var tested ast.Expr
+func present(e tree.Expr, columns []string) bool {
+	var tested tree.Expr
 	switch n := e.(type) {
-	case *ast.ParenExpr:
+	case *tree.ParenExpr:
 		return present(n.X, columns)
-	case *ast.BinaryExpr:
-		return n.Op == ast.OpAnd && present(n.X, columns) && present(n.Y, columns)
-	case *ast.NullCheckExpr:
-		if n.Test == ast.TestIsNull {
+	case *tree.BinaryExpr:
+		return n.Op == tree.OpAnd && present(n.X, columns) && present(n.Y, columns)
+	case *tree.NullCheckExpr:
+		if n.Test == tree.TestIsNull {
 			return false
 		}
 		tested = n.X
-	case *ast.IsExpr:
-		null, ok := n.Y.(*ast.Literal)
-		if !ok || null.Kind != ast.LitNull || !n.Not || n.Distinct {
+	case *tree.IsExpr:
+		null, ok := n.Y.(*tree.Literal)
+		if !ok || null.Kind != tree.LitNull || !n.Not || n.Distinct {
 			return false
 		}
 		tested = n.X
 	}
-	id, ok := tested.(*ast.Ident)
+	id, ok := tested.(*tree.Ident)
 	return ok && slices.ContainsFunc(columns, func(c string) bool { return sameName(c, id.Name) })
 }
 
-func indexMentions(n *ast.CreateIndexStmt) map[string]bool {
+func indexMentions(n *tree.CreateIndexStmt) map[string]bool {
 	out := map[string]bool{}
 	for _, term := range n.Columns {
 		namesIn(term.Expr, out)
-		if s, ok := term.Expr.(*ast.Literal); ok {
+		if s, ok := term.Expr.(*tree.Literal); ok {
 			out[foldName(s.Value)] = true // a name in single quotes
 		}
 	}
@@ -119,7 +119,7 @@ func indexMentions(n *ast.CreateIndexStmt) map[string]bool {
 }
 
 // partialUnique adds an index to the table's partial ones.
-func partialUnique(t *rewrite.Table, x index) {
+func partialUnique(t *schema.Table, x index) {
 	names := x.mentioned
 	if !x.partial && !x.expression {
 		names = map[string]bool{}
@@ -134,8 +134,8 @@ func partialUnique(t *rewrite.Table, x index) {
 // column, are one row. An index may be coarser than its columns (NOCASE over
 // BINARY), but not finer: under `slug TEXT COLLATE NOCASE` and a unique index
 // on `slug COLLATE BINARY`, slug = 'a' finds both 'a' and 'A'.
-func addUniques(t *rewrite.Table, indexes []index, def definition) {
-	var primary, others []rewrite.Unique
+func addUniques(t *schema.Table, indexes []index, def definition) {
+	var primary, others []schema.Unique
 	for _, x := range indexes {
 		if x.partial || x.expression {
 			t.OtherUniques = true
@@ -161,7 +161,7 @@ func addUniques(t *rewrite.Table, indexes []index, def definition) {
 			continue
 		}
 		t.AddOrder(x.columns...)
-		u := rewrite.Unique{Name: x.name, Primary: x.primary, Columns: x.columns}
+		u := schema.Unique{Name: x.name, Primary: x.primary, Columns: x.columns}
 		if x.primary {
 			primary = append(primary, u)
 		} else {

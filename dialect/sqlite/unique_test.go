@@ -3,7 +3,7 @@ package sqlite
 import (
 	"testing"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 func TestPresent(t *testing.T) {
@@ -22,7 +22,7 @@ func TestPresent(t *testing.T) {
 	} {
 		x := index{name: "i", partial: true, columns: []string{"kind", "project"}, collations: []string{"BINARY", "BINARY"}}
 		x.define("CREATE UNIQUE INDEX i ON t (kind, project) WHERE " + where)
-		table := &rewrite.Table{Columns: []rewrite.Column{{Name: "kind"}, {Name: "project"}, {Name: "other"}}}
+		table := &schema.Table{Columns: []schema.Column{{Name: "kind"}, {Name: "project"}, {Name: "other"}}}
 		addUniques(table, []index{x}, definition{understood: true})
 		if got := table.PartialUniques[0].Present; got != want {
 			t.Errorf("%s: %v, want %v", where, got, want)
@@ -30,7 +30,7 @@ func TestPresent(t *testing.T) {
 	}
 	coarse := index{name: "i", partial: true, columns: []string{"kind"}, collations: []string{"NOCASE"}}
 	coarse.define("CREATE UNIQUE INDEX i ON t (kind COLLATE NOCASE) WHERE kind IS NOT NULL")
-	table := &rewrite.Table{Columns: []rewrite.Column{{Name: "kind"}}}
+	table := &schema.Table{Columns: []schema.Column{{Name: "kind"}}}
 	if addUniques(table, []index{coarse}, definition{understood: true}); table.PartialUniques[0].Present {
 		t.Error("an index with a collation of its own")
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/slotsql/slotsql/dialect/postgres"
 	"github.com/slotsql/slotsql/dialect/sqlite"
 	"github.com/slotsql/slotsql/integration/twin"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 func mariaDB() *mysql.Dialect {
@@ -22,7 +22,7 @@ func mariaDB() *mysql.Dialect {
 var Dialects = map[string]dialect.Dialect{"mysql": mariaDB(), "postgres": postgres.New(), "sqlite": sqlite.New()}
 
 // Facts are those of a table on the plain side; nil if there is no such table.
-func Facts(ctx context.Context, p *twin.Pair, schema, name string) (*rewrite.Table, error) {
+func Facts(ctx context.Context, p *twin.Pair, schema, name string) (*schema.Table, error) {
 	return Dialects[p.Dialect].Table(ctx, session{p.Plain}, schema, name)
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/slotsql/slotsql/integration/twin"
 	"github.com/slotsql/slotsql/internal/golden"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // A group of cases has the same tables, rows, configuration and parameters. Its cases run one
@@ -218,7 +219,7 @@ func (f *fixture) facts(t *testing.T) *golden.Catalog {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var tables []*rewrite.Table
+	var tables []*schema.Table
 	for _, quoted := range names {
 		schema, name := splitQuoted(quoted)
 		table, err := Facts(t.Context(), f.Pair, schema, name)
@@ -231,7 +232,7 @@ func (f *fixture) facts(t *testing.T) *golden.Catalog {
 		tables = append(tables, table)
 	}
 	// Unqualified names mean the tables of the default schema: those first.
-	slices.SortStableFunc(tables, func(a, b *rewrite.Table) int {
+	slices.SortStableFunc(tables, func(a, b *schema.Table) int {
 		return strings.Compare(inDefault(a), inDefault(b))
 	})
 	catalog, err := golden.NewCatalog(Dialects[f.Dialect], tables, f.config)
@@ -241,7 +242,7 @@ func (f *fixture) facts(t *testing.T) *golden.Catalog {
 	return catalog
 }
 
-func inDefault(t *rewrite.Table) string {
+func inDefault(t *schema.Table) string {
 	if t.Schema == "public" || t.Schema == "main" || t.Schema == "" {
 		return "0"
 	}

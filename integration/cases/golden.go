@@ -14,6 +14,7 @@ import (
 	"github.com/slotsql/slotsql/internal/explain"
 	"github.com/slotsql/slotsql/internal/golden"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // Run runs the golden cases in a directory that have a section for the dialect, after an increment of every
@@ -236,21 +237,21 @@ func incrementAll(t *testing.T, on twin.Sides, p *twin.Pair, catalog *golden.Cat
 }
 
 // setCompanions writes assignments that ride in the slot row.
-func setCompanions(p *twin.Pair, t *rewrite.Table) string {
+func setCompanions(p *twin.Pair, t *schema.Table) string {
 	var b strings.Builder
 	for _, co := range t.Counter.Companions {
 		c, value := p.Quote(co.Column), "'two'"
 		switch col := t.Column(co.Column); {
-		case col.Numeric != rewrite.NotNumeric:
+		case col.Numeric != schema.NotNumeric:
 			value = "15"
 		case strings.EqualFold(col.Type, "date"):
 			value = "'2033-01-02'"
 		case strings.HasPrefix(strings.ToLower(col.Type), "timestamp"), strings.HasPrefix(strings.ToLower(col.Type), "datetime"):
 			value = "'2033-01-02 03:04:05'"
 		}
-		merge := map[rewrite.Merge]string{rewrite.Max: "GREATEST", rewrite.Min: "LEAST"}
+		merge := map[schema.Merge]string{schema.Max: "GREATEST", schema.Min: "LEAST"}
 		if p.Dialect == "sqlite" {
-			merge = map[rewrite.Merge]string{rewrite.Max: "MAX", rewrite.Min: "MIN"}
+			merge = map[schema.Merge]string{schema.Max: "MAX", schema.Min: "MIN"}
 		}
 		if f := merge[co.Merge]; f != "" {
 			value = f + "(" + c + ", " + value + ")"

@@ -4,6 +4,9 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/schema"
+
 	"github.com/slotsql/slotsql/integration/cases"
 	"github.com/slotsql/slotsql/integration/twin"
 	"github.com/slotsql/slotsql/rewrite"
@@ -14,16 +17,16 @@ import (
 // increments set beside a counter, each always in the same way, as long as
 // every other column of these increments is one too. It returns merges by
 // table and column.
-func (a application) companions(t *testing.T, p *twin.Pair, tables []counterTable) map[string]map[string]rewrite.Merge {
+func (a application) companions(t *testing.T, p *twin.Pair, tables []counterTable) map[string]map[string]schema.Merge {
 	t.Helper()
 	d := cases.Dialects[a.Dialect]
-	out := map[string]map[string]rewrite.Merge{}
+	out := map[string]map[string]schema.Merge{}
 	for _, table := range tables {
 		facts, err := cases.Facts(t.Context(), p, "", table.name)
 		if err != nil || facts == nil {
 			t.Fatalf("facts of %s: %v, %v", table.name, facts, err)
 		}
-		var sets []map[string]rewrite.Merge // of each increment
+		var sets []map[string]schema.Merge // of each increment
 		for _, s := range a.Statements {
 			st, err := d.Parse(s.SQL)
 			if err != nil || st.Target == nil || len(st.Target.Name) == 0 ||
@@ -44,21 +47,21 @@ func (a application) companions(t *testing.T, p *twin.Pair, tables []counterTabl
 
 // besideCounters returns the ordinary columns that an increment sets, with the
 // merge that its value asks for; "" where a slot cannot take it.
-func besideCounters(d rewrite.Dialect, facts *rewrite.Table, table counterTable, st *rewrite.Statement) map[string]rewrite.Merge {
+func besideCounters(d rewrite.Dialect, facts *schema.Table, table counterTable, st *ast.Statement) map[string]schema.Merge {
 	set := st.Set
 	if st.Conflict != nil {
 		set = st.Conflict.Set
 	}
-	increments, out := false, map[string]rewrite.Merge{}
+	increments, out := false, map[string]schema.Merge{}
 	for _, a := range set {
 		written := a.Column[len(a.Column)-1]
-		i := slices.IndexFunc(facts.Columns, func(c rewrite.Column) bool { return d.SameColumn(written, c.Name) })
+		i := slices.IndexFunc(facts.Columns, func(c schema.Column) bool { return d.SameColumn(written, c.Name) })
 		if i < 0 {
 			continue
 		}
 		name := facts.Columns[i].Name
 		slottable, _ := facts.Slottable(name) // one that is not is an ordinary column
-		if slottable && slices.ContainsFunc(table.counters, func(c string) bool { return d.SameColumn(rewrite.Ident{Name: c}, name) }) {
+		if slottable && slices.ContainsFunc(table.counters, func(c string) bool { return d.SameColumn(ast.Ident{Name: c}, name) }) {
 			increments = increments || readsColumn(d, a.Value, name)
 			continue
 		}
@@ -73,8 +76,8 @@ func besideCounters(d rewrite.Dialect, facts *rewrite.Table, table counterTable,
 // agreed keeps the columns that can be companions and on whose merge all
 // increments agree. An increment that sets another column, too, is not slotted
 // for its companions, and would only have to drain: what it sets goes.
-func agreed(facts *rewrite.Table, sets []map[string]rewrite.Merge) map[string]rewrite.Merge {
-	out, bad := map[string]rewrite.Merge{}, map[string]bool{}
+func agreed(facts *schema.Table, sets []map[string]schema.Merge) map[string]schema.Merge {
+	out, bad := map[string]schema.Merge{}, map[string]bool{}
 	for _, set := range sets {
 		for name, merge := range set {
 			if merge == "" || out[name] != "" && out[name] != merge || facts.CompanionFault(name, merge) != "" {
@@ -106,21 +109,21 @@ func agreed(facts *rewrite.Table, sets []map[string]rewrite.Merge) map[string]re
 // mergeOf returns the merge that a value of a column asks for beside an increment; "" where a
 // slot cannot take it: one that is computed from columns, but for the greatest and the least of
 // the column itself and another value.
-func mergeOf(d rewrite.Dialect, e *rewrite.Expr, column string) rewrite.Merge {
+func mergeOf(d rewrite.Dialect, e *ast.Expr, column string) schema.Merge {
 	if e == nil {
 		return ""
 	}
-	if e.Kind == rewrite.Call && len(e.Args) == 2 && readsColumn(d, e, column) {
+	if e.Kind == ast.Call && len(e.Args) == 2 && readsColumn(d, e, column) {
 		switch e.Op {
 		case "greatest", "max":
-			return rewrite.Max
+			return schema.Max
 		case "least", "min":
-			return rewrite.Min
+			return schema.Min
 		}
 	}
-	merge := rewrite.Latest
-	e.Walk(func(x *rewrite.Expr) bool {
-		if x.Kind == rewrite.ColumnRef || x.Kind == rewrite.Subquery {
+	merge := schema.Latest
+	e.Walk(func(x *ast.Expr) bool {
+		if x.Kind == ast.ColumnRef || x.Kind == ast.Subquery {
 			merge = ""
 		}
 		return merge != ""
@@ -129,10 +132,10 @@ func mergeOf(d rewrite.Dialect, e *rewrite.Expr, column string) rewrite.Merge {
 }
 
 // readsColumn reports whether an expression names the column, outside of subqueries.
-func readsColumn(d rewrite.Dialect, e *rewrite.Expr, column string) bool {
+func readsColumn(d rewrite.Dialect, e *ast.Expr, column string) bool {
 	found := false
-	e.Walk(func(x *rewrite.Expr) bool {
-		found = found || x.Kind == rewrite.ColumnRef && len(x.Name) > 0 && d.SameColumn(x.Name[len(x.Name)-1], column)
+	e.Walk(func(x *ast.Expr) bool {
+		found = found || x.Kind == ast.ColumnRef && len(x.Name) > 0 && d.SameColumn(x.Name[len(x.Name)-1], column)
 		return !found
 	})
 	return found

@@ -11,7 +11,7 @@ import (
 	"github.com/slotsql/slotsql/integration/server"
 	"github.com/slotsql/slotsql/mysql"
 	"github.com/slotsql/slotsql/postgres"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 	"github.com/slotsql/slotsql/sqlite"
 )
 
@@ -50,16 +50,16 @@ func TestConformance(t *testing.T) {
 			Columns: []dialecttest.Column{
 				{
 					Definition: "u INT UNSIGNED NOT NULL DEFAULT 3",
-					Facts: rewrite.Column{
+					Facts: schema.Column{
 						Name: "u", Type: "int(10) unsigned", HasDefault: true, Copied: "int unsigned NOT NULL DEFAULT 3",
-						NumericType: rewrite.NumericType{Numeric: rewrite.Integer, Unsigned: true, Bits: 32},
+						NumericType: schema.NumericType{Numeric: schema.Integer, Unsigned: true, Bits: 32},
 					},
 				},
-				{Definition: "r DOUBLE", Facts: rewrite.Column{Name: "r", Type: "double", Nullable: true, NumericType: rewrite.NumericType{Numeric: rewrite.Float}}},
+				{Definition: "r DOUBLE", Facts: schema.Column{Name: "r", Type: "double", Nullable: true, NumericType: schema.NumericType{Numeric: schema.Float}}},
 				{
 					Definition: "g BIGINT AS (u * 2) VIRTUAL",
-					Facts: rewrite.Column{
-						Name: "g", Type: "bigint(20)", Nullable: true, Generated: true, DependsOn: []string{"u"}, NumericType: rewrite.NumericType{Numeric: rewrite.Integer, Bits: 64},
+					Facts: schema.Column{
+						Name: "g", Type: "bigint(20)", Nullable: true, Generated: true, DependsOn: []string{"u"}, NumericType: schema.NumericType{Numeric: schema.Integer, Bits: 64},
 					},
 				},
 			},
@@ -106,16 +106,16 @@ func TestConformance(t *testing.T) {
 				"ALTER TABLE thing RENAME TO posts",
 			},
 			Columns: []dialecttest.Column{
-				{Definition: "s SMALLINT NOT NULL", Facts: rewrite.Column{Name: "s", Type: "smallint", NumericType: rewrite.NumericType{Numeric: rewrite.Integer, Bits: 16}}},
+				{Definition: "s SMALLINT NOT NULL", Facts: schema.Column{Name: "s", Type: "smallint", NumericType: schema.NumericType{Numeric: schema.Integer, Bits: 16}}},
 				{
 					Definition: "d NUMERIC(12,2)",
-					Facts:      rewrite.Column{Name: "d", Type: "numeric(12,2)", Nullable: true, NumericType: rewrite.NumericType{Numeric: rewrite.Decimal, Precision: 12, Scale: 2}},
+					Facts:      schema.Column{Name: "d", Type: "numeric(12,2)", Nullable: true, NumericType: schema.NumericType{Numeric: schema.Decimal, Precision: 12, Scale: 2}},
 				},
-				{Definition: "r REAL", Facts: rewrite.Column{Name: "r", Type: "real", Nullable: true, NumericType: rewrite.NumericType{Numeric: rewrite.Float}}},
+				{Definition: "r REAL", Facts: schema.Column{Name: "r", Type: "real", Nullable: true, NumericType: schema.NumericType{Numeric: schema.Float}}},
 				{
 					Definition: "g INT GENERATED ALWAYS AS (s + 1) STORED",
-					Facts: rewrite.Column{
-						Name: "g", Type: "integer", Nullable: true, Generated: true, DependsOn: []string{"s"}, NumericType: rewrite.NumericType{Numeric: rewrite.Integer, Bits: 32},
+					Facts: schema.Column{
+						Name: "g", Type: "integer", Nullable: true, Generated: true, DependsOn: []string{"s"}, NumericType: schema.NumericType{Numeric: schema.Integer, Bits: 32},
 					},
 				},
 			},
@@ -132,11 +132,11 @@ func TestConformance(t *testing.T) {
 				"ALTER TABLE thing RENAME TO posts",
 			},
 			Columns: []dialecttest.Column{
-				{Definition: "r REAL", Facts: rewrite.Column{Name: "r", Type: "REAL", Nullable: true, NumericType: rewrite.NumericType{Numeric: rewrite.Float}}},
+				{Definition: "r REAL", Facts: schema.Column{Name: "r", Type: "REAL", Nullable: true, NumericType: schema.NumericType{Numeric: schema.Float}}},
 				{
 					Definition: "g INT AS (r * 2)",
-					Facts: rewrite.Column{
-						Name: "g", Type: "INT", Nullable: true, Generated: true, DependsOn: []string{"r"}, NumericType: rewrite.NumericType{Numeric: rewrite.Integer, Bits: 64},
+					Facts: schema.Column{
+						Name: "g", Type: "INT", Nullable: true, Generated: true, DependsOn: []string{"r"}, NumericType: schema.NumericType{Numeric: schema.Integer, Bits: 64},
 					},
 				},
 			},

@@ -13,7 +13,7 @@ type form struct {
 
 // The table has counters of each width, one under a CHECK, one that may be NULL, one of cents, and
 // ordinary columns.
-const schema = `CREATE TABLE t (id INT PRIMARY KEY, n INT NOT NULL, big BIGINT NOT NULL CHECK (big >= 3), small SMALLINT NOT NULL, maybe INT,
+const createTable = `CREATE TABLE t (id INT PRIMARY KEY, n INT NOT NULL, big BIGINT NOT NULL CHECK (big >= 3), small SMALLINT NOT NULL, maybe INT,
 	cents DECIMAL(12,2) NOT NULL, capacity INT, note VARCHAR(20), kind VARCHAR(10) NOT NULL)`
 
 var (

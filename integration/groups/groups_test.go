@@ -18,6 +18,8 @@ import (
 	"github.com/slotsql/slotsql/integration/server"
 	"github.com/slotsql/slotsql/integration/twin"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/schema"
 
 	_ "github.com/go-sql-driver/mysql"
 	_ "github.com/jackc/pgx/v5/stdlib"
@@ -27,11 +29,11 @@ import (
 var dialects = map[string]dialect.Dialect{"mysql": mysql.New(), "postgres": postgres.New(), "sqlite": sqlite.New()}
 
 // catalog is one table, every number of which is a counter.
-type catalog struct{ *rewrite.Table }
+type catalog struct{ *schema.Table }
 
-func (c catalog) Counters() []*rewrite.Table { return []*rewrite.Table{c.Table} }
+func (c catalog) Counters() []*schema.Table { return []*schema.Table{c.Table} }
 
-func (c catalog) Lookup(name []rewrite.Ident) (*rewrite.Table, bool) {
+func (c catalog) Lookup(name []ast.Ident) (*schema.Table, bool) {
 	if name[len(name)-1].Name == c.Name {
 		return c.Table, true
 	}
@@ -51,11 +53,11 @@ func planner(t *testing.T, d dialect.Dialect, db *sql.DB) *rewrite.Planner {
 		t.Fatalf("table t: %v, %v", table, err)
 	}
 	counters := []string{"n", "big", "small", "maybe", "cents"}
-	table.Counter = &rewrite.Counter{
+	table.Counter = &schema.Counter{
 		Key: []string{"id"}, Counters: counters, Counted: counters,
-		Options:   rewrite.Options{Coalesce: true},
-		SlotTable: rewrite.SlotTable{Name: "t_slots", Column: "slot"},
-		Unslotted: rewrite.Unslotted{Passive: counters},
+		Options:   schema.Options{Coalesce: true},
+		SlotTable: schema.SlotTable{Name: "t_slots", Column: "slot"},
+		Unslotted: schema.Unslotted{Passive: counters},
 	}
 	return &rewrite.Planner{Dialect: d, Catalog: catalog{table}}
 }
@@ -95,12 +97,12 @@ func TestGroups(t *testing.T) {
 		}
 		for mode, params := range modes {
 			for _, unsigned := range []bool{false, true} {
-				ddl := schema
+				ddl := createTable
 				if unsigned {
 					if dialect != "mysql" {
 						continue
 					}
-					ddl = strings.NewReplacer("INT NOT NULL", "INT UNSIGNED NOT NULL", "maybe INT", "maybe INT UNSIGNED").Replace(schema)
+					ddl = strings.NewReplacer("INT NOT NULL", "INT UNSIGNED NOT NULL", "maybe INT", "maybe INT UNSIGNED").Replace(createTable)
 				}
 				if dialect == "sqlite" {
 					ddl = strings.Replace(ddl, "DECIMAL(12,2)", "INT", 1)

@@ -15,7 +15,7 @@ import (
 	"github.com/slotsql/slotsql/integration/twin"
 	"github.com/slotsql/slotsql/internal/catalog"
 	"github.com/slotsql/slotsql/internal/config"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // A drain and a roll-up that want the same row at the same moment are no deadlock: both lock
@@ -23,10 +23,10 @@ import (
 // though the roll-up skips what is locked.
 func TestPickBesideDrains(t *testing.T) {
 	const (
-		schema = "CREATE TABLE posts (id INT PRIMARY KEY, views BIGINT NOT NULL)"
-		text   = "version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}}, slots: 2}}\n"
+		ddl  = "CREATE TABLE posts (id INT PRIMARY KEY, views BIGINT NOT NULL)"
+		text = "version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}}, slots: 2}}\n"
 	)
-	p := twin.New(t, twin.Options{Dialect: "mysql", Schema: []string{schema, "INSERT INTO posts VALUES (1, 0)"}, Config: text})
+	p := twin.New(t, twin.Options{Dialect: "mysql", Schema: []string{ddl, "INSERT INTO posts VALUES (1, 0)"}, Config: text})
 	if err := p.Wrapped.PingContext(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +38,9 @@ func TestPickBesideDrains(t *testing.T) {
 		t.Fatal(err)
 	}
 	session := dialect.PlainSession{Conn: twin.Conn(t, p.Under)}
-	look := func(schema, name string) (*rewrite.Table, error) { return d.Table(t.Context(), session, schema, name) }
+	look := func(namespace, name string) (*schema.Table, error) {
+		return d.Table(t.Context(), session, namespace, name)
+	}
 	tables, problems, err := catalog.NewCatalog(d, cfg, cfg.Tables()).CheckTables(config.Always, look)
 	if err != nil || len(problems) > 0 {
 		t.Fatal(problems, err)
@@ -91,13 +93,13 @@ func TestPickBesideDrains(t *testing.T) {
 // transaction has locked.
 func TestRowsInOneOrder(t *testing.T) {
 	const rows, clients, transactions = 12, 8, 300
-	schema := []string{"CREATE TABLE posts (id INT PRIMARY KEY, views BIGINT NOT NULL)"}
+	ddl := []string{"CREATE TABLE posts (id INT PRIMARY KEY, views BIGINT NOT NULL)"}
 	for i := range rows {
-		schema = append(schema, fmt.Sprintf("INSERT INTO posts VALUES (%d, 0)", i))
+		ddl = append(ddl, fmt.Sprintf("INSERT INTO posts VALUES (%d, 0)", i))
 	}
 	twin.Servers(t, func(t *testing.T, dialect string) {
 		p := twin.New(t, twin.Options{
-			Dialect: dialect, Schema: schema,
+			Dialect: dialect, Schema: ddl,
 			Config: "version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}}, slots: 16, placement: connection}}\n",
 		})
 		p.Wrapped.SetMaxOpenConns(clients)

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slotsql/slotsql/rewrite/schema"
+
 	"github.com/slotsql/slotsql/rewrite"
 )
 
@@ -29,12 +31,12 @@ func (l List) FitSlot(inc *rewrite.Increment) bool {
 // bounds and its slots only hold portions of the other sign.
 func (l List) AgainstSide(deltas []rewrite.DeltaArg) bool {
 	for _, d := range deltas {
-		if d.Side == rewrite.AnySide {
+		if d.Side == schema.AnySide {
 			continue
 		}
 		v, ok := l.Value(d.Arg)
 		d.NonNegative = true
-		if d.Side == rewrite.NeverPositive {
+		if d.Side == schema.NeverPositive {
 			d.Arg.Negate = !d.Arg.Negate
 		}
 		if _, fits := checkDelta(d, v.Value); ok && !fits {

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/slotsql/slotsql/rewrite/schema"
+
 	"github.com/slotsql/slotsql/rewrite"
 )
 
@@ -18,10 +20,10 @@ func (l List) KeyNumbers(d *rewrite.DrainTable) []string {
 }
 
 // WholeNumbers returns a key that consists of whole numbers; nil for any other.
-func (l List) WholeNumbers(t *rewrite.Table, key []rewrite.KeyValue) []string {
+func (l List) WholeNumbers(t *schema.Table, key []rewrite.KeyValue) []string {
 	var out []string
 	for i, k := range key {
-		if c := t.Column(t.Counter.Key[i]); c == nil || c.Numeric != rewrite.Integer {
+		if c := t.Column(t.Counter.Key[i]); c == nil || c.Numeric != schema.Integer {
 			return nil
 		}
 		s := ""

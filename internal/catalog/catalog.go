@@ -10,8 +10,9 @@ import (
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/internal/config"
 	"github.com/slotsql/slotsql/internal/link"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
 	"github.com/slotsql/slotsql/rewrite/lex"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // Catalog is what is known about the configured tables of a database: the configuration, and the
@@ -204,7 +205,7 @@ func (c *Catalog) Expire() int64 {
 
 // Journals reports whether some table's layout is a journal.
 func (c *Catalog) Journals() bool {
-	return slices.ContainsFunc(c.Tables, func(t config.TableConfig) bool { return t.Layout == rewrite.LayoutJournal })
+	return slices.ContainsFunc(c.Tables, func(t config.TableConfig) bool { return t.Layout == schema.LayoutJournal })
 }
 
 // AsConfigError returns the problems as one *config.ConfigError; nil for none.
@@ -262,10 +263,10 @@ func (c *Catalog) closest() []*config.TableConfig {
 }
 
 // ConfigOf returns the configuration of a counter table.
-func (c *Catalog) ConfigOf(t *rewrite.Table) *config.TableConfig {
+func (c *Catalog) ConfigOf(t *schema.Table) *config.TableConfig {
 	for _, cfg := range c.closest() {
-		if c.Dialect.SameTable(rewrite.Ident{Name: cfg.Table, Quoted: true}, t.Name) &&
-			(cfg.Schema == "" || c.Dialect.SameTable(rewrite.Ident{Name: cfg.Schema, Quoted: true}, t.Schema)) {
+		if c.Dialect.SameTable(ast.Ident{Name: cfg.Table, Quoted: true}, t.Name) &&
+			(cfg.Schema == "" || c.Dialect.SameTable(ast.Ident{Name: cfg.Schema, Quoted: true}, t.Schema)) {
 			return cfg
 		}
 	}

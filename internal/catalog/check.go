@@ -7,7 +7,7 @@ import (
 
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/internal/config"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // This file checks the configuration against what the database says about its tables. It does not
@@ -17,7 +17,7 @@ import (
 // exist. Without problems it returns the counter configuration, with names as the database stores
 // them; with problems, nil. A configured name means the column with exactly that name, or else the
 // only one that differs in letter case.
-func CheckTable(cfg *config.TableConfig, t *rewrite.Table, names dialect.NameRules) (problems []config.Problem, counter *rewrite.Counter) {
+func CheckTable(cfg *config.TableConfig, t *schema.Table, names dialect.NameRules) (problems []config.Problem, counter *schema.Counter) {
 	return checkTableAs(cfg, t, names, everything)
 }
 
@@ -37,10 +37,10 @@ const (
 // checkTableAs is CheckTable for a severity.
 func checkTableAs(
 	cfg *config.TableConfig,
-	t *rewrite.Table,
+	t *schema.Table,
 	names dialect.NameRules,
 	severity severity,
-) (problems []config.Problem, counter *rewrite.Counter) {
+) (problems []config.Problem, counter *schema.Counter) {
 	m := maker{cfg: cfg, table: t, names: names, severity: severity}
 	if !m.countable() {
 		return m.problems, nil
@@ -53,7 +53,7 @@ func checkTableAs(
 
 // noTransactions says why a table of a storage engine that does not roll back is
 // refused; "" for others.
-func noTransactions(t *rewrite.Table) string {
+func noTransactions(t *schema.Table) string {
 	if t.Storage.NoTransactions == "" {
 		return ""
 	}
@@ -65,7 +65,7 @@ type fault struct{ path, message string }
 
 // resolveKey returns the key columns by their stored names, in the configured order or else in
 // that of the primary key.
-func resolveKey(cfg *config.TableConfig, t *rewrite.Table) (key []string, faults []fault) {
+func resolveKey(cfg *config.TableConfig, t *schema.Table) (key []string, faults []fault) {
 	if t.Storage.Inherited {
 		return nil, []fault{
 			{
@@ -122,7 +122,7 @@ func resolveKey(cfg *config.TableConfig, t *rewrite.Table) (key []string, faults
 }
 
 // primaryKey returns the key of a table whose configuration names none.
-func primaryKey(t *rewrite.Table) (key []string, faults []fault) {
+func primaryKey(t *schema.Table) (key []string, faults []fault) {
 	for _, u := range t.Uniques {
 		if u.Primary {
 			return slices.Clone(u.Columns), nil
@@ -137,7 +137,7 @@ func primaryKey(t *rewrite.Table) (key []string, faults []fault) {
 // noKey describes a table that has no unique key that slots can use. A key that only holds for some
 // rows, or at the end of a transaction, or for something else than the columns' values as the
 // columns compare them, does not identify a row, and no foreign key can refer to it.
-func noKey(t *rewrite.Table) string {
+func noKey(t *schema.Table) string {
 	if len(t.PartialUniques) == 0 {
 		return "has neither a primary key nor another unique key"
 	}
@@ -151,7 +151,7 @@ func noKey(t *rewrite.Table) string {
 
 // counterFault returns why a column cannot be a counter, or "". Judged reports that it could be
 // counted, except that something else in the table depends on its base value.
-func counterFault(t *rewrite.Table, col *rewrite.Column, key []string) (why string, judged bool) {
+func counterFault(t *schema.Table, col *schema.Column, key []string) (why string, judged bool) {
 	switch {
 	case slices.Contains(key, col.Name):
 		return "is part of the key, which cannot be a counter: remove it from one", false
@@ -159,7 +159,7 @@ func counterFault(t *rewrite.Table, col *rewrite.Column, key []string) (why stri
 		return "is a generated column: name the columns it is computed from instead", false
 	case col.Identity:
 		return "is an auto-increment or identity column: remove it from counters", false
-	case col.Numeric == rewrite.NotNumeric:
+	case col.Numeric == schema.NotNumeric:
 		return fmt.Sprintf(
 			"has type %s, which cannot be summed: a counter is an integer, decimal (numeric) or floating-point column",
 			typeName(col),
@@ -185,7 +185,7 @@ func counterFault(t *rewrite.Table, col *rewrite.Column, key []string) (why stri
 	return "", false
 }
 
-func typeName(col *rewrite.Column) string {
+func typeName(col *schema.Column) string {
 	if col.Type == "" {
 		return "none"
 	}
@@ -193,11 +193,11 @@ func typeName(col *rewrite.Column) string {
 }
 
 // FindColumn returns the column that a configured name means, or nil and why.
-func FindColumn(t *rewrite.Table, written string) (*rewrite.Column, string) {
+func FindColumn(t *schema.Table, written string) (*schema.Column, string) {
 	if col := t.Column(written); col != nil {
 		return col, ""
 	}
-	var found *rewrite.Column
+	var found *schema.Column
 	for i := range t.Columns {
 		col := &t.Columns[i]
 		if !strings.EqualFold(col.Name, written) {
@@ -219,7 +219,7 @@ func FindColumn(t *rewrite.Table, written string) (*rewrite.Column, string) {
 	return found, ""
 }
 
-func listColumns(t *rewrite.Table) string {
+func listColumns(t *schema.Table) string {
 	const most = 20
 	names := make([]string, 0, most)
 	for i := range t.Columns {
@@ -231,7 +231,7 @@ func listColumns(t *rewrite.Table) string {
 	return strings.Join(names, ", ")
 }
 
-func listUniques(t *rewrite.Table) string {
+func listUniques(t *schema.Table) string {
 	keys := make([]string, len(t.Uniques))
 	for i, u := range t.Uniques {
 		keys[i] = "[" + strings.Join(u.Columns, ", ") + "]"
@@ -251,20 +251,20 @@ func sameSet(a, b []string) bool {
 // Counter set.
 type CheckedTable struct {
 	Config *config.TableConfig
-	Table  *rewrite.Table
+	Table  *schema.Table
 }
 
 // withoutDoubles leaves out tables configured without a schema that are the same table of the
 // database as one configured with a schema: a session may have moved to that schema.
 func withoutDoubles(tables []CheckedTable) []CheckedTable {
-	named := map[rewrite.TableName]bool{}
+	named := map[schema.TableName]bool{}
 	for _, c := range tables {
 		if c.Config.Schema != "" {
-			named[rewrite.TableName{Schema: c.Table.Schema, Name: c.Table.Name}] = true
+			named[schema.TableName{Schema: c.Table.Schema, Name: c.Table.Name}] = true
 		}
 	}
 	return slices.DeleteFunc(tables, func(c CheckedTable) bool {
-		return c.Config.Schema == "" && named[rewrite.TableName{Schema: c.Table.Schema, Name: c.Table.Name}]
+		return c.Config.Schema == "" && named[schema.TableName{Schema: c.Table.Schema, Name: c.Table.Name}]
 	})
 }
 
@@ -310,7 +310,7 @@ func checkTogether(tables []CheckedTable, names dialect.NameRules) (problems []c
 				),
 			)
 		}
-		if other := slot[at]; other != nil && (c.Config.Layout != rewrite.LayoutShared || other.Layout != rewrite.LayoutShared) {
+		if other := slot[at]; other != nil && (c.Config.Layout != schema.LayoutShared || other.Layout != schema.LayoutShared) {
 			problems = append(
 				problems,
 				c.Config.Problem(

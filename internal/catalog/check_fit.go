@@ -6,7 +6,8 @@ import (
 
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/internal/config"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // A base table may change under its slot table. What the slots hold then still counts, as sums of
@@ -22,9 +23,9 @@ type Misfit struct {
 
 // Misfits checks the columns, the foreign key and the triggers of a slot table against its base
 // table.
-func (c *Catalog) Misfits(t, slots *rewrite.Table) (out []Misfit) {
+func (c *Catalog) Misfits(t, slots *schema.Table) (out []Misfit) {
 	counter := t.Counter
-	if counter.Layout == rewrite.LayoutShared {
+	if counter.Layout == schema.LayoutShared {
 		return nil // checkSharedTable says it
 	}
 	for _, name := range counter.Key {
@@ -76,7 +77,7 @@ func (c *Catalog) Misfits(t, slots *rewrite.Table) (out []Misfit) {
 }
 
 // noteMisfits makes counters that do not fit their slot table unslotted.
-func (c *Catalog) noteMisfits(t, slots *rewrite.Table) {
+func (c *Catalog) noteMisfits(t, slots *schema.Table) {
 	for _, m := range c.Misfits(t, slots) {
 		columns := []string{m.Counter}
 		if m.Counter == "" {
@@ -89,7 +90,7 @@ func (c *Catalog) noteMisfits(t, slots *rewrite.Table) {
 }
 
 // CheckFit reports the misfits of a slot table.
-func (c *Catalog) CheckFit(t, slots *rewrite.Table) (problems []config.Problem) {
+func (c *Catalog) CheckFit(t, slots *schema.Table) (problems []config.Problem) {
 	for _, m := range c.Misfits(t, slots) {
 		problems = append(
 			problems,
@@ -108,19 +109,19 @@ func (c *Catalog) CheckFit(t, slots *rewrite.Table) (problems []config.Problem) 
 
 // keyFits reports whether a slot table's column takes every value of the key column, and compares
 // them by the same rules.
-func keyFits(key, have *rewrite.Column) bool {
+func keyFits(key, have *schema.Column) bool {
 	return key.Type == have.Type || idFault(key, have) == ""
 }
 
 // counterFits reports whether a slot table's column takes sums of increments of a counter without
 // rounding them.
-func counterFits(base, have *rewrite.Column) bool {
+func counterFits(base, have *schema.Column) bool {
 	switch {
-	case base.Numeric == rewrite.Integer:
-		return have.Numeric == rewrite.Decimal || have.Numeric == rewrite.Integer && have.Bits >= base.Bits && !have.Unsigned
-	case base.Numeric != rewrite.Decimal || have.Numeric == rewrite.Decimal && have.Precision == 0:
+	case base.Numeric == schema.Integer:
+		return have.Numeric == schema.Decimal || have.Numeric == schema.Integer && have.Bits >= base.Bits && !have.Unsigned
+	case base.Numeric != schema.Decimal || have.Numeric == schema.Decimal && have.Precision == 0:
 		return true
-	case base.Precision == 0 || have.Numeric != rewrite.Decimal:
+	case base.Precision == 0 || have.Numeric != schema.Decimal:
 		return false
 	}
 	return have.Scale >= base.Scale && have.Precision-have.Scale >= base.Precision-base.Scale
@@ -128,7 +129,7 @@ func counterFits(base, have *rewrite.Column) bool {
 
 // strayForeignKey returns a foreign key of the slot table's key that refers to another table than
 // t, whose name t has taken over; nil for none.
-func (c *Catalog) strayForeignKey(t, slots *rewrite.Table) *rewrite.Parent {
+func (c *Catalog) strayForeignKey(t, slots *schema.Table) *schema.Parent {
 	for i := range slots.ForeignKeys.Parents {
 		p := &slots.ForeignKeys.Parents[i]
 		if c.ties(t, p) || !sameFold(p.Columns, t.Counter.Key) {
@@ -142,22 +143,22 @@ func (c *Catalog) strayForeignKey(t, slots *rewrite.Table) *rewrite.Parent {
 }
 
 // refersTo reports whether a foreign key refers to t, by whatever columns.
-func (c *Catalog) refersTo(p *rewrite.Parent, t *rewrite.Table) bool {
+func (c *Catalog) refersTo(p *schema.Parent, t *schema.Table) bool {
 	same := func(written, stored string) bool {
-		return c.Dialect.SameTable(rewrite.Ident{Name: written, Quoted: true}, stored)
+		return c.Dialect.SameTable(ast.Ident{Name: written, Quoted: true}, stored)
 	}
 	return same(p.Name, t.Name) && same(p.Schema, t.Schema)
 }
 
 // WithoutOutgrown returns the facts of a slot table without the columns that its base table no
 // longer has: what they hold counts for nothing.
-func WithoutOutgrown(t, slots *rewrite.Table) *rewrite.Table {
-	if t.Counter.Layout == rewrite.LayoutShared || slots == nil {
+func WithoutOutgrown(t, slots *schema.Table) *schema.Table {
+	if t.Counter.Layout == schema.LayoutShared || slots == nil {
 		return slots
 	}
 	other := *slots
 	known := SlotColumns(t.Counter)
-	other.Columns = slices.DeleteFunc(slices.Clone(slots.Columns), func(c rewrite.Column) bool {
+	other.Columns = slices.DeleteFunc(slices.Clone(slots.Columns), func(c schema.Column) bool {
 		return t.Column(c.Name) == nil && !slices.Contains(known, c.Name)
 	})
 	return &other

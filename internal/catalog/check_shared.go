@@ -9,15 +9,16 @@ import (
 
 	"github.com/slotsql/slotsql/internal/config"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // This file checks tables of layout shared, and the slot tables that they share, against what
 // the layout needs.
 
 // sharedCounter sets what layout shared needs to know about a table.
-func sharedCounter(cfg *config.TableConfig, t *rewrite.Table, c *rewrite.Counter) (faults []fault) {
+func sharedCounter(cfg *config.TableConfig, t *schema.Table, c *schema.Counter) (faults []fault) {
 	sh := cfg.Shared
-	c.Shared = &rewrite.Shared{Type: sh.Type, ID: sh.ID, Count: sh.Count, Records: map[string]int64{}}
+	c.Shared = &schema.Shared{Type: sh.Type, ID: sh.ID, Count: sh.Count, Records: map[string]int64{}}
 	c.SlotTable.Column, c.SlotTable.NoForeignKey = sh.Slot, true
 	for _, cc := range cfg.Counters {
 		if col, _ := FindColumn(t, cc.Column); col != nil && cc.RecordType != nil {
@@ -40,7 +41,7 @@ func sharedCounter(cfg *config.TableConfig, t *rewrite.Table, c *rewrite.Counter
 		}
 	}
 	col := t.Column(c.Key[0])
-	if kind, _, _ := textType(col); col.Numeric != rewrite.Integer && !slices.Contains(textKinds, kind) {
+	if kind, _, _ := textType(col); col.Numeric != schema.Integer && !slices.Contains(textKinds, kind) {
 		return []fault{
 			{
 				"key",
@@ -63,7 +64,7 @@ var typeParts = regexp.MustCompile(`(?i)^\s*([a-z]+(?: varying)?)\s*(?:\(\s*(\d+
 
 // textType splits a type into its kind, its length (0 for none), and the part that says how
 // its strings are compared.
-func textType(c *rewrite.Column) (kind string, length int, comparison string) {
+func textType(c *schema.Column) (kind string, length int, comparison string) {
 	m := typeParts.FindStringSubmatch(c.Type)
 	if m == nil {
 		return "", 0, ""
@@ -74,8 +75,8 @@ func textType(c *rewrite.Column) (kind string, length int, comparison string) {
 
 // CheckSlots checks the slot table that the database has, nil for none, against what t needs,
 // and notes its facts in t.Counter.
-func (c *Catalog) CheckSlots(t, slot *rewrite.Table) []config.Problem {
-	if t.Counter.Layout != rewrite.LayoutShared || slot == nil || slot.IsView || slot.Temporary {
+func (c *Catalog) CheckSlots(t, slot *schema.Table) []config.Problem {
+	if t.Counter.Layout != schema.LayoutShared || slot == nil || slot.IsView || slot.Temporary {
 		return CheckSlotTable(t, slot)
 	}
 	return checkSharedTable(t, slot, c.Traits)
@@ -83,7 +84,7 @@ func (c *Catalog) CheckSlots(t, slot *rewrite.Table) []config.Problem {
 
 // checkSharedTable checks a shared slot table, which another program may have made, against
 // what the table t needs of it.
-func checkSharedTable(t, slot *rewrite.Table, traits rewrite.Traits) (problems []config.Problem) {
+func checkSharedTable(t, slot *schema.Table, traits rewrite.Traits) (problems []config.Problem) {
 	k := sharedTableCheck{slotTableCheck: slotTableCheck{table: t, slot: slot, kind: "shared slot table"}}
 	if !k.findColumns() {
 		return k.problems
@@ -106,7 +107,7 @@ func checkSharedTable(t, slot *rewrite.Table, traits rewrite.Traits) (problems [
 // sharedTableCheck collects what is wrong with a shared slot table.
 type sharedTableCheck struct {
 	slotTableCheck
-	record, id, number, count *rewrite.Column
+	record, id, number, count *schema.Column
 }
 
 // findColumns finds the columns that the layout needs, and notes their names as stored. It
@@ -122,7 +123,7 @@ func (k *sharedTableCheck) findColumns() bool {
 	return true
 }
 
-func (k *sharedTableCheck) find(name, what string) *rewrite.Column {
+func (k *sharedTableCheck) find(name, what string) *schema.Column {
 	col, _ := FindColumn(k.slot, name)
 	switch {
 	case col == nil:
@@ -141,8 +142,8 @@ func (k *sharedTableCheck) checkCounts() {
 		if n := k.table.Counter.Shared.Records[name]; !holds(k.record, 0, n) {
 			k.report("has a column %s of type %s, which cannot hold record_type %d", config.Clip(k.record.Name), typeName(k.record), n)
 		}
-		if base := k.table.Column(name); base.Numeric == rewrite.Integer &&
-			(k.count.Numeric != rewrite.Integer || k.count.Unsigned || k.count.Bits < base.Bits) {
+		if base := k.table.Column(name); base.Numeric == schema.Integer &&
+			(k.count.Numeric != schema.Integer || k.count.Unsigned || k.count.Bits < base.Bits) {
 			k.report(
 				"has a column %s of type %s, which is too narrow for counter %s of type %s: a signed integer as wide as the counter is needed",
 				config.Clip(k.count.Name), typeName(k.count), config.Clip(name), typeName(base),
@@ -178,7 +179,7 @@ func (k *sharedTableCheck) checkOtherColumns(traits rewrite.Traits) {
 	for i := range k.slot.Columns {
 		switch col := &k.slot.Columns[i]; {
 		case col == k.record || col == k.id || col == k.number || col == k.count || col.Generated:
-		case col.Identity && (!traits.UpsertSetsInsertID || col.Numeric != rewrite.Integer || col.Unsigned || col.Bits < 32):
+		case col.Identity && (!traits.UpsertSetsInsertID || col.Numeric != schema.Integer || col.Unsigned || col.Bits < 32):
 			k.report(
 				"has an auto-increment or identity column %s: drop it, and make [%s] the primary key (a signed AUTO_INCREMENT column of 32 or 64 bits may stay, on MySQL and MariaDB)",
 				config.Clip(col.Name), strings.Join(k.key(), ", "),
@@ -217,8 +218,8 @@ func (k *sharedTableCheck) checkUniqueKeys() {
 }
 
 // holds reports whether an integer column holds the numbers of a range.
-func holds(c *rewrite.Column, low, high int64) bool {
-	if c.Numeric != rewrite.Integer {
+func holds(c *schema.Column, low, high int64) bool {
+	if c.Numeric != schema.Integer {
 		return false
 	}
 	bits := c.Bits
@@ -233,11 +234,11 @@ func holds(c *rewrite.Column, low, high int64) bool {
 
 // idFault returns why a column cannot hold the values of a key column and compare them as the key
 // does, or "".
-func idFault(key, id *rewrite.Column) string {
+func idFault(key, id *schema.Column) string {
 	switch {
-	case key.Numeric == rewrite.Integer:
+	case key.Numeric == schema.Integer:
 		switch {
-		case id.Numeric != rewrite.Integer:
+		case id.Numeric != schema.Integer:
 			return "an integer key needs an integer column"
 		case id.Unsigned && !key.Unsigned:
 			return "it cannot hold negative keys"
@@ -245,7 +246,7 @@ func idFault(key, id *rewrite.Column) string {
 			return "it is too narrow"
 		}
 		return ""
-	case id.Numeric != rewrite.NotNumeric:
+	case id.Numeric != schema.NotNumeric:
 		return "a text key needs a text column"
 	}
 	kind, length, comparison := textType(id)

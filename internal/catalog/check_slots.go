@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/internal/config"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // This file checks existing slot tables against what their base tables need.
@@ -19,7 +19,7 @@ const repairSlotTable = "drain the table, drop its slot table and run `" + Migra
 // CheckSlotTable checks the slot table that the database has, nil for none, against what t, a
 // base table with its Counter set, needs. The problems have no place in a file;
 // TableConfig.Locate gives them the table's.
-func CheckSlotTable(t, slot *rewrite.Table) (problems []config.Problem) {
+func CheckSlotTable(t, slot *schema.Table) (problems []config.Problem) {
 	k := slotTableCheck{table: t, slot: slot, kind: "slot table"}
 	switch {
 	case slot == nil:
@@ -48,7 +48,7 @@ func (k *slotTableCheck) logged(what string) {
 
 // slotTableCheck collects what is wrong with a slot table.
 type slotTableCheck struct {
-	table, slot *rewrite.Table
+	table, slot *schema.Table
 	kind        string
 	problems    []config.Problem
 }
@@ -69,7 +69,7 @@ func (k *slotTableCheck) columns() (complete bool) {
 		if col, _ := FindColumn(k.slot, name); col != nil {
 			known[col.Name] = true
 			k.column(role, k.table.Column(name), col)
-		} else if base := k.table.Column(name); role != counterColumn || base == nil || base.Numeric != rewrite.Float {
+		} else if base := k.table.Column(name); role != counterColumn || base == nil || base.Numeric != schema.Float {
 			complete = false
 			k.missingColumn(role, name)
 		} // else it is never slotted, so it need not be there
@@ -95,7 +95,7 @@ const (
 )
 
 // roleOf returns the role of a column by its index in SlotColumns.
-func roleOf(c *rewrite.Counter, i int) columnRole {
+func roleOf(c *schema.Counter, i int) columnRole {
 	switch n := len(c.Key); {
 	case i < n:
 		return keyColumn
@@ -118,16 +118,16 @@ func (k *slotTableCheck) missingColumn(role columnRole, name string) {
 }
 
 // column checks one column; base is that of the base table, nil for none.
-func (k *slotTableCheck) column(role columnRole, base, col *rewrite.Column) {
+func (k *slotTableCheck) column(role columnRole, base, col *schema.Column) {
 	name := config.Clip(col.Name)
 	switch {
 	case role == keyColumn && otherKind(base, col):
 		k.report("has a key column %s of type %s, not %s: %s", name, typeName(col), typeName(base), repairSlotTable)
-	case role == numberColumn && col.Numeric != rewrite.Integer:
+	case role == numberColumn && col.Numeric != schema.Integer:
 		k.report("has a slot column %s of type %s, which is not an integer: %s", name, typeName(col), repairSlotTable)
-	case role == numberColumn && k.table.Counter.Layout == rewrite.LayoutJournal && col.Bits < 64:
+	case role == numberColumn && k.table.Counter.Layout == schema.LayoutJournal && col.Bits < 64:
 		k.report("has a slot column %s of type %s, too narrow for a journal: run `%s`, which widens it", name, typeName(col), MigrateCommand)
-	case role == counterColumn && col.Numeric == rewrite.NotNumeric:
+	case role == counterColumn && col.Numeric == schema.NotNumeric:
 		k.report("has a column %s of type %s, which cannot be summed: %s", name, typeName(col), repairSlotTable)
 	case col.Generated:
 		k.report("has a generated column %s: %s", name, repairSlotTable)
@@ -157,19 +157,19 @@ func (k *slotTableCheck) uniqueKeys() {
 
 // otherKind reports whether one of two key columns is a number and the other is not: an engine
 // may not match them, and no slot would find its base row.
-func otherKind(base, slot *rewrite.Column) bool {
-	return base != nil && (base.Numeric == rewrite.NotNumeric) != (slot.Numeric == rewrite.NotNumeric)
+func otherKind(base, slot *schema.Column) bool {
+	return base != nil && (base.Numeric == schema.NotNumeric) != (slot.Numeric == schema.NotNumeric)
 }
 
 // OnlyTooNarrow reports whether a slot table's only fault is that its slot column is too narrow for a
 // journal.
-func OnlyTooNarrow(t, slot *rewrite.Table) bool {
+func OnlyTooNarrow(t, slot *schema.Table) bool {
 	col, _ := FindColumn(slot, t.Counter.SlotTable.Column)
-	if t.Counter.Layout != rewrite.LayoutJournal || col == nil || col.Numeric != rewrite.Integer || col.Bits >= 64 {
+	if t.Counter.Layout != schema.LayoutJournal || col == nil || col.Numeric != schema.Integer || col.Bits >= 64 {
 		return false
 	}
 	other, counter := *t, *t.Counter
-	counter.Layout, other.Counter = rewrite.LayoutDedicated, &counter
+	counter.Layout, other.Counter = schema.LayoutDedicated, &counter
 	return len(CheckSlotTable(&other, slot)) == 0
 }
 

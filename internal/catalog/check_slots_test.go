@@ -10,7 +10,7 @@ import (
 	"github.com/slotsql/slotsql/dialect/mysql"
 	"github.com/slotsql/slotsql/dialect/postgres"
 	"github.com/slotsql/slotsql/dialect/sqlite"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 func TestSlotTableNameLength(t *testing.T) {
@@ -59,51 +59,51 @@ var rulesOf = map[string]dialect.NameRules{
 }
 
 func TestCheckSlotTable(t *testing.T) {
-	right := func() *rewrite.Table {
+	right := func() *schema.Table {
 		likes := postsTable().Columns[4]
-		return &rewrite.Table{
+		return &schema.Table{
 			Schema: "app", Name: "posts_slots",
-			Columns: []rewrite.Column{integer("id"), integer("slot"), integer("views"), likes},
-			Uniques: []rewrite.Unique{{Name: "posts_slots_pkey", Primary: true, Columns: []string{"id", "slot"}}},
+			Columns: []schema.Column{integer("id"), integer("slot"), integer("views"), likes},
+			Uniques: []schema.Unique{{Name: "posts_slots_pkey", Primary: true, Columns: []string{"id", "slot"}}},
 		}
 	}
 	const repair = "drain the table, drop its slot table and run `slotsql migrate --driver DRIVER --dsn DSN --config FILE`"
 	for _, tt := range []struct {
 		name   string
-		change func(*rewrite.Table) *rewrite.Table
+		change func(*schema.Table) *schema.Table
 		want   []string
 	}{
-		{"right", func(s *rewrite.Table) *rewrite.Table { return s }, nil},
-		{"letter case", func(s *rewrite.Table) *rewrite.Table {
+		{"right", func(s *schema.Table) *schema.Table { return s }, nil},
+		{"letter case", func(s *schema.Table) *schema.Table {
 			s.Columns[2].Name, s.Uniques[0].Columns = "VIEWS", []string{"SLOT", "ID"}
 			return s
 		}, nil},
-		{"with the float counter", func(s *rewrite.Table) *rewrite.Table {
+		{"with the float counter", func(s *schema.Table) *schema.Table {
 			s.Columns = append(s.Columns, postsTable().Columns[6])
 			return s
 		}, nil},
-		{"missing", func(*rewrite.Table) *rewrite.Table { return nil },
+		{"missing", func(*schema.Table) *schema.Table { return nil },
 			[]string{"is missing: run `slotsql migrate --driver DRIVER --dsn DSN --config FILE`, or set auto_migrate: true"}},
-		{"view", func(s *rewrite.Table) *rewrite.Table { s.IsView = true; return s },
+		{"view", func(s *schema.Table) *schema.Table { s.IsView = true; return s },
 			[]string{"is a view or a temporary table: choose another name with slot_table"}},
-		{"missing counter", func(s *rewrite.Table) *rewrite.Table { s.Columns = s.Columns[:3]; return s },
+		{"missing counter", func(s *schema.Table) *schema.Table { s.Columns = s.Columns[:3]; return s },
 			[]string{`has no column "likes": run ` + "`slotsql migrate --driver DRIVER --dsn DSN --config FILE` to add it (docs/operations.md has the steps before and after)"}},
-		{"missing key", func(s *rewrite.Table) *rewrite.Table { s.Columns = s.Columns[1:]; return s },
+		{"missing key", func(s *schema.Table) *schema.Table { s.Columns = s.Columns[1:]; return s },
 			[]string{`has no column "id": ` + repair + "; if another program owns it, choose another name with slot_table"}},
-		{"removed counter", func(s *rewrite.Table) *rewrite.Table { s.Columns = append(s.Columns, integer("shares")); return s },
+		{"removed counter", func(s *schema.Table) *schema.Table { s.Columns = append(s.Columns, integer("shares")); return s },
 			[]string{`has a column "shares" that is neither a configured counter nor a companion and may hold counts: configure it, or ` + repair}},
-		{"wrong types", func(s *rewrite.Table) *rewrite.Table {
+		{"wrong types", func(s *schema.Table) *schema.Table {
 			s.Columns[1], s.Columns[2] = column("slot", nil), column("views", nil)
 			return s
 		}, []string{`has a slot column "slot" of type text, which is not an integer: ` + repair, `has a column "views" of type text, which cannot be summed: ` + repair}},
-		{"generated", func(s *rewrite.Table) *rewrite.Table { s.Columns[0].Generated = true; return s },
+		{"generated", func(s *schema.Table) *schema.Table { s.Columns[0].Generated = true; return s },
 			[]string{`has a generated column "id": ` + repair}},
-		{"primary key without the slot", func(s *rewrite.Table) *rewrite.Table { s.Uniques[0].Columns = []string{"id"}; return s },
+		{"primary key without the slot", func(s *schema.Table) *schema.Table { s.Uniques[0].Columns = []string{"id"}; return s },
 			[]string{"has the primary key [id], which must be [id, slot]: " + repair}},
-		{"no primary key", func(s *rewrite.Table) *rewrite.Table { s.Uniques = nil; return s },
+		{"no primary key", func(s *schema.Table) *schema.Table { s.Uniques = nil; return s },
 			[]string{"has no primary key, which must be [id, slot]: " + repair}},
-		{"further unique key", func(s *rewrite.Table) *rewrite.Table {
-			s.Uniques = append(s.Uniques, rewrite.Unique{Name: "one", Columns: []string{"id"}})
+		{"further unique key", func(s *schema.Table) *schema.Table {
+			s.Uniques = append(s.Uniques, schema.Unique{Name: "one", Columns: []string{"id"}})
 			return s
 		}, []string{`has a further unique key "one" [id], which allows a row only one slot: drop it`}},
 	} {

@@ -6,16 +6,16 @@ import (
 	"testing"
 
 	"github.com/slotsql/slotsql/internal/config"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
-func integer(name string) rewrite.Column {
-	return rewrite.Column{Name: name, Type: "bigint", NumericType: rewrite.NumericType{Numeric: rewrite.Integer, Bits: 64}}
+func integer(name string) schema.Column {
+	return schema.Column{Name: name, Type: "bigint", NumericType: schema.NumericType{Numeric: schema.Integer, Bits: 64}}
 }
 
 // column makes a text column and changes it.
-func column(name string, change func(*rewrite.Column)) rewrite.Column {
-	c := rewrite.Column{Name: name, Type: "text"}
+func column(name string, change func(*schema.Column)) schema.Column {
+	c := schema.Column{Name: name, Type: "text"}
 	if change != nil {
 		change(&c)
 	}
@@ -23,17 +23,17 @@ func column(name string, change func(*rewrite.Column)) rewrite.Column {
 }
 
 // postsTable is the base table that the cases start from.
-func postsTable() *rewrite.Table {
-	return &rewrite.Table{
+func postsTable() *schema.Table {
+	return &schema.Table{
 		Schema: "app", Name: "posts",
-		Columns: []rewrite.Column{
+		Columns: []schema.Column{
 			integer("id"), column("slug", nil), integer("views"),
 			column("title", nil),
-			column("likes", func(c *rewrite.Column) { c.Type, c.Numeric = "numeric(20,2)", rewrite.Decimal }),
+			column("likes", func(c *schema.Column) { c.Type, c.Numeric = "numeric(20,2)", schema.Decimal }),
 			integer("tenant"),
-			column("score", func(c *rewrite.Column) { c.Type, c.Numeric = "double precision", rewrite.Float }),
+			column("score", func(c *schema.Column) { c.Type, c.Numeric = "double precision", schema.Float }),
 		},
-		Uniques: []rewrite.Unique{
+		Uniques: []schema.Unique{
 			{Name: "posts_pkey", Primary: true, Columns: []string{"id"}},
 			{Name: "posts_slug", Columns: []string{"slug", "tenant"}},
 		},
@@ -62,52 +62,52 @@ func messages(problems []config.Problem) []string {
 func TestCheckTable(t *testing.T) {
 	for _, tt := range []struct {
 		name, dialect, yaml string
-		change              func(*rewrite.Table)
-		want                *rewrite.Counter
+		change              func(*schema.Table)
+		want                *schema.Counter
 	}{
 		{
 			name: "primary key", yaml: "  posts: {counters: {views: }}",
-			want: &rewrite.Counter{Key: []string{"id"}, Counters: []string{"views"}, Slots: 64, SlotTable: rewrite.SlotTable{Schema: "app", Name: "posts_slots", Column: "slot"}, Options: rewrite.Options{Coalesce: true, OnDrain: "run"}},
+			want: &schema.Counter{Key: []string{"id"}, Counters: []string{"views"}, Slots: 64, SlotTable: schema.SlotTable{Schema: "app", Name: "posts_slots", Column: "slot"}, Options: schema.Options{Coalesce: true, OnDrain: "run"}},
 		},
 		{
 			name: "counters come in table order, under stored names", yaml: "  posts: {counters: {LIKES: , Views: , score: }, slots: 7, on_drain: warn, slot_table: counts}",
-			want: &rewrite.Counter{Key: []string{"id"}, Counters: []string{"views", "likes", "score"}, Slots: 7, SlotTable: rewrite.SlotTable{Schema: "app", Name: "counts", Column: "slot"}, Options: rewrite.Options{Coalesce: true, OnDrain: "warn"}},
+			want: &schema.Counter{Key: []string{"id"}, Counters: []string{"views", "likes", "score"}, Slots: 7, SlotTable: schema.SlotTable{Schema: "app", Name: "counts", Column: "slot"}, Options: schema.Options{Coalesce: true, OnDrain: "warn"}},
 		},
 		{
 			name: "another unique key, in configured order", yaml: "  posts: {key: [Tenant, slug], counters: {views: }}",
-			want: &rewrite.Counter{Key: []string{"tenant", "slug"}, Counters: []string{"views"}, Slots: 64, SlotTable: rewrite.SlotTable{Schema: "app", Name: "posts_slots", Column: "slot"}, Options: rewrite.Options{Coalesce: true, OnDrain: "run"}},
+			want: &schema.Counter{Key: []string{"tenant", "slug"}, Counters: []string{"views"}, Slots: 64, SlotTable: schema.SlotTable{Schema: "app", Name: "posts_slots", Column: "slot"}, Options: schema.Options{Coalesce: true, OnDrain: "run"}},
 		},
 		{
 			name: "composite primary key", yaml: "  posts: {counters: {views: }}",
-			change: func(t *rewrite.Table) { t.Uniques[0].Columns = []string{"tenant", "id"} },
-			want:   &rewrite.Counter{Key: []string{"tenant", "id"}, Counters: []string{"views"}, Slots: 64, SlotTable: rewrite.SlotTable{Schema: "app", Name: "posts_slots", Column: "slot"}, Options: rewrite.Options{Coalesce: true, OnDrain: "run"}},
+			change: func(t *schema.Table) { t.Uniques[0].Columns = []string{"tenant", "id"} },
+			want:   &schema.Counter{Key: []string{"tenant", "id"}, Counters: []string{"views"}, Slots: 64, SlotTable: schema.SlotTable{Schema: "app", Name: "posts_slots", Column: "slot"}, Options: schema.Options{Coalesce: true, OnDrain: "run"}},
 		},
 		{
 			name: "single-row table", yaml: "  posts: {key: [], counters: {views: }}",
-			change: func(t *rewrite.Table) { t.Uniques = nil },
-			want:   &rewrite.Counter{Key: []string{}, Counters: []string{"views"}, Slots: 64, SlotTable: rewrite.SlotTable{Schema: "app", Name: "posts_slots", Column: "slot"}, Options: rewrite.Options{Coalesce: true, OnDrain: "run"}},
+			change: func(t *schema.Table) { t.Uniques = nil },
+			want:   &schema.Counter{Key: []string{}, Counters: []string{"views"}, Slots: 64, SlotTable: schema.SlotTable{Schema: "app", Name: "posts_slots", Column: "slot"}, Options: schema.Options{Coalesce: true, OnDrain: "run"}},
 		},
 		{
 			name: "a key column named slot", yaml: "  posts: {counters: {views: }}",
-			change: func(t *rewrite.Table) { t.Columns[0].Name, t.Uniques[0].Columns = "SLOT", []string{"SLOT"} },
-			want:   &rewrite.Counter{Key: []string{"SLOT"}, Counters: []string{"views"}, Slots: 64, SlotTable: rewrite.SlotTable{Schema: "app", Name: "posts_slots", Column: "slotsql_slot"}, Options: rewrite.Options{Coalesce: true, OnDrain: "run"}},
+			change: func(t *schema.Table) { t.Columns[0].Name, t.Uniques[0].Columns = "SLOT", []string{"SLOT"} },
+			want:   &schema.Counter{Key: []string{"SLOT"}, Counters: []string{"views"}, Slots: 64, SlotTable: schema.SlotTable{Schema: "app", Name: "posts_slots", Column: "slotsql_slot"}, Options: schema.Options{Coalesce: true, OnDrain: "run"}},
 		},
 		{
 			name: "counters named slot and slotsql_slot", yaml: "  posts: {counters: {Slot: , slotsql_slot: }}",
-			change: func(t *rewrite.Table) { t.Columns = append(t.Columns, integer("Slot"), integer("slotsql_slot")) },
-			want:   &rewrite.Counter{Key: []string{"id"}, Counters: []string{"Slot", "slotsql_slot"}, Slots: 64, SlotTable: rewrite.SlotTable{Schema: "app", Name: "posts_slots", Column: "slotsql_slot2"}, Options: rewrite.Options{Coalesce: true, OnDrain: "run"}},
+			change: func(t *schema.Table) { t.Columns = append(t.Columns, integer("Slot"), integer("slotsql_slot")) },
+			want:   &schema.Counter{Key: []string{"id"}, Counters: []string{"Slot", "slotsql_slot"}, Slots: 64, SlotTable: schema.SlotTable{Schema: "app", Name: "posts_slots", Column: "slotsql_slot2"}, Options: schema.Options{Coalesce: true, OnDrain: "run"}},
 		},
 		{
 			name: "exact name before letter case", yaml: "  posts: {counters: {Views: }}",
-			change: func(t *rewrite.Table) { t.Columns = append(t.Columns, integer("Views")) },
-			want:   &rewrite.Counter{Key: []string{"id"}, Counters: []string{"Views"}, Slots: 64, SlotTable: rewrite.SlotTable{Schema: "app", Name: "posts_slots", Column: "slot"}, Options: rewrite.Options{Coalesce: true, OnDrain: "run"}},
+			change: func(t *schema.Table) { t.Columns = append(t.Columns, integer("Views")) },
+			want:   &schema.Counter{Key: []string{"id"}, Counters: []string{"Views"}, Slots: 64, SlotTable: schema.SlotTable{Schema: "app", Name: "posts_slots", Column: "slot"}, Options: schema.Options{Coalesce: true, OnDrain: "run"}},
 		},
 		{
 			name: "a generated column of other columns", yaml: "  posts: {counters: {views: }}",
-			change: func(t *rewrite.Table) {
-				t.Columns = append(t.Columns, column("upper", func(c *rewrite.Column) { c.Generated, c.DependsOn = true, []string{"title"} }))
+			change: func(t *schema.Table) {
+				t.Columns = append(t.Columns, column("upper", func(c *schema.Column) { c.Generated, c.DependsOn = true, []string{"title"} }))
 			},
-			want: &rewrite.Counter{Key: []string{"id"}, Counters: []string{"views"}, Slots: 64, SlotTable: rewrite.SlotTable{Schema: "app", Name: "posts_slots", Column: "slot"}, Options: rewrite.Options{Coalesce: true, OnDrain: "run"}},
+			want: &schema.Counter{Key: []string{"id"}, Counters: []string{"views"}, Slots: 64, SlotTable: schema.SlotTable{Schema: "app", Name: "posts_slots", Column: "slot"}, Options: schema.Options{Coalesce: true, OnDrain: "run"}},
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -122,7 +122,7 @@ func TestCheckTable(t *testing.T) {
 			if tt.want.SlotTable.Width == 0 { // where nothing else is said: key, slot and counters
 				tt.want.SlotTable.Width = len(tt.want.Key) + 1 + len(tt.want.Counters)
 			}
-			tt.want.Layout, tt.want.Options.Placement, tt.want.Options.Reads = rewrite.LayoutDedicated, rewrite.PlacementAdaptive, rewrite.ReadsExact
+			tt.want.Layout, tt.want.Options.Placement, tt.want.Options.Reads = schema.LayoutDedicated, schema.PlacementAdaptive, schema.ReadsExact
 			if !reflect.DeepEqual(got, tt.want) {
 				t.Errorf("got  %+v\nwant %+v", got, tt.want)
 			}
@@ -133,27 +133,27 @@ func TestCheckTable(t *testing.T) {
 func TestCheckTableProblems(t *testing.T) {
 	for _, tt := range []struct {
 		name, yaml string
-		change     func(*rewrite.Table) *rewrite.Table
+		change     func(*schema.Table) *schema.Table
 		want       []string
 	}{
 		{
-			"missing table", "  posts: {counters: {views: }}", func(*rewrite.Table) *rewrite.Table { return nil },
+			"missing table", "  posts: {counters: {views: }}", func(*schema.Table) *schema.Table { return nil },
 			[]string{`slotsql.yaml:3: table "posts": does not exist in the database: create it, or correct the name`},
 		},
 		{
-			"view", "  posts: {counters: {views: }}", func(t *rewrite.Table) *rewrite.Table { t.IsView = true; return t },
+			"view", "  posts: {counters: {views: }}", func(t *schema.Table) *schema.Table { t.IsView = true; return t },
 			[]string{`slotsql.yaml:3: table "posts": is a view: configure the table that it reads`},
 		},
 		{
-			"temporary table", "  posts: {counters: {views: }}", func(t *rewrite.Table) *rewrite.Table { t.Temporary = true; return t },
+			"temporary table", "  posts: {counters: {views: }}", func(t *schema.Table) *schema.Table { t.Temporary = true; return t },
 			[]string{`slotsql.yaml:3: table "posts": is a temporary table, which other sessions do not see: configure a permanent one`},
 		},
 		{
-			"no unique key", "  posts: {counters: {views: }}", func(t *rewrite.Table) *rewrite.Table { t.Uniques = nil; return t },
+			"no unique key", "  posts: {counters: {views: }}", func(t *schema.Table) *schema.Table { t.Uniques = nil; return t },
 			[]string{`slotsql.yaml:3: table "posts": has neither a primary key nor another unique key: add one, or write key: [] if it only ever has one row`},
 		},
 		{
-			"no primary key", "  posts: {counters: {views: }}", func(t *rewrite.Table) *rewrite.Table { t.Uniques = t.Uniques[1:]; return t },
+			"no primary key", "  posts: {counters: {views: }}", func(t *schema.Table) *schema.Table { t.Uniques = t.Uniques[1:]; return t },
 			[]string{`slotsql.yaml:3: table "posts": has no primary key: name the columns of a unique key with key, here [slug, tenant]`},
 		},
 		{
@@ -161,7 +161,7 @@ func TestCheckTableProblems(t *testing.T) {
 			[]string{`slotsql.yaml:4: table "posts": key [slug] is not a unique key of the table: use [id] or [slug, tenant], or add a unique key on exactly these columns`},
 		},
 		{
-			"key of a table without unique keys", "  posts: {key: [id], counters: {views: }}", func(t *rewrite.Table) *rewrite.Table { t.Uniques = nil; return t },
+			"key of a table without unique keys", "  posts: {key: [id], counters: {views: }}", func(t *schema.Table) *schema.Table { t.Uniques = nil; return t },
 			[]string{`slotsql.yaml:3: table "posts": key [id] is not unique: add a unique key on it to the table, or write key: [] if it only ever has one row`},
 		},
 		{
@@ -188,7 +188,7 @@ func TestCheckTableProblems(t *testing.T) {
 		},
 		{
 			"ambiguous letter case", "  posts: {counters: {VIEWS: }}",
-			func(t *rewrite.Table) *rewrite.Table { t.Columns = append(t.Columns, integer("Views")); return t },
+			func(t *schema.Table) *schema.Table { t.Columns = append(t.Columns, integer("Views")); return t },
 			[]string{`slotsql.yaml:3: table "posts": counter "VIEWS" could be "views" or "Views": write the name as the database stores it`},
 		},
 		{
@@ -201,25 +201,25 @@ func TestCheckTableProblems(t *testing.T) {
 		},
 		{
 			"generated counter", "  posts: {counters: {views: }}",
-			func(t *rewrite.Table) *rewrite.Table { t.Columns[2].Generated = true; return t },
+			func(t *schema.Table) *schema.Table { t.Columns[2].Generated = true; return t },
 			[]string{`slotsql.yaml:3: table "posts": counter "views" is a generated column: name the columns it is computed from instead`},
 		},
 		{
 			"numbered counter", "  posts: {counters: {views: }}",
-			func(t *rewrite.Table) *rewrite.Table { t.Columns[2].Identity = true; return t },
+			func(t *schema.Table) *schema.Table { t.Columns[2].Identity = true; return t },
 			[]string{`slotsql.yaml:3: table "posts": counter "views" is an auto-increment or identity column: remove it from counters`},
 		},
 		{
 			"generated from the counter", "  posts: {counters: {views: }}",
-			func(t *rewrite.Table) *rewrite.Table {
-				t.Columns = append(t.Columns, column("popular", func(c *rewrite.Column) { c.Generated, c.DependsOn = true, []string{"views"} }))
+			func(t *schema.Table) *schema.Table {
+				t.Columns = append(t.Columns, column("popular", func(c *schema.Column) { c.Generated, c.DependsOn = true, []string{"views"} }))
 				return t
 			},
 			[]string{`slotsql.yaml:3: table "posts": counter "views" is used by generated column "popular", which would show the base value and not the total: remove it from counters`},
 		},
 		{
 			"column without a type", "  posts: {counters: {views: }}",
-			func(t *rewrite.Table) *rewrite.Table { t.Columns[2].Type, t.Columns[2].Numeric = "", 0; return t },
+			func(t *schema.Table) *schema.Table { t.Columns[2].Type, t.Columns[2].Numeric = "", 0; return t },
 			[]string{`slotsql.yaml:3: table "posts": counter "views" has type none, which cannot be summed: a counter is an integer, decimal (numeric) or floating-point column`},
 		},
 		{

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/internal/config"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // This file checks the configured views of a table against those that the database has over it.
@@ -103,7 +103,7 @@ func configName(name string) string {
 
 // reportViews warns once of the views over a table that the configuration does
 // not name.
-func (c *Catalog) reportViews(ctx context.Context, cfg *config.TableConfig, t *rewrite.Table, views []ViewStatus) {
+func (c *Catalog) reportViews(ctx context.Context, cfg *config.TableConfig, t *schema.Table, views []ViewStatus) {
 	why := ViewsUnnamed(cfg, views)
 	if why == "" {
 		return

@@ -8,29 +8,30 @@ import (
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/internal/config"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
-// This file is the only place where a rewrite.Counter is made: for programs that use the database,
+// This file is the only place where a schema.Counter is made: for programs that use the database,
 // for the golden cases, and for what slotsql init tries out. What the existing slot table adds is
 // learned later: see learnSlots.
 
 // Counter returns what the configuration makes of a table, whether or not it fits:
 // a counter that the table does not have is left out, and Faults notes why others
 // are not slotted.
-func Counter(cfg *config.TableConfig, t *rewrite.Table, names dialect.NameRules) *rewrite.Counter {
+func Counter(cfg *config.TableConfig, t *schema.Table, names dialect.NameRules) *schema.Counter {
 	m := maker{cfg: cfg, table: t, names: names, severity: running}
 	return m.make()
 }
 
 // heldCounter returns the Counter of a table that only has a slot table: none of its columns is
 // slotted.
-func heldCounter(slotSchema, slotTable string) *rewrite.Counter {
-	return &rewrite.Counter{Layout: rewrite.LayoutDedicated, SlotTable: rewrite.SlotTable{Schema: slotSchema, Name: slotTable, Column: "slot"}}
+func heldCounter(slotSchema, slotTable string) *schema.Counter {
+	return &schema.Counter{Layout: schema.LayoutDedicated, SlotTable: schema.SlotTable{Schema: slotSchema, Name: slotTable, Column: "slot"}}
 }
 
 // Slotted returns those of a table's counters that slots may hold counts of. The
 // table has its Counter set.
-func Slotted(t *rewrite.Table) (slotted []string) {
+func Slotted(t *schema.Table) (slotted []string) {
 	for _, c := range t.Counter.Counters {
 		if ok, _ := t.Slottable(c); ok || t.Counter.Unslotted.IsPassive(c) || t.Counter.Unslotted.IsRetired(c) {
 			slotted = append(slotted, c)
@@ -43,7 +44,7 @@ func Slotted(t *rewrite.Table) (slotted []string) {
 // configuration.
 type maker struct {
 	cfg      *config.TableConfig
-	table    *rewrite.Table // nil when there is none
+	table    *schema.Table // nil when there is none
 	names    dialect.NameRules
 	severity severity
 	problems []config.Problem
@@ -71,22 +72,22 @@ func (m *maker) countable() bool {
 }
 
 // make makes the Counter. Names in it are as the database stores them.
-func (m *maker) make() *rewrite.Counter {
+func (m *maker) make() *schema.Counter {
 	cfg, t := m.cfg, m.table
-	c := &rewrite.Counter{
+	c := &schema.Counter{
 		Layout: cfg.Layout,
 		Slots:  cfg.Slots,
-		Options: rewrite.Options{
+		Options: schema.Options{
 			Placement:     cfg.Placement,
 			OnDrain:       cfg.OnDrain,
 			Reads:         cfg.Reads,
 			Coalesce:      cfg.Coalesce,
 			DeferTriggers: cfg.DeferTriggers,
 		},
-		SlotTable: rewrite.SlotTable{Schema: t.Schema, NoForeignKey: cfg.NoForeignKeys || t.Storage.Partitioned},
+		SlotTable: schema.SlotTable{Schema: t.Schema, NoForeignKey: cfg.NoForeignKeys || t.Storage.Partitioned},
 	}
-	if c.Layout == rewrite.LayoutJournal {
-		c.Options.Placement = rewrite.PlacementConnection // there are no slots to choose from
+	if c.Layout == schema.LayoutJournal {
+		c.Options.Placement = schema.PlacementConnection // there are no slots to choose from
 	}
 	c.Options.Routines = routinesOf(cfg)
 	var faults []fault
@@ -96,7 +97,7 @@ func (m *maker) make() *rewrite.Counter {
 	m.companions(c)
 	m.touch(c)
 	c.SlotTable.Column = slotColumn(c)
-	if cfg.Layout == rewrite.LayoutShared {
+	if cfg.Layout == schema.LayoutShared {
 		m.add(sharedCounter(cfg, t, c))
 	} else {
 		c.SlotTable.Width = len(SlotColumns(c))
@@ -112,7 +113,7 @@ func (m *maker) add(faults []fault) {
 }
 
 // counters sets the counters of c, in table order.
-func (m *maker) counters(c *rewrite.Counter) {
+func (m *maker) counters(c *schema.Counter) {
 	t := m.table
 	for _, cc := range m.cfg.Counters {
 		path := "counters." + config.PathName(cc.Column)
@@ -145,25 +146,25 @@ func (m *maker) counters(c *rewrite.Counter) {
 }
 
 // bounds sets the bounds of one counter.
-func (m *maker) bounds(c *rewrite.Counter, cc *config.CounterConfig, counter, path string) {
+func (m *maker) bounds(c *schema.Counter, cc *config.CounterConfig, counter, path string) {
 	if !cc.Bounded() {
 		return
 	}
-	b := rewrite.Bounds{Column: counter}
+	b := schema.Bounds{Column: counter}
 	b.Min = m.limit(cc.Min, cc.MinColumn, counter, path+".min")
 	b.Max = m.limit(cc.Max, cc.MaxColumn, counter, path+".max")
 	c.Bounds = append(c.Bounds, b)
 }
 
 // tickets sets the blocks of one counter.
-func (m *maker) tickets(c *rewrite.Counter, cc *config.CounterConfig, col *rewrite.Column, path string) {
+func (m *maker) tickets(c *schema.Counter, cc *config.CounterConfig, col *schema.Column, path string) {
 	if cc.Block == 0 {
 		return
 	}
-	if col.Numeric != rewrite.Integer {
+	if col.Numeric != schema.Integer {
 		m.report(path+".tickets", "counter %s has type %s, and tickets are whole numbers: remove tickets", config.Clip(col.Name), typeName(col))
 	}
-	t := rewrite.Tickets{Column: col.Name, Block: cc.Block}
+	t := schema.Tickets{Column: col.Name, Block: cc.Block}
 	if m.cfg.Mode == config.ModePassive {
 		t.Block = 0
 	}
@@ -172,10 +173,10 @@ func (m *maker) tickets(c *rewrite.Counter, cc *config.CounterConfig, col *rewri
 }
 
 // limit returns one bound, nil where there is none.
-func (m *maker) limit(number *int64, column, counter, path string) *rewrite.Limit {
+func (m *maker) limit(number *int64, column, counter, path string) *schema.Limit {
 	switch {
 	case number != nil:
-		return &rewrite.Limit{Number: *number}
+		return &schema.Limit{Number: *number}
 	case column == "":
 		return nil
 	}
@@ -184,7 +185,7 @@ func (m *maker) limit(number *int64, column, counter, path string) *rewrite.Limi
 	switch {
 	case col == nil:
 		m.report(path, "%s %s", about, why)
-	case col.Numeric == rewrite.NotNumeric:
+	case col.Numeric == schema.NotNumeric:
 		m.report(path, "%s column %s has type %s, which is not numeric: name another column", about, config.Clip(col.Name), typeName(col))
 	case slices.ContainsFunc(m.cfg.Counters, func(o config.CounterConfig) bool { return strings.EqualFold(o.Column, col.Name) }):
 		m.report(path, "%s column %s is a counter, whose total is not in the row: name a column that is not a counter", about, config.Clip(col.Name))
@@ -192,11 +193,11 @@ func (m *maker) limit(number *int64, column, counter, path string) *rewrite.Limi
 	if col == nil {
 		return nil // at run time: the column has gone since
 	}
-	return &rewrite.Limit{Column: col.Name}
+	return &schema.Limit{Column: col.Name}
 }
 
 // companions sets the companions of c, in table order. Its key and counters are set.
-func (m *maker) companions(c *rewrite.Counter) {
+func (m *maker) companions(c *schema.Counter) {
 	for _, cc := range m.cfg.Companions {
 		path := "companions." + config.PathName(cc.Column)
 		col, why := FindColumn(m.table, cc.Column)
@@ -207,11 +208,11 @@ func (m *maker) companions(c *rewrite.Counter) {
 			m.report(path, "column %s is both companion and counter: remove it from one", config.Clip(col.Name))
 		case slices.Contains(c.Key, col.Name):
 			m.report(path, "column %s is both companion and key: remove it from companions", config.Clip(col.Name))
-		case slices.ContainsFunc(c.Companions, func(o rewrite.Companion) bool { return o.Column == col.Name }):
+		case slices.ContainsFunc(c.Companions, func(o schema.Companion) bool { return o.Column == col.Name }):
 			m.report(path, "companion %s is the same column as another companion, %s: keep one",
 				config.Clip(cc.Column), config.Clip(col.Name))
 		default:
-			co := rewrite.Companion{Column: col.Name, Merge: cc.Merge}
+			co := schema.Companion{Column: col.Name, Merge: cc.Merge}
 			if why := m.table.CompanionFault(col.Name, co.Merge); why != "" {
 				m.report(path, "companion %s %s: remove it from companions", config.Clip(col.Name), why)
 			} else if m.names.TooLong(co.Stamp()) {
@@ -225,7 +226,7 @@ func (m *maker) companions(c *rewrite.Counter) {
 }
 
 // touch sets the touched columns of c. Its key, counters and companions are set.
-func (m *maker) touch(c *rewrite.Counter) {
+func (m *maker) touch(c *schema.Counter) {
 	for i, written := range m.cfg.Touch {
 		path := fmt.Sprintf("touch[%d]", i)
 		col, why := FindColumn(m.table, written)
@@ -242,7 +243,7 @@ func (m *maker) touch(c *rewrite.Counter) {
 			also("counter")
 		case slices.Contains(c.Key, col.Name):
 			also("key")
-		case slices.ContainsFunc(c.Companions, func(o rewrite.Companion) bool { return o.Column == col.Name }):
+		case slices.ContainsFunc(c.Companions, func(o schema.Companion) bool { return o.Column == col.Name }):
 			also("companion")
 		case col.Generated || col.Identity:
 			m.report(path, "touched column %s is written by the database: remove it from touch", config.Clip(col.Name))
@@ -253,7 +254,7 @@ func (m *maker) touch(c *rewrite.Counter) {
 }
 
 // slotTable sets the name of the slot table.
-func (m *maker) slotTable(c *rewrite.Counter) {
+func (m *maker) slotTable(c *schema.Counter) {
 	c.SlotTable.Name = m.names.SlotTable(m.table.Name)
 	if m.cfg.SlotTable != "" {
 		c.SlotTable.Name = m.cfg.SlotTable
@@ -268,12 +269,12 @@ func (m *maker) slotTable(c *rewrite.Counter) {
 
 // slotColumn returns a name for the slot-number column that no key or counter
 // column has, in whatever letter case.
-func slotColumn(c *rewrite.Counter) string {
+func slotColumn(c *schema.Counter) string {
 	name := "slot"
 	for i := 1; ; i++ {
 		same := func(column string) bool { return strings.EqualFold(column, name) }
 		if !slices.ContainsFunc(c.Key, same) && !slices.ContainsFunc(c.Counters, same) &&
-			!slices.ContainsFunc(c.Companions, func(co rewrite.Companion) bool { return same(co.Column) || same(co.Stamp()) }) {
+			!slices.ContainsFunc(c.Companions, func(co schema.Companion) bool { return same(co.Column) || same(co.Stamp()) }) {
 			return name
 		}
 		name = "slotsql_slot"
@@ -284,7 +285,7 @@ func slotColumn(c *rewrite.Counter) string {
 }
 
 // SlotColumns returns the columns of a table's own slot table: key, slot, counters, companions.
-func SlotColumns(c *rewrite.Counter) []string {
+func SlotColumns(c *schema.Counter) []string {
 	columns := slices.Concat(c.Key, []string{c.SlotTable.Column}, c.Counters)
 	for _, co := range c.Companions {
 		if columns = append(columns, co.Column); co.Stamp() != "" {
@@ -294,7 +295,7 @@ func SlotColumns(c *rewrite.Counter) []string {
 	return columns
 }
 
-func inTableOrder(t *rewrite.Table, names []string) []string {
+func inTableOrder(t *schema.Table, names []string) []string {
 	ordered := make([]string, 0, len(names))
 	for i := range t.Columns {
 		if slices.Contains(names, t.Columns[i].Name) {
@@ -304,8 +305,8 @@ func inTableOrder(t *rewrite.Table, names []string) []string {
 	return ordered
 }
 
-func companionsInOrder(t *rewrite.Table, list []rewrite.Companion) []rewrite.Companion {
-	var ordered []rewrite.Companion
+func companionsInOrder(t *schema.Table, list []schema.Companion) []schema.Companion {
+	var ordered []schema.Companion
 	for i := range t.Columns {
 		for _, co := range list {
 			if co.Column == t.Columns[i].Name {

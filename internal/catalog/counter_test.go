@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestOneCounter: counter.go alone makes a rewrite.Counter, so that the golden cases
+// TestOneCounter: counter.go alone makes a schema.Counter, so that the golden cases
 // and slotsql init plan with the facts that a program plans with. A test of a
 // dialect's statements may make one of its own, and so may dialecttest.
 func TestOneCounter(t *testing.T) {
@@ -36,7 +36,7 @@ func TestOneCounter(t *testing.T) {
 			if here := path == filepath.Join(root, "internal", "catalog", "counter.go"); here {
 				found = true
 			} else {
-				t.Errorf("%s: a rewrite.Counter is made outside internal/catalog/counter.go", fset.Position(lit.Pos()))
+				t.Errorf("%s: a schema.Counter is made outside internal/catalog/counter.go", fset.Position(lit.Pos()))
 			}
 			return true
 		})

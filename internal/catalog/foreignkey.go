@@ -5,7 +5,8 @@ import (
 	"slices"
 
 	"github.com/slotsql/slotsql/dialect"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // Whether the database deletes the slots of a deleted row is a fact about the slot table, whatever
@@ -15,7 +16,7 @@ import (
 // learnSlots notes in t, a table with its Counter set, what the existing slot table shows: whether
 // it refers to the table, how wide its slot numbers are, and which counters it has that the
 // configuration does not name.
-func (c *Catalog) learnSlots(t, slots *rewrite.Table) {
+func (c *Catalog) learnSlots(t, slots *schema.Table) {
 	if slots == nil {
 		return
 	}
@@ -24,7 +25,7 @@ func (c *Catalog) learnSlots(t, slots *rewrite.Table) {
 	if k, ok := c.Dialect.(dialect.TriggerKeeper); ok {
 		t.Counter.SlotTable.Untended = len(k.MissingTriggers(t)) > 0
 	}
-	if t.Counter.Layout != rewrite.LayoutShared {
+	if t.Counter.Layout != schema.LayoutShared {
 		number, _ := FindColumn(slots, t.Counter.SlotTable.Column)
 		t.Counter.SlotTable.Wide = number != nil && number.Bits >= 64
 		t.Counter.SlotTable.Width = len(slots.Columns)
@@ -32,21 +33,21 @@ func (c *Catalog) learnSlots(t, slots *rewrite.Table) {
 	if len(t.Counter.Key) == 0 {
 		return
 	}
-	if t.Counter.Layout == rewrite.LayoutShared {
+	if t.Counter.Layout == schema.LayoutShared {
 		c.CheckSlots(t, slots) // for what it notes of the table
 	}
-	t.Counter.SlotTable.NoForeignKey = !slices.ContainsFunc(slots.ForeignKeys.Parents, func(p rewrite.Parent) bool { return c.ties(t, &p) })
+	t.Counter.SlotTable.NoForeignKey = !slices.ContainsFunc(slots.ForeignKeys.Parents, func(p schema.Parent) bool { return c.ties(t, &p) })
 }
 
 // ties reports whether a foreign key of a slot table makes the database delete the slots of a row
 // of t together with the row.
-func (c *Catalog) ties(t *rewrite.Table, p *rewrite.Parent) bool {
+func (c *Catalog) ties(t *schema.Table, p *schema.Parent) bool {
 	d := c.Dialect
 	name := func(written, stored string) bool {
-		return d.SameTable(rewrite.Ident{Name: written, Quoted: true}, stored)
+		return d.SameTable(ast.Ident{Name: written, Quoted: true}, stored)
 	}
 	column := func(written, stored string) bool {
-		return d.SameColumn(rewrite.Ident{Name: written, Quoted: true}, stored)
+		return d.SameColumn(ast.Ident{Name: written, Quoted: true}, stored)
 	}
 	if !p.Cascades || !name(p.Name, t.Name) || !name(p.Schema, t.Schema) || len(p.Columns) != len(t.Counter.Key) {
 		return false
@@ -67,7 +68,7 @@ func (c *Catalog) ties(t *rewrite.Table, p *rewrite.Parent) bool {
 // DeletedInside returns how rows of a table whose slots nothing deletes may be deleted, or get
 // other keys, without slotsql: through a foreign key of the table, which the database follows by
 // itself. One sentence each.
-func DeletedInside(t *rewrite.Table) (out []string) {
+func DeletedInside(t *schema.Table) (out []string) {
 	for _, p := range t.ForeignKeys.Parents {
 		switch {
 		case p.Cascades:
@@ -80,7 +81,7 @@ func DeletedInside(t *rewrite.Table) (out []string) {
 }
 
 // LeavesSlots reports whether nothing in the database deletes the slots of a row.
-func (c *Catalog) LeavesSlots(t *rewrite.Table) bool {
+func (c *Catalog) LeavesSlots(t *schema.Table) bool {
 	slots := &t.Counter.SlotTable
-	return slots.NoForeignKey && (t.Counter.Layout == rewrite.LayoutShared || !c.Traits.SlotTriggers || slots.Untended)
+	return slots.NoForeignKey && (t.Counter.Layout == schema.LayoutShared || !c.Traits.SlotTriggers || slots.Untended)
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/internal/config"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // On MySQL a user does not see a table without some right on it. The user may still read it
@@ -18,7 +18,7 @@ import (
 // unseenBase is a configured table on which the session's user has no right.
 type unseenBase struct {
 	schema string
-	table  *rewrite.Table // as its slot table shows it; nil where that is not to be seen either
+	table  *schema.Table // as its slot table shows it; nil where that is not to be seen either
 }
 
 // unseenBases finds them, by their configured names.
@@ -37,30 +37,30 @@ func (v *View) unseenBases(ctx context.Context) (map[dialect.WrittenName]unseenB
 		} else if t != nil || !config.Demanded(cfg) {
 			continue
 		}
-		schema, hidden, err := d.Hidden(ctx, v.Own(), n.Schema, n.Name)
+		inSchema, hidden, err := d.Hidden(ctx, v.Own(), n.Schema, n.Name)
 		if err != nil {
 			return nil, err
 		} else if !hidden {
 			continue
 		}
-		slots, err := v.Look(ctx)(n.Schema, s.slotTableOf(cfg, &rewrite.Table{Name: n.Name}))
+		slots, err := v.Look(ctx)(n.Schema, s.slotTableOf(cfg, &schema.Table{Name: n.Name}))
 		if err != nil {
 			return nil, err
 		}
 		if out == nil {
 			out = map[dialect.WrittenName]unseenBase{}
 		}
-		out[n] = unseenBase{schema, baseOf(cfg, slots)}
+		out[n] = unseenBase{inSchema, baseOf(cfg, slots)}
 	}
 	return out, nil
 }
 
 // baseOf returns a base table as its own slot table shows it; nil without one.
-func baseOf(cfg *config.TableConfig, slots *rewrite.Table) *rewrite.Table {
-	if slots == nil || slots.IsView || cfg.Layout == rewrite.LayoutShared {
+func baseOf(cfg *config.TableConfig, slots *schema.Table) *schema.Table {
+	if slots == nil || slots.IsView || cfg.Layout == schema.LayoutShared {
 		return nil
 	}
-	t := &rewrite.Table{Schema: slots.Schema, Name: cfg.Table}
+	t := &schema.Table{Schema: slots.Schema, Name: cfg.Table}
 	for _, u := range slots.Uniques {
 		if n := len(u.Columns) - 1; u.Primary && n >= 0 {
 			for i := range slots.Columns {
@@ -70,7 +70,7 @@ func baseOf(cfg *config.TableConfig, slots *rewrite.Table) *rewrite.Table {
 				}
 			}
 			if n > 0 {
-				t.Uniques = []rewrite.Unique{{Name: u.Name, Primary: true, Columns: slices.Clone(u.Columns[:n])}}
+				t.Uniques = []schema.Unique{{Name: u.Name, Primary: true, Columns: slices.Clone(u.Columns[:n])}}
 			}
 		}
 	}
@@ -81,13 +81,13 @@ func baseOf(cfg *config.TableConfig, slots *rewrite.Table) *rewrite.Table {
 }
 
 // lookBase is Look, but also finds base tables that their slot tables show.
-func (v *View) lookBase(ctx context.Context, unseen map[dialect.WrittenName]unseenBase) func(schema, name string) (*rewrite.Table, error) {
+func (v *View) lookBase(ctx context.Context, unseen map[dialect.WrittenName]unseenBase) func(inSchema, name string) (*schema.Table, error) {
 	look := v.Look(ctx)
-	return func(schema, name string) (*rewrite.Table, error) {
-		if t := unseen[dialect.WrittenName{Schema: schema, Name: name}].table; t != nil {
+	return func(inSchema, name string) (*schema.Table, error) {
+		if t := unseen[dialect.WrittenName{Schema: inSchema, Name: name}].table; t != nil {
 			return t, nil
 		}
-		return look(schema, name)
+		return look(inSchema, name)
 	}
 }
 
@@ -103,7 +103,7 @@ func (l *schemaLoader) checkHiddenBases(ctx context.Context) (problems []config.
 			continue
 		}
 		sc.lookAgain()
-		t := &rewrite.Table{Schema: base.schema, Name: cfg.Table}
+		t := &schema.Table{Schema: base.schema, Name: cfg.Table}
 		t.Counter = heldCounter(base.schema, s.slotTableOf(cfg, t))
 		views, err := dialect.Views(ctx, s.Dialect, v.Own(), dialect.Viewed{Table: t, Routines: routinesOf(cfg)})
 		if err != nil {

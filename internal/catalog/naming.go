@@ -5,6 +5,7 @@ import (
 
 	"github.com/slotsql/slotsql/rewrite"
 	"github.com/slotsql/slotsql/rewrite/lex"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 var _ rewrite.NamingCatalog = (*Schema)(nil)
@@ -12,7 +13,7 @@ var _ rewrite.NamingCatalog = (*Schema)(nil)
 // naming is the index of the names that a schema's tables and views have. It is made when
 // it is needed, and again when there are more of them.
 type naming struct {
-	tables [3][]*rewrite.Table // counter tables, holders, tables without slots
+	tables [3][]*schema.Table // counter tables, holders, tables without slots
 	views  []rewrite.View
 	names  *lex.NameIndex // of all of them, in this order
 }
@@ -29,7 +30,7 @@ func (sc *Schema) Named(sql string) rewrite.Named {
 	})
 	slices.Sort(found)
 	var out rewrite.Named
-	lists := [3]*[]*rewrite.Table{&out.Counters, &out.Holders, &out.Grouped}
+	lists := [3]*[]*schema.Table{&out.Counters, &out.Holders, &out.Grouped}
 	var views []int
 	for _, i := range found {
 		list := 0
@@ -62,7 +63,7 @@ func (sc *Schema) MayName(s string) bool {
 // index returns the index of the names that there are.
 func (sc *Schema) index() *naming {
 	sc.mu.RLock()
-	tables, views := [3][]*rewrite.Table{sc.Tables, sc.Unslotted.held, sc.Unslotted.grouped}, sc.views
+	tables, views := [3][]*schema.Table{sc.Tables, sc.Unslotted.held, sc.Unslotted.grouped}, sc.views
 	sc.mu.RUnlock()
 	if n := sc.naming.Load(); n != nil && len(n.views) == len(views) &&
 		len(n.tables[0]) == len(tables[0]) && len(n.tables[1]) == len(tables[1]) && len(n.tables[2]) == len(tables[2]) {

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/internal/config"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // A slot table may have the column of a counter that this process's configuration does not name:
@@ -20,9 +20,9 @@ import (
 
 // learnPassive adds the passive counters of t, a table with its Counter set. A nullable column
 // belongs to a companion, whose values do not add up.
-func learnPassive(t, slots *rewrite.Table) {
+func learnPassive(t, slots *schema.Table) {
 	c := t.Counter
-	if slots == nil || c.Layout == rewrite.LayoutShared {
+	if slots == nil || c.Layout == schema.LayoutShared {
 		return
 	}
 	for i := range slots.Columns {
@@ -43,13 +43,13 @@ func learnPassive(t, slots *rewrite.Table) {
 
 // makePassive makes all counters of a table passive that would be slotted, if its mode
 // says so.
-func makePassive(cfg *config.TableConfig, t *rewrite.Table) {
+func makePassive(cfg *config.TableConfig, t *schema.Table) {
 	if cfg.Mode == config.ModePassive {
 		allPassive(t)
 	}
 }
 
-func allPassive(t *rewrite.Table) {
+func allPassive(t *schema.Table) {
 	for _, c := range t.Counter.Counters {
 		if ok, _ := t.Slottable(c); ok {
 			t.Counter.Unslotted.Passive = append(t.Counter.Unslotted.Passive, c)
@@ -58,24 +58,24 @@ func allPassive(t *rewrite.Table) {
 }
 
 // Summable reports whether values of a column add up exactly.
-func Summable(c *rewrite.Column) bool {
-	return c.Numeric == rewrite.Integer || c.Numeric == rewrite.Decimal
+func Summable(c *schema.Column) bool {
+	return c.Numeric == schema.Integer || c.Numeric == schema.Decimal
 }
 
 // Lacking returns the counters for which a slot table has no column, if nothing else is wrong with
 // it.
-func Lacking(t, slot *rewrite.Table) []string {
-	if t.Counter.Layout == rewrite.LayoutShared {
+func Lacking(t, slot *schema.Table) []string {
+	if t.Counter.Layout == schema.LayoutShared {
 		return nil
 	}
 	other, counter := *t, *t.Counter
 	other.Counter = &counter
-	if counter.Layout == rewrite.LayoutJournal {
-		counter.Layout = rewrite.LayoutDedicated // see OnlyTooNarrow
+	if counter.Layout == schema.LayoutJournal {
+		counter.Layout = schema.LayoutDedicated // see OnlyTooNarrow
 	}
 	counter.Counters = slices.DeleteFunc(slices.Clone(counter.Counters), func(name string) bool {
 		col, _ := FindColumn(slot, name)
-		return col == nil && t.Column(name).Numeric != rewrite.Float
+		return col == nil && t.Column(name).Numeric != schema.Float
 	})
 	if len(counter.Counters) == len(t.Counter.Counters) || len(CheckSlotTable(&other, WithoutOutgrown(&other, slot))) > 0 {
 		return nil

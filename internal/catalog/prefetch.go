@@ -10,19 +10,20 @@ import (
 	"github.com/slotsql/slotsql/internal/config"
 	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // prefetched are facts of tables that were read together, in a number of queries that does not
 // depend on the number of tables. A session has them while it loads a schema, and looks up
 // anything else by itself.
 type prefetched struct {
-	tables map[dialect.WrittenName]*rewrite.Table // nil where a name means nothing
-	views  map[dialect.WrittenName][]string       // over a table
-	held   map[string]bool                        // by retirementID: whether slots hold something of a counter
+	tables map[dialect.WrittenName]*schema.Table // nil where a name means nothing
+	views  map[dialect.WrittenName][]string      // over a table
+	held   map[string]bool                       // by retirementID: whether slots hold something of a counter
 }
 
 // table returns a copy, which the schema adds to.
-func (p *prefetched) table(n dialect.WrittenName) (t *rewrite.Table, known bool) {
+func (p *prefetched) table(n dialect.WrittenName) (t *schema.Table, known bool) {
 	if p == nil {
 		return nil, false
 	}
@@ -39,7 +40,7 @@ func (p *prefetched) table(n dialect.WrittenName) (t *rewrite.Table, known bool)
 // tables of the namespace that connections open with.
 func (v *View) prefetch(ctx context.Context) (err error) {
 	s := v.Catalog
-	p := &prefetched{tables: map[dialect.WrittenName]*rewrite.Table{}}
+	p := &prefetched{tables: map[dialect.WrittenName]*schema.Table{}}
 	names := s.writtenNames()
 	for i := range s.Tables {
 		for _, written := range s.Tables[i].Views {
@@ -55,14 +56,14 @@ func (v *View) prefetch(ctx context.Context) (err error) {
 	if err := p.read(ctx, s.Dialect, v, names); err != nil {
 		return err
 	}
-	if err := v.learnTargets(ctx, func(cfg *config.TableConfig) *rewrite.Table {
+	if err := v.learnTargets(ctx, func(cfg *config.TableConfig) *schema.Table {
 		return p.tables[dialect.WrittenName{Schema: cfg.Schema, Name: cfg.Table}]
 	}); err != nil {
 		return err
 	}
 	names = names[:0]
 	var bases []dialect.Viewed
-	slotless := map[*rewrite.Table]dialect.WrittenName{} // the slot tables of tables that are to have none
+	slotless := map[*schema.Table]dialect.WrittenName{} // the slot tables of tables that are to have none
 	for i := range s.Tables {
 		t := p.tables[dialect.WrittenName{Schema: s.Tables[i].Schema, Name: s.Tables[i].Table}]
 		if t == nil || t.IsView {
@@ -168,9 +169,9 @@ func (v *View) temporary() dialect.Temporary {
 }
 
 // Look returns a function that looks tables up as the session sees them.
-func (v *View) Look(ctx context.Context) func(schema, name string) (*rewrite.Table, error) {
-	return func(schema, name string) (*rewrite.Table, error) {
-		n := dialect.WrittenName{Schema: schema, Name: name}
+func (v *View) Look(ctx context.Context) func(inSchema, name string) (*schema.Table, error) {
+	return func(inSchema, name string) (*schema.Table, error) {
+		n := dialect.WrittenName{Schema: inSchema, Name: name}
 		if t, known := v.prefetched.table(n); known {
 			return t, nil
 		}
@@ -178,8 +179,8 @@ func (v *View) Look(ctx context.Context) func(schema, name string) (*rewrite.Tab
 		if err != nil {
 			return nil, err
 		}
-		return tables[0], v.learnTargets(ctx, func(cfg *config.TableConfig) *rewrite.Table {
-			if cfg.Schema != schema || cfg.Table != name {
+		return tables[0], v.learnTargets(ctx, func(cfg *config.TableConfig) *schema.Table {
+			if cfg.Schema != inSchema || cfg.Table != name {
 				return nil
 			}
 			return tables[0]
@@ -232,7 +233,7 @@ func (c *Catalog) viewsOver(
 }
 
 // viewsOver returns the names of the views over a table.
-func (v *View) viewsOver(ctx context.Context, t *rewrite.Table) ([]string, error) {
+func (v *View) viewsOver(ctx context.Context, t *schema.Table) ([]string, error) {
 	if p := v.prefetched; p != nil {
 		if views, ok := p.views[dialect.WrittenName{Schema: t.Schema, Name: t.Name}]; ok {
 			return views, nil

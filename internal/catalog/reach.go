@@ -5,7 +5,8 @@ import (
 	"slices"
 
 	"github.com/slotsql/slotsql/internal/config"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // A statement may name a counter table of another namespace than its session's: after USE, in
@@ -38,7 +39,7 @@ func (sc *Schema) reach(ctx context.Context, v *View, schema, name string) error
 	}
 	s := sc.Catalog
 	for _, cfg := range s.closest() {
-		if cfg.Table != t.Name && !s.Dialect.SameTable(rewrite.Ident{Name: cfg.Table}, t.Name) ||
+		if cfg.Table != t.Name && !s.Dialect.SameTable(ast.Ident{Name: cfg.Table}, t.Name) ||
 			cfg.Schema != "" && cfg.Schema != t.Schema {
 			continue
 		}
@@ -64,7 +65,7 @@ func (sc *Schema) reach(ctx context.Context, v *View, schema, name string) error
 	return nil
 }
 
-func (c *Catalog) slotTableOf(cfg *config.TableConfig, t *rewrite.Table) string {
+func (c *Catalog) slotTableOf(cfg *config.TableConfig, t *schema.Table) string {
 	if cfg.SlotTable != "" {
 		return cfg.SlotTable
 	}
@@ -72,7 +73,7 @@ func (c *Catalog) slotTableOf(cfg *config.TableConfig, t *rewrite.Table) string 
 }
 
 // counter returns the counter table of the schema that t is, or nil.
-func (sc *Schema) counter(t *rewrite.Table) *rewrite.Table {
+func (sc *Schema) counter(t *schema.Table) *schema.Table {
 	for _, c := range sc.Counters() {
 		if c.Schema == t.Schema && c.Name == t.Name {
 			return c
@@ -82,6 +83,6 @@ func (sc *Schema) counter(t *rewrite.Table) *rewrite.Table {
 }
 
 // holds reports whether t is one of the tables that only have a slot table.
-func (sc *Schema) holds(t *rewrite.Table) bool {
-	return slices.ContainsFunc(sc.Holders(), func(h *rewrite.Table) bool { return h.Schema == t.Schema && h.Name == t.Name })
+func (sc *Schema) holds(t *schema.Table) bool {
+	return slices.ContainsFunc(sc.Holders(), func(h *schema.Table) bool { return h.Schema == t.Schema && h.Name == t.Name })
 }

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // remarks are about tables that cannot be counted in slots as they are, while statements run
@@ -28,7 +28,7 @@ type remark struct {
 const settling = 10 * time.Second
 
 // remark notes something about a table in these facts.
-func (sc *Schema) remark(t *rewrite.Table, what, why string) {
+func (sc *Schema) remark(t *schema.Table, what, why string) {
 	rs := &sc.Catalog.notes.remarks
 	id := t.Schema + "\x00" + t.Name + "\x00" + what + why
 	rs.mu.Lock()

@@ -5,14 +5,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // What is wrong with a table is logged once, when it has been so for a while, and not if the
 // facts have changed since.
 func TestRemarksSettle(t *testing.T) {
 	c, log := logged(t, "version: 1\ntables: {posts: {counters: {views: {}}}}")
-	posts := &rewrite.Table{Schema: "public", Name: "posts"}
+	posts := &schema.Table{Schema: "public", Name: "posts"}
 	older, current := &Schema{Catalog: c}, &Schema{Catalog: c}
 	older.remark(posts, unfitting, "no views")
 	older.remark(posts, unfitting, "no key")

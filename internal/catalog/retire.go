@@ -9,6 +9,7 @@ import (
 
 	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // A counter that may not be slotted any more, because a CHECK constraint or a
@@ -31,7 +32,7 @@ type retirements struct {
 
 // retire sorts the counters of t that cannot be slotted: those that slots hold
 // something of, or may, are retired. The others are plain once adopt takes them off.
-func (sc *Schema) retire(ctx context.Context, v *View, t *rewrite.Table) error {
+func (sc *Schema) retire(ctx context.Context, v *View, t *schema.Table) error {
 	plain := unslotted(t)
 	sc.Catalog.slotting(t, plain)
 	if len(plain) == 0 || sc.Catalog.Role.Dry {
@@ -64,7 +65,7 @@ func (sc *Schema) retire(ctx context.Context, v *View, t *rewrite.Table) error {
 func (sc *Schema) lookAgain() { sc.fresh.review = time.Now().Add(retirement) }
 
 // HeldOf reports for each of the columns whether slots hold something of it.
-func HeldOf(ctx context.Context, v *View, t *rewrite.Table, columns []string) ([]bool, error) {
+func HeldOf(ctx context.Context, v *View, t *schema.Table, columns []string) ([]bool, error) {
 	if p := v.prefetched; p != nil {
 		var held []bool
 		for _, c := range columns {
@@ -96,12 +97,12 @@ func HeldOf(ctx context.Context, v *View, t *rewrite.Table, columns []string) ([
 	return held, nil
 }
 
-func retirementID(t *rewrite.Table, column string) string {
+func retirementID(t *schema.Table, column string) string {
 	return t.Schema + "\x00" + t.Name + "\x00" + column
 }
 
 // TellUnslotted warns of the counters of t that cannot be slotted.
-func (c *Catalog) TellUnslotted(ctx context.Context, t *rewrite.Table) {
+func (c *Catalog) TellUnslotted(ctx context.Context, t *schema.Table) {
 	for _, column := range unslotted(t) {
 		_, why := t.Slottable(column)
 		c.warnOnce(ctx, t, "slotsql: counter "+column+" is not slotted", why)
@@ -109,7 +110,7 @@ func (c *Catalog) TellUnslotted(ctx context.Context, t *rewrite.Table) {
 }
 
 // slotting notes which counters of t the process slots: all but those.
-func (c *Catalog) slotting(t *rewrite.Table, plain []string) {
+func (c *Catalog) slotting(t *schema.Table, plain []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.notes.retired.slotted == nil {
@@ -129,7 +130,7 @@ func (c *Catalog) slotting(t *rewrite.Table, plain []string) {
 
 // notSlotted notes that a counter is not slotted. Young: other processes may not
 // know it yet. Slotted: this process has slotted it before.
-func (c *Catalog) notSlotted(t *rewrite.Table, column string) (young, slotted bool) {
+func (c *Catalog) notSlotted(t *schema.Table, column string) (young, slotted bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	id := retirementID(t, column)
@@ -142,7 +143,7 @@ func (c *Catalog) notSlotted(t *rewrite.Table, column string) (young, slotted bo
 }
 
 // unslotted returns the counters that cannot be slotted.
-func unslotted(t *rewrite.Table) []string {
+func unslotted(t *schema.Table) []string {
 	var out []string
 	for _, c := range t.Counter.Counters {
 		if ok, _ := t.Slottable(c); !ok && !t.Counter.Unslotted.IsPassive(c) {

@@ -16,7 +16,7 @@ import (
 	"github.com/slotsql/slotsql/internal/catalog"
 	"github.com/slotsql/slotsql/internal/config"
 	"github.com/slotsql/slotsql/internal/golden"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 var updateRollUp = flag.Bool("update-rollup", false, "rewrite testdata/rollup")
@@ -41,16 +41,16 @@ func TestRollUpStatements(t *testing.T) {
 	}
 	for _, d := range []dialect.Dialect{mysql.New(), postgres.New(), sqlite.New()} {
 		t.Run(d.Name(), func(t *testing.T) {
-			schema, err := golden.Schema("testdata", "rollup", d.Name())
+			ddl, err := golden.Schema("testdata", "rollup", d.Name())
 			if err != nil {
 				t.Fatal(err)
 			}
-			facts, err := golden.Tables("testdata", d.Name(), schema)
+			facts, err := golden.Tables("testdata", d.Name(), ddl)
 			if err != nil {
 				t.Fatal(err)
 			}
-			look := func(_, name string) (*rewrite.Table, error) {
-				if i := slices.IndexFunc(facts, func(t *rewrite.Table) bool { return t.Name == name }); i >= 0 {
+			look := func(_, name string) (*schema.Table, error) {
+				if i := slices.IndexFunc(facts, func(t *schema.Table) bool { return t.Name == name }); i >= 0 {
 					return facts[i], nil
 				}
 				return nil, nil

@@ -9,15 +9,16 @@ import (
 
 	"github.com/slotsql/slotsql/internal/config"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // Schema is what is known about the tables of one namespace, and the plans made from that. It
-// implements rewrite.Catalog. Facts are only added; if one turns out to be wrong, the whole schema
+// implements names.Catalog. Facts are only added; if one turns out to be wrong, the whole schema
 // is marked stale and read again.
 type Schema struct {
 	Catalog   *Catalog
 	namespace string
-	Tables    []*rewrite.Table
+	Tables    []*schema.Table
 	Plain     []plainCounter
 	Planner   rewrite.Planner
 	Plans     PlanCache // by statement
@@ -29,17 +30,17 @@ type Schema struct {
 	settings  settings
 
 	mu    sync.RWMutex
-	Known map[string]*rewrite.Table // by name as written, folded
+	Known map[string]*schema.Table // by name as written, folded
 
-	starred map[*rewrite.Table]time.Time // when the columns were last compared
+	starred map[*schema.Table]time.Time // when the columns were last compared
 	naming  atomic.Pointer[naming]
 }
 
 // unslottedTables are configured tables none of whose counters is slotted.
 type unslottedTables struct {
-	held      []*rewrite.Table      // that have a slot table
-	grouped   []*rewrite.Table      // whose increments share statements on the base row
-	BySetting []*rewrite.Table      // that have no slots, by slots: 0
+	held      []*schema.Table       // that have a slot table
+	grouped   []*schema.Table       // whose increments share statements on the base row
+	BySetting []*schema.Table       // that have no slots, by slots: 0
 	Missing   []*config.TableConfig // that do not exist
 	Lacking   bool                  // tables were left out which nothing is demanded for: see withSlots
 }
@@ -56,7 +57,7 @@ type freshness struct {
 }
 
 func newSchema(s *Catalog) *Schema {
-	sc := &Schema{Catalog: s, Known: map[string]*rewrite.Table{}, starred: map[*rewrite.Table]time.Time{}}
+	sc := &Schema{Catalog: s, Known: map[string]*schema.Table{}, starred: map[*schema.Table]time.Time{}}
 	sc.fresh.changes, sc.fresh.number = s.Noticed.Changes.Load(), s.loads.Add(1)
 	sc.Planner = rewrite.Planner{Dialect: s.Dialect, Catalog: sc}
 	return sc
@@ -86,7 +87,7 @@ func (f *freshness) over(changes int64) bool {
 // strict has no problems. Tables that have neither slots nor a slot table have Slots 0.
 func (c *Catalog) CheckTables(
 	strict func(*config.TableConfig) bool,
-	look func(schema, name string) (*rewrite.Table, error),
+	look func(schema, name string) (*schema.Table, error),
 ) ([]CheckedTable, []config.Problem, error) {
 	checked, _, problems, err := c.sortTables(strict, everything, look)
 	if err != nil {
@@ -102,7 +103,7 @@ func (c *Catalog) CheckTables(
 func (c *Catalog) sortTables(
 	strict func(*config.TableConfig) bool,
 	first severity,
-	look func(schema, name string) (*rewrite.Table, error),
+	look func(schema, name string) (*schema.Table, error),
 ) (checked []CheckedTable, unfit []unfitTable, problems []config.Problem, err error) {
 	for i := range c.Tables {
 		cfg := &c.Tables[i]
@@ -137,7 +138,7 @@ func (c *Catalog) sortTables(
 // add takes a checked table into the schema. Counters that cannot be slotted are taken off it:
 // they are ordinary columns, for which every statement is right as it is, once no slot holds
 // anything for them.
-func (sc *Schema) add(ctx context.Context, v *View, t *rewrite.Table) error {
+func (sc *Schema) add(ctx context.Context, v *View, t *schema.Table) error {
 	if err := sc.retire(ctx, v, t); err != nil {
 		return err
 	}
@@ -147,7 +148,7 @@ func (sc *Schema) add(ctx context.Context, v *View, t *rewrite.Table) error {
 
 // adopt makes t a counter table of the schema, with the counters that can be
 // slotted, or are retired, and notes why the others cannot.
-func (sc *Schema) adopt(t *rewrite.Table) {
+func (sc *Schema) adopt(t *schema.Table) {
 	configured := t.Counter.Counters
 	for _, c := range configured {
 		if ok, why := t.Slottable(c); !ok && !t.Counter.Unslotted.IsPassive(c) {
@@ -168,8 +169,8 @@ func (sc *Schema) adopt(t *rewrite.Table) {
 	sc.mu.Unlock()
 }
 
-// Counters implements rewrite.Catalog.
-func (sc *Schema) Counters() []*rewrite.Table {
+// Counters implements names.Catalog.
+func (sc *Schema) Counters() []*schema.Table {
 	sc.mu.RLock()
 	defer sc.mu.RUnlock()
 	return sc.Tables

@@ -6,7 +6,7 @@ import (
 
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/internal/config"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // schemaLoader reads the facts of one namespace from the database. What does not fit the
@@ -19,7 +19,7 @@ type schemaLoader struct {
 	unseen   map[dialect.WrittenName]unseenBase // base tables that the session's user has no right on
 	missing  []*config.TableConfig              // configured tables that do not exist
 	unfit    []unfitTable
-	rights   map[*rewrite.Table]dialect.SlotRights // what the session's user lacks on the slot tables
+	rights   map[*schema.Table]dialect.SlotRights // what the session's user lacks on the slot tables
 	problems []config.Problem
 
 	unwritable bool // slot tables cannot be created here
@@ -29,7 +29,7 @@ type schemaLoader struct {
 // unfitTable is a configured table that no longer fits its configuration.
 type unfitTable struct {
 	config   *config.TableConfig
-	table    *rewrite.Table
+	table    *schema.Table
 	problems []config.Problem
 }
 

@@ -6,7 +6,8 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/dialect"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // What names mean in a schema.
@@ -22,11 +23,11 @@ func (sc *Schema) know(c CheckedTable) {
 		plain := *t
 		plain.Counter, t = nil, &plain
 	}
-	sc.Known[sc.NameKey([]rewrite.Ident{{Name: t.Name, Quoted: true}})] = t
+	sc.Known[sc.NameKey([]ast.Ident{{Name: t.Name, Quoted: true}})] = t
 }
 
-// Lookup implements rewrite.Catalog.
-func (sc *Schema) Lookup(name []rewrite.Ident) (*rewrite.Table, bool) {
+// Lookup implements names.Catalog.
+func (sc *Schema) Lookup(name []ast.Ident) (*schema.Table, bool) {
 	sc.mu.RLock()
 	defer sc.mu.RUnlock()
 	t, ok := sc.Known[sc.NameKey(name)]
@@ -34,7 +35,7 @@ func (sc *Schema) Lookup(name []rewrite.Ident) (*rewrite.Table, bool) {
 }
 
 // NameKey returns the key of Known for a name as written.
-func (sc *Schema) NameKey(name []rewrite.Ident) string {
+func (sc *Schema) NameKey(name []ast.Ident) string {
 	var b strings.Builder
 	for _, n := range name {
 		b.WriteString(sc.fold(n))
@@ -44,7 +45,7 @@ func (sc *Schema) NameKey(name []rewrite.Ident) string {
 }
 
 // fold returns a name as written in the form the database stores it.
-func (sc *Schema) fold(n rewrite.Ident) string {
+func (sc *Schema) fold(n ast.Ident) string {
 	if lower := strings.ToLower(n.Name); sc.Catalog.Dialect.SameTable(n, lower) {
 		return lower
 	}
@@ -53,8 +54,8 @@ func (sc *Schema) fold(n rewrite.Ident) string {
 
 // Learn looks tables up for the planner, all together: a statement names most of its
 // tables several times.
-func (sc *Schema) Learn(ctx context.Context, v *View, names [][]rewrite.Ident) error {
-	v.prefetched = &prefetched{tables: map[dialect.WrittenName]*rewrite.Table{}}
+func (sc *Schema) Learn(ctx context.Context, v *View, names [][]ast.Ident) error {
+	v.prefetched = &prefetched{tables: map[dialect.WrittenName]*schema.Table{}}
 	defer func() { v.prefetched = nil }()
 	var written []dialect.WrittenName
 	for _, n := range names {
@@ -77,7 +78,7 @@ func (sc *Schema) Learn(ctx context.Context, v *View, names [][]rewrite.Ident) e
 }
 
 // LearnWith is Learn with the facts that look finds.
-func (sc *Schema) LearnWith(look func(schema, name string) (*rewrite.Table, error), names [][]rewrite.Ident) error {
+func (sc *Schema) LearnWith(look func(schema, name string) (*schema.Table, error), names [][]ast.Ident) error {
 	for _, n := range names {
 		w := sc.written(n)
 		t, err := look(w.Schema, w.Name)
@@ -90,7 +91,7 @@ func (sc *Schema) LearnWith(look func(schema, name string) (*rewrite.Table, erro
 }
 
 // written returns a name of a statement as it is looked up.
-func (sc *Schema) written(name []rewrite.Ident) dialect.WrittenName {
+func (sc *Schema) written(name []ast.Ident) dialect.WrittenName {
 	w := dialect.WrittenName{Name: sc.fold(name[len(name)-1])}
 	if len(name) > 1 {
 		w.Schema = sc.fold(name[len(name)-2])
@@ -99,7 +100,7 @@ func (sc *Schema) written(name []rewrite.Ident) dialect.WrittenName {
 }
 
 // note remembers what a name means, nil for nothing, or for a temporary table whose columns are not known.
-func (sc *Schema) note(name []rewrite.Ident, t *rewrite.Table) {
+func (sc *Schema) note(name []ast.Ident, t *schema.Table) {
 	switch {
 	case t == nil:
 	case !t.Temporary:

@@ -5,21 +5,21 @@ import (
 	"fmt"
 
 	"github.com/slotsql/slotsql/internal/config"
-	"github.com/slotsql/slotsql/rewrite"
 	"github.com/slotsql/slotsql/rewrite/lex"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // Which counters of a schema are not slotted, and the schema of an audit.
 
 // plainCounter is a counter that stays an ordinary column, and why.
 type plainCounter struct {
-	Table  *rewrite.Table
+	Table  *schema.Table
 	Column string
 	Reason string
 }
 
 // Adopted returns a schema of the tables.
-func (c *Catalog) Adopted(checked []CheckedTable, views func(*Schema, *rewrite.Table) error) (*Schema, error) {
+func (c *Catalog) Adopted(checked []CheckedTable, views func(*Schema, *schema.Table) error) (*Schema, error) {
 	sc := newSchema(c)
 	for _, t := range checked {
 		sc.adopt(t.Table)
@@ -55,11 +55,11 @@ func (v *View) Audited(ctx context.Context) (*Schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.Adopted(checked, func(sc *Schema, t *rewrite.Table) error { return sc.LearnViews(ctx, v, t) })
+	return s.Adopted(checked, func(sc *Schema, t *schema.Table) error { return sc.LearnViews(ctx, v, t) })
 }
 
 // Counted returns the counters of t, with those that are not slotted.
-func (sc *Schema) Counted(t *rewrite.Table) []string {
+func (sc *Schema) Counted(t *schema.Table) []string {
 	all := t.Counter.Counters
 	for _, p := range sc.Plain {
 		if p.Table == t {

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/slotsql/slotsql/internal/config"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // makeSlots creates the slot tables that are missing when the connector starts, if the
@@ -93,9 +93,9 @@ func (l *schemaLoader) slotTable(ctx context.Context, c CheckedTable) (found boo
 // checkRunning checks a slot table that once fitted against a base table that may have changed
 // since: a counter without a column in the slot table is an ordinary column, and a column of
 // the slot table without one in the base table belongs to no counter.
-func (sc *Schema) checkRunning(c CheckedTable, slots *rewrite.Table) []config.Problem {
+func (sc *Schema) checkRunning(c CheckedTable, slots *schema.Table) []config.Problem {
 	s, t := sc.Catalog, c.Table
-	if t.Counter.Layout != rewrite.LayoutShared && !slots.IsView {
+	if t.Counter.Layout != schema.LayoutShared && !slots.IsView {
 		t.Counter.Counters = slices.DeleteFunc(t.Counter.Counters, func(name string) bool {
 			col, _ := FindColumn(slots, name)
 			if col == nil {

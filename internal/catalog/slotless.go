@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 
+	"github.com/slotsql/slotsql/rewrite/schema"
+
 	"github.com/slotsql/slotsql/internal/config"
 	"github.com/slotsql/slotsql/rewrite"
 )
@@ -35,7 +37,7 @@ func (c *Catalog) HasSlots() bool {
 // isLeftOver reports whether the slot table of a table, nil for none, has to be considered. If the
 // table is to have no slots, that is a slot table that slotsql has created for it; the counters
 // are then made passive.
-func isLeftOver(t, slots *rewrite.Table) bool {
+func isLeftOver(t, slots *schema.Table) bool {
 	if t.Counter.Slots > 0 {
 		return true
 	}
@@ -53,18 +55,18 @@ func isLeftOver(t, slots *rewrite.Table) bool {
 
 // madeFor reports whether a table is a slot table of t, judged by what another program's table
 // would not have: a primary key of t's key and a slot.
-func madeFor(t, slots *rewrite.Table) bool {
+func madeFor(t, slots *schema.Table) bool {
 	if slots.IsView || slots.Temporary {
 		return false
 	}
 	number, _ := FindColumn(slots, t.Counter.SlotTable.Column)
 	primary := slices.Concat(t.Counter.Key, []string{t.Counter.SlotTable.Column})
-	return number != nil && number.Numeric == rewrite.Integer &&
-		slices.ContainsFunc(slots.Uniques, func(u rewrite.Unique) bool { return u.Primary && sameFold(u.Columns, primary) })
+	return number != nil && number.Numeric == schema.Integer &&
+		slices.ContainsFunc(slots.Uniques, func(u schema.Unique) bool { return u.Primary && sameFold(u.Columns, primary) })
 }
 
 // findLeftOver looks for the slot tables of tables that are to have no slots.
-func findLeftOver(checked []CheckedTable, look func(schema, name string) (*rewrite.Table, error)) error {
+func findLeftOver(checked []CheckedTable, look func(schema, name string) (*schema.Table, error)) error {
 	for _, c := range checked {
 		if c.Table.Counter.Slots > 0 {
 			continue
@@ -126,7 +128,7 @@ func (v *View) CheckSlotless(ctx context.Context, c CheckedTable) (problems []co
 
 // group notes that increments of t, none of whose counters is slotted, may share statements on the
 // base row.
-func (sc *Schema) group(t *rewrite.Table, counters []string) {
+func (sc *Schema) group(t *schema.Table, counters []string) {
 	grouped := Grouped(t, counters)
 	if grouped == nil {
 		return
@@ -138,7 +140,7 @@ func (sc *Schema) group(t *rewrite.Table, counters []string) {
 
 // Grouped returns t as groups see it where none of its counters is slotted; nil where no
 // counter can be added to for several executions at once, and no column is touched.
-func Grouped(t *rewrite.Table, counters []string) *rewrite.Table {
+func Grouped(t *schema.Table, counters []string) *schema.Table {
 	grouped, counter := *t, *t.Counter
 	counter.Counters = slices.DeleteFunc(slices.Clone(counters), func(name string) bool { return !groupable(t, name) })
 	if len(counter.Counters)+len(counter.Touch) == 0 {
@@ -152,13 +154,13 @@ func Grouped(t *rewrite.Table, counters []string) *rewrite.Table {
 
 // groupable reports whether one statement may add to a column what several executions add: the sum
 // is exact, and no intermediate value can fail by itself.
-func groupable(t *rewrite.Table, column string) bool {
+func groupable(t *schema.Table, column string) bool {
 	c := t.Column(column)
 	return c != nil && Summable(c) && !c.Generated && !c.Identity && t.Storage.NoTransactions == ""
 }
 
 // Grouped implements rewrite.GroupCatalog.
-func (sc *Schema) Grouped() []*rewrite.Table {
+func (sc *Schema) Grouped() []*schema.Table {
 	sc.mu.RLock()
 	defer sc.mu.RUnlock()
 	return sc.Unslotted.grouped

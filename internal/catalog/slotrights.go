@@ -7,8 +7,8 @@ import (
 
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/internal/config"
-	"github.com/slotsql/slotsql/rewrite"
 	"github.com/slotsql/slotsql/rewrite/lex"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // A role that may read a counter has to read its slots, and one that may update it has to write
@@ -20,7 +20,7 @@ import (
 // statements that lack a right; a slot table that has become invisible is still one.
 
 // slotRights reads what rights the session's user lacks on the slot tables, by table.
-func (v *View) slotRights(ctx context.Context, tables []CheckedTable) (map[*rewrite.Table]dialect.SlotRights, error) {
+func (v *View) slotRights(ctx context.Context, tables []CheckedTable) (map[*schema.Table]dialect.SlotRights, error) {
 	d, ok := v.Catalog.Dialect.(dialect.RightsReader)
 	if !ok || v.Catalog.Role.Beside || len(tables) == 0 {
 		return nil, nil
@@ -52,7 +52,7 @@ func (v *View) slotRights(ctx context.Context, tables []CheckedTable) (map[*rewr
 	if err != nil {
 		return nil, err
 	}
-	out := map[*rewrite.Table]dialect.SlotRights{}
+	out := map[*schema.Table]dialect.SlotRights{}
 	for i, r := range rights {
 		t := asked[i].Base
 		out[t], t.Counter.Rights.Ungranted, t.Counter.Rights.Blind, t.Counter.Rights.ByColumn = r, Grants(r.Fold), r.Blind, r.Columns
@@ -69,7 +69,7 @@ func Grants(lacks []dialect.Lack) (out []string) {
 }
 
 // lackingRights returns the problem of missing rights on a table's slot table.
-func lackingRights(t *config.TableConfig, c *rewrite.Counter, lacks []dialect.Lack) []config.Problem {
+func lackingRights(t *config.TableConfig, c *schema.Counter, lacks []dialect.Lack) []config.Problem {
 	if len(lacks) == 0 {
 		return nil
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/internal/config"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // CheckTables holds all tables that counts may be slotted of against the database,
@@ -18,7 +18,7 @@ func (v *View) CheckTables(ctx context.Context) ([]CheckedTable, []config.Proble
 
 // MadeSlots reads the facts of a slot table that has just been made, and what that
 // has changed of the table.
-func (v *View) MadeSlots(ctx context.Context, t CheckedTable) (*rewrite.Table, error) {
+func (v *View) MadeSlots(ctx context.Context, t CheckedTable) (*schema.Table, error) {
 	base, err := v.Look(ctx)(t.Table.Schema, t.Table.Name)
 	if err != nil {
 		return nil, err
@@ -30,7 +30,7 @@ func (v *View) MadeSlots(ctx context.Context, t CheckedTable) (*rewrite.Table, e
 }
 
 // SlotTable reads the facts of a table's slot table, nil when there is none.
-func (v *View) SlotTable(ctx context.Context, t CheckedTable) (*rewrite.Table, error) {
+func (v *View) SlotTable(ctx context.Context, t CheckedTable) (*schema.Table, error) {
 	slots, err := v.Look(ctx)(t.Table.Counter.SlotTable.Schema, t.Table.Counter.SlotTable.Name)
 	if err == nil {
 		v.Catalog.learnSlots(t.Table, slots)
@@ -55,11 +55,11 @@ func (v *View) withSlots(ctx context.Context, tables []CheckedTable, configured 
 }
 
 // ChosenTables finds tables by their names.
-func ChosenTables(all []*rewrite.Table, names []string) ([]*rewrite.Table, error) {
+func ChosenTables(all []*schema.Table, names []string) ([]*schema.Table, error) {
 	if len(names) == 0 {
 		return all, nil
 	}
-	var out []*rewrite.Table
+	var out []*schema.Table
 	var known []string
 	for _, t := range all {
 		known = append(known, t.Name)

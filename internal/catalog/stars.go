@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // Rewritten SQL has * written out, so a column that another program adds would be missing from the
@@ -15,7 +15,7 @@ const starsTrusted = 2 * time.Second
 
 // DueStar reports whether a table's columns have not been looked at for a while, and
 // notes that they are now.
-func (sc *Schema) DueStar(t *rewrite.Table) bool {
+func (sc *Schema) DueStar(t *schema.Table) bool {
 	now := time.Now()
 	sc.mu.Lock()
 	defer sc.mu.Unlock()
@@ -27,7 +27,7 @@ func (sc *Schema) DueStar(t *rewrite.Table) bool {
 }
 
 // SameColumns compares the columns of a table with what is known of it.
-func (v *View) SameColumns(ctx context.Context, t *rewrite.Table) (bool, error) {
+func (v *View) SameColumns(ctx context.Context, t *schema.Table) (bool, error) {
 	d := v.Catalog.Dialect
 	rows, err := v.ParentQuery(ctx, "SELECT * FROM "+d.Quote(t.Schema)+"."+d.Quote(t.Name)+" WHERE 1=0", nil)
 	if err != nil {

@@ -7,17 +7,17 @@ import (
 
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/internal/config"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // learnTargets notes which counters and companions foreign keys refer to, in what of finds of
 // the configured tables. Where none of them has an index nothing is asked.
-func (v *View) learnTargets(ctx context.Context, of func(cfg *config.TableConfig) *rewrite.Table) error {
+func (v *View) learnTargets(ctx context.Context, of func(cfg *config.TableConfig) *schema.Table) error {
 	d, ok := v.Catalog.Dialect.(dialect.TargetFinder)
 	if !ok {
 		return nil
 	}
-	var asked []*rewrite.Table
+	var asked []*schema.Table
 	for i := range v.Catalog.Tables {
 		cfg := &v.Catalog.Tables[i]
 		if t := of(cfg); t != nil && !t.IsView && mayBeTarget(cfg, t) && !slices.Contains(asked, t) {
@@ -49,7 +49,7 @@ func (c *Catalog) sameTargets(ctx context.Context, v *View) (bool, error) {
 		return true, nil
 	}
 	c.Watch.targets.Store(int64(clock()))
-	var known, now []*rewrite.Table
+	var known, now []*schema.Table
 	for _, t := range slices.Concat(sc.Counters(), sc.Unslotted.grouped, sc.Unslotted.BySetting) {
 		if slices.ContainsFunc(t.Storage.Indexed, t.IsSlotted) {
 			other := *t
@@ -64,14 +64,14 @@ func (c *Catalog) sameTargets(ctx context.Context, v *View) (bool, error) {
 	if err := d.Targets(ctx, v.Own(), now); err != nil {
 		return false, err
 	}
-	return slices.EqualFunc(known, now, func(a, b *rewrite.Table) bool {
+	return slices.EqualFunc(known, now, func(a, b *schema.Table) bool {
 		return slices.Equal(a.ForeignKeys.Targets, b.ForeignKeys.Targets)
 	}), nil
 }
 
 // mayBeTarget reports whether a counter or companion is in an index, as a column is that a
 // foreign key refers to.
-func mayBeTarget(cfg *config.TableConfig, t *rewrite.Table) bool {
+func mayBeTarget(cfg *config.TableConfig, t *schema.Table) bool {
 	indexed := func(written string) bool {
 		c, _ := FindColumn(t, written)
 		return c != nil && slices.Contains(t.Storage.Indexed, c.Name)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/dialect/postgres"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // targeting is a dialect whose foreign keys refer to the columns that a test says.
@@ -18,7 +18,7 @@ type targeting struct {
 	looks   int
 }
 
-func (d *targeting) Targets(_ context.Context, _ dialect.Session, tables []*rewrite.Table) error {
+func (d *targeting) Targets(_ context.Context, _ dialect.Session, tables []*schema.Table) error {
 	d.looks++
 	for _, t := range tables {
 		t.Target(d.columns...)
@@ -33,11 +33,11 @@ func TestSameTargets(t *testing.T) {
 		c, parent := stuckCatalog(t)
 		c.Dialect = d
 		v := NewView(c, parent)
-		table := &rewrite.Table{Name: "grp", Columns: []rewrite.Column{{Name: "id"}, {Name: "n"}}}
+		table := &schema.Table{Name: "grp", Columns: []schema.Column{{Name: "id"}, {Name: "n"}}}
 		table.Index("id")
-		table.Counter = &rewrite.Counter{Key: []string{"id"}, Counters: []string{"n"}}
+		table.Counter = &schema.Counter{Key: []string{"id"}, Counters: []string{"n"}}
 		sc := newSchema(c)
-		sc.Tables = []*rewrite.Table{table}
+		sc.Tables = []*schema.Table{table}
 		c.Home.Facts = sc
 		look := func(what string, want bool, looks int) {
 			t.Helper()

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/internal/config"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // A configured table may change in a running program so that its slots cannot be added up: it has
@@ -14,11 +14,11 @@ import (
 // the reason. DDL, which may repair the table, runs.
 
 // holder returns a table of which nothing is slotted, or can be.
-func (c *Catalog) holder(cfg *config.TableConfig, t, slots *rewrite.Table) *rewrite.Table {
+func (c *Catalog) holder(cfg *config.TableConfig, t, slots *schema.Table) *schema.Table {
 	held := *t
 	switch {
 	case t.Counter != nil:
-	case cfg.Layout == rewrite.LayoutShared:
+	case cfg.Layout == schema.LayoutShared:
 		return nil // nothing refers to the table
 	default:
 		held.Counter = heldCounter(slots.Schema, slots.Name)
@@ -28,7 +28,7 @@ func (c *Catalog) holder(cfg *config.TableConfig, t, slots *rewrite.Table) *rewr
 }
 
 // addUnfit takes a table into the facts that no longer fits its configuration, or its slot table.
-func (sc *Schema) addUnfit(ctx context.Context, v *View, cfg *config.TableConfig, t *rewrite.Table, problems []config.Problem) error {
+func (sc *Schema) addUnfit(ctx context.Context, v *View, cfg *config.TableConfig, t *schema.Table, problems []config.Problem) error {
 	slots, err := v.Look(ctx)(t.Schema, sc.Catalog.slotTableOf(cfg, t))
 	if err != nil || slots == nil || slots.IsView {
 		sc.remark(t, unfitting, AsConfigError(problems).Error())
@@ -56,7 +56,7 @@ func (sc *Schema) addUnfit(ctx context.Context, v *View, cfg *config.TableConfig
 
 // holdsAnything reports whether a slot table holds any number that may be a count: one that is not
 // 0, in a column that is not part of a key.
-func holdsAnything(ctx context.Context, v *View, slots *rewrite.Table) (bool, error) {
+func holdsAnything(ctx context.Context, v *View, slots *schema.Table) (bool, error) {
 	d := v.Catalog.Dialect
 	var conds []string
 	for i := range slots.Columns {
@@ -83,13 +83,13 @@ func holdsAnything(ctx context.Context, v *View, slots *rewrite.Table) (bool, er
 
 // addReleased takes into the facts the table to which the foreign key of t's slot table refers,
 // because it had t's name before: the engine would refuse to drop it.
-func (sc *Schema) addReleased(t, slots *rewrite.Table) {
+func (sc *Schema) addReleased(t, slots *schema.Table) {
 	s := sc.Catalog
 	p := s.strayForeignKey(t, slots)
 	if p == nil {
 		return
 	}
-	held := &rewrite.Table{Schema: p.Schema, Name: p.Name, Counter: heldCounter(slots.Schema, slots.Name)}
+	held := &schema.Table{Schema: p.Schema, Name: p.Name, Counter: heldCounter(slots.Schema, slots.Name)}
 	held.Counter.SlotTable.Release = s.Dialect.RefitSlots(t, slots, true)
 	sc.hold(held)
 	s.viewed([]string{p.Name})
@@ -98,15 +98,15 @@ func (sc *Schema) addReleased(t, slots *rewrite.Table) {
 // addAbandoned takes into the facts the table to which the slot table of a missing configured
 // table refers, because that has been renamed. Its slots stay with it.
 func (sc *Schema) addAbandoned(ctx context.Context, v *View, cfg *config.TableConfig) error {
-	if cfg.Layout == rewrite.LayoutShared {
+	if cfg.Layout == schema.LayoutShared {
 		return nil
 	}
-	slots, err := v.Look(ctx)(cfg.Schema, sc.Catalog.slotTableOf(cfg, &rewrite.Table{Name: cfg.Table}))
+	slots, err := v.Look(ctx)(cfg.Schema, sc.Catalog.slotTableOf(cfg, &schema.Table{Name: cfg.Table}))
 	if err != nil || slots == nil || len(slots.ForeignKeys.Parents) != 1 || slots.ForeignKeys.Parents[0].Name == cfg.Table {
 		return err
 	}
 	p := slots.ForeignKeys.Parents[0]
-	held := &rewrite.Table{Schema: p.Schema, Name: p.Name, Counter: heldCounter(slots.Schema, slots.Name)}
+	held := &schema.Table{Schema: p.Schema, Name: p.Name, Counter: heldCounter(slots.Schema, slots.Name)}
 	held.Counter.SlotTable.Unfit = "its slot table belongs to the table's other name"
 	sc.hold(held)
 	sc.Catalog.viewed([]string{p.Name})
@@ -114,26 +114,26 @@ func (sc *Schema) addAbandoned(ctx context.Context, v *View, cfg *config.TableCo
 }
 
 // Holders implements rewrite.HolderCatalog.
-func (sc *Schema) Holders() []*rewrite.Table {
+func (sc *Schema) Holders() []*schema.Table {
 	sc.mu.RLock()
 	defer sc.mu.RUnlock()
 	return sc.Unslotted.held
 }
 
-func (sc *Schema) hold(t *rewrite.Table) {
+func (sc *Schema) hold(t *schema.Table) {
 	sc.mu.Lock()
 	defer sc.mu.Unlock()
 	sc.Unslotted.held = append(sc.Unslotted.held, t)
 }
 
 // reportOnce warns of what has become of a table.
-func (c *Catalog) reportOnce(ctx context.Context, t *rewrite.Table, problems []config.Problem) {
+func (c *Catalog) reportOnce(ctx context.Context, t *schema.Table, problems []config.Problem) {
 	c.warnOnce(ctx, t, unfitting, AsConfigError(problems).Error())
 }
 
 const unfitting = "slotsql: a table no longer fits its configuration"
 
-func (c *Catalog) warnOnce(ctx context.Context, t *rewrite.Table, what, why string) {
+func (c *Catalog) warnOnce(ctx context.Context, t *schema.Table, what, why string) {
 	id := t.Schema + "\x00" + t.Name + "\x00" + what + why
 	c.mu.Lock()
 	done := c.notes.reported[id]

@@ -6,6 +6,7 @@ import (
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/internal/config"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // A view over a counter table reads base values inside the database, where slotsql cannot rewrite
@@ -13,7 +14,7 @@ import (
 // of the tables that it reads, and a statement that names it drains.
 
 // LearnViews takes the views over a counter table into the facts.
-func (sc *Schema) LearnViews(ctx context.Context, v *View, t *rewrite.Table) error {
+func (sc *Schema) LearnViews(ctx context.Context, v *View, t *schema.Table) error {
 	if len(t.Counter.Counters) == 0 {
 		return nil
 	}
@@ -27,10 +28,10 @@ func (sc *Schema) LearnViews(ctx context.Context, v *View, t *rewrite.Table) err
 
 // AddViews takes the views over a counter table into the facts, by their names, and what else
 // reaches its rows.
-func (sc *Schema) AddViews(t *rewrite.Table, names []string) {
+func (sc *Schema) AddViews(t *schema.Table, names []string) {
 	reached := reachedBy(t)
 	for _, name := range names {
-		reached = append(reached, rewrite.View{Name: name, Tables: []*rewrite.Table{t}})
+		reached = append(reached, rewrite.View{Name: name, Tables: []*schema.Table{t}})
 	}
 	sc.mu.Lock()
 	sc.views = append(sc.views, reached...)
@@ -43,21 +44,21 @@ func (sc *Schema) AddViews(t *rewrite.Table, names []string) {
 
 // reachedBy returns what else than the table's own name and its views a statement may name to
 // reach its rows: its partitions, the tables above it, and its routines.
-func reachedBy(t *rewrite.Table) (out []rewrite.View) {
+func reachedBy(t *schema.Table) (out []rewrite.View) {
 	for _, name := range t.Storage.Parts {
-		out = append(out, rewrite.View{Name: name, Tables: []*rewrite.Table{t}, Part: true})
+		out = append(out, rewrite.View{Name: name, Tables: []*schema.Table{t}, Part: true})
 	}
 	for _, above := range t.Storage.Ancestors {
-		out = append(out, rewrite.View{Name: above.Name, Tables: []*rewrite.Table{t}, Ancestor: true})
+		out = append(out, rewrite.View{Name: above.Name, Tables: []*schema.Table{t}, Ancestor: true})
 	}
 	for _, name := range t.Counter.Options.Routines {
-		out = append(out, rewrite.View{Name: name, Tables: []*rewrite.Table{t}, Routine: true})
+		out = append(out, rewrite.View{Name: name, Tables: []*schema.Table{t}, Routine: true})
 	}
 	return out
 }
 
 // viewed is what views may read of a table.
-func viewed(t *rewrite.Table) dialect.Viewed {
+func viewed(t *schema.Table) dialect.Viewed {
 	v := dialect.Viewed{Table: t}
 	if t.Counter != nil {
 		v.Routines = t.Counter.Options.Routines

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/slotsql/slotsql/dialect"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // A process notices what any other client changes about the tables that matter: the marks of
@@ -104,7 +104,7 @@ func (c *Catalog) writtenNames() []dialect.WrittenName {
 	for i := range c.Tables {
 		t := &c.Tables[i]
 		out = append(out, dialect.WrittenName{Schema: t.Schema, Name: t.Table},
-			dialect.WrittenName{Schema: t.Schema, Name: c.slotTableOf(t, &rewrite.Table{Name: t.Table})})
+			dialect.WrittenName{Schema: t.Schema, Name: c.slotTableOf(t, &schema.Table{Name: t.Table})})
 	}
 	return out
 }
@@ -119,7 +119,7 @@ func (sc *Schema) names() []dialect.WrittenName {
 			out = append(out, n)
 		}
 	}
-	table := func(t *rewrite.Table) {
+	table := func(t *schema.Table) {
 		add(dialect.WrittenName{Schema: t.Schema, Name: t.Name})
 		add(dialect.WrittenName{Schema: t.Counter.SlotTable.Schema, Name: t.Counter.SlotTable.Name})
 	}

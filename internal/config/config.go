@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // EnvConfig is the environment variable that names the configuration file.
@@ -142,12 +142,12 @@ type TableConfig struct {
 	Touch      []string          // ordinary columns whose last writer wins, as written
 
 	Mode      Mode
-	Layout    rewrite.Layout
+	Layout    schema.Layout
 	Coalesce  bool
-	Placement rewrite.Placement
+	Placement schema.Placement
 	Slots     int // at most this many slots per key, to 4096; 0 for none. See Bind.
-	OnDrain   rewrite.OnDrain
-	Reads     rewrite.Reads
+	OnDrain   schema.OnDrain
+	Reads     schema.Reads
 	SlotTable string // the slot table's name; empty for the default, <table>_slots
 
 	// Shared is the slot table of layout shared; nil for any other.
@@ -203,7 +203,7 @@ type CounterConfig struct {
 // updates commute under Merge.
 type CompanionConfig struct {
 	Column string
-	Merge  rewrite.Merge
+	Merge  schema.Merge
 }
 
 func (t *TableConfig) clone() TableConfig {
@@ -332,7 +332,7 @@ func (c *Config) Audited() *Config {
 	out := *c
 	out.autoMigrate, out.tables = false, c.Tables()
 	for i := range out.tables {
-		out.tables[i].Reads, out.tables[i].OnDrain = rewrite.ReadsExact, rewrite.OnDrainRun
+		out.tables[i].Reads, out.tables[i].OnDrain = schema.ReadsExact, schema.OnDrainRun
 	}
 	return &out
 }

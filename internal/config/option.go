@@ -3,7 +3,7 @@ package config
 import (
 	"slices"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // The options of a table that are one of a few words are types of their own. All
@@ -27,13 +27,13 @@ const (
 var Modes = []Mode{ModeOn, ModePassive, ModeShadow, ModeOff}
 
 var (
-	layouts    = []rewrite.Layout{rewrite.LayoutDedicated, rewrite.LayoutShared, rewrite.LayoutJournal}
-	placements = []rewrite.Placement{
-		rewrite.PlacementAdaptive, rewrite.PlacementConnection, rewrite.PlacementRandom, rewrite.PlacementSkipLocked,
+	layouts    = []schema.Layout{schema.LayoutDedicated, schema.LayoutShared, schema.LayoutJournal}
+	placements = []schema.Placement{
+		schema.PlacementAdaptive, schema.PlacementConnection, schema.PlacementRandom, schema.PlacementSkipLocked,
 	}
-	onDrains = []rewrite.OnDrain{rewrite.OnDrainRun, rewrite.OnDrainWarn, rewrite.OnDrainError}
-	reads    = []rewrite.Reads{rewrite.ReadsExact, rewrite.ReadsBase}
-	merges   = []rewrite.Merge{rewrite.Latest, rewrite.Max, rewrite.Min}
+	onDrains = []schema.OnDrain{schema.OnDrainRun, schema.OnDrainWarn, schema.OnDrainError}
+	reads    = []schema.Reads{schema.ReadsExact, schema.ReadsBase}
+	merges   = []schema.Merge{schema.Latest, schema.Max, schema.Min}
 )
 
 // TablesOf returns the configured tables of the given modes.

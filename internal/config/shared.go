@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // This file decodes what is said of slot tables that several tables share.
@@ -139,7 +139,7 @@ func (d *decoder) sharedTables(c *Config) {
 	}
 	taken := map[string]string{}
 	for i := range c.tables {
-		if t := &c.tables[i]; t.Layout != rewrite.LayoutShared {
+		if t := &c.tables[i]; t.Layout != schema.LayoutShared {
 			d.noRecordTypes(t)
 		} else if d.findShared(t, tables) {
 			d.recordTypes(t, taken)

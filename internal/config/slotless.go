@@ -1,7 +1,7 @@
 package config
 
 import (
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // With slots: 0 a table has no slot table: nothing of it is added up, and increments
@@ -34,22 +34,22 @@ func (t *TableConfig) given(key string) bool {
 // asksForSlots reports whether a key is set to what only slots have. One that is set
 // to its default says nothing.
 func (t *TableConfig) asksForSlots() bool {
-	return t.Layout != rewrite.LayoutDedicated || t.choosesSlots() || len(t.Companions) > 0 || t.SlotTable != ""
+	return t.Layout != schema.LayoutDedicated || t.choosesSlots() || len(t.Companions) > 0 || t.SlotTable != ""
 }
 
 // choosesSlots reports whether the table's placement always takes slots, by a key of
 // the file.
 func (t *TableConfig) choosesSlots() bool {
-	return t.Placement != rewrite.PlacementAdaptive
+	return t.Placement != schema.PlacementAdaptive
 }
 
 // slotted are the keys that need slots, with whether a table has them set such.
 func (t *TableConfig) slotted() []slottedKey {
 	return []slottedKey{
-		{"layout", t.Layout != rewrite.LayoutDedicated, "layout " + string(t.Layout) + " is how slots are stored"},
+		{"layout", t.Layout != schema.LayoutDedicated, "layout " + string(t.Layout) + " is how slots are stored"},
 		{"placement", t.choosesSlots(), "placement " + string(t.Placement) + " chooses among slots"},
 		{"companions", len(t.Companions) > 0, "companions are stored in slots"},
-		{"reads", t.Reads != rewrite.ReadsExact, "without slots base values are the totals"},
+		{"reads", t.Reads != schema.ReadsExact, "without slots base values are the totals"},
 		{"slot_table", t.SlotTable != "", "there is no slot table"},
 	}
 }
@@ -85,8 +85,8 @@ func (d *decoder) slotless(t *TableConfig) {
 			d.problems = append(d.problems, t.Problem(k.key, slotlessAdvice, k.why, k.key))
 		}
 	}
-	t.Layout, t.Reads = rewrite.LayoutDedicated, rewrite.ReadsExact
+	t.Layout, t.Reads = schema.LayoutDedicated, schema.ReadsExact
 	if t.choosesSlots() {
-		t.Placement = rewrite.PlacementAdaptive
+		t.Placement = schema.PlacementAdaptive
 	}
 }

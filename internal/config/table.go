@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // This file decodes the tables of a configuration.
@@ -55,7 +55,7 @@ func (d *decoder) slotTables(tables []TableConfig) {
 				),
 			)
 		}
-		if other := slot[id]; other != nil && (t.Layout != rewrite.LayoutShared || other.Layout != rewrite.LayoutShared) {
+		if other := slot[id]; other != nil && (t.Layout != schema.LayoutShared || other.Layout != schema.LayoutShared) {
 			d.problems = append(
 				d.problems,
 				t.Problem(

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/goccy/go-yaml/ast"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // This file knows the keys: their types, ranges and defaults, and what must
@@ -29,12 +29,12 @@ func TableDefaults() TableConfig { return tableDefaults() }
 func tableDefaults() TableConfig {
 	return TableConfig{
 		Mode:      ModeOn,
-		Layout:    rewrite.LayoutDedicated,
+		Layout:    schema.LayoutDedicated,
 		Coalesce:  true,
-		Placement: rewrite.PlacementAdaptive,
+		Placement: schema.PlacementAdaptive,
 		Slots:     DefaultSlots,
-		OnDrain:   rewrite.OnDrainRun,
-		Reads:     rewrite.ReadsExact,
+		OnDrain:   schema.OnDrainRun,
+		Reads:     schema.ReadsExact,
 	}
 }
 

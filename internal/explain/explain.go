@@ -12,6 +12,7 @@ import (
 
 	"github.com/slotsql/slotsql/internal/session"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // Explanation describes how slotsql runs a statement. String formats it for people. Later
@@ -208,7 +209,7 @@ func explanation(p *rewrite.Plan, query string) *Explanation {
 	e.tickets(p)
 	require := p.Base.Require
 	if in := p.Increment; in != nil {
-		if on := in.Table.Counter; on.Options.Placement == rewrite.PlacementAdaptive && on.Layout != rewrite.LayoutJournal {
+		if on := in.Table.Counter; on.Options.Placement == schema.PlacementAdaptive && on.Layout != schema.LayoutJournal {
 			const cold = "while nothing has waited for its row (placement: adaptive): runs the statement as written"
 			switch {
 			case in.BaseExact():
@@ -265,7 +266,7 @@ func explanation(p *rewrite.Plan, query string) *Explanation {
 			x.Unless = "all rows, when an argument may be converted when it is stored"
 		}
 		e.Drains = append(e.Drains, x)
-		if on := d.Table.Counter.Options.OnDrain; p.Class == rewrite.Drain && on == rewrite.OnDrainError {
+		if on := d.Table.Counter.Options.OnDrain; p.Class == rewrite.Drain && on == schema.OnDrainError {
 			e.Denied = true
 			e.Notes = append(e.Notes, fmt.Sprintf("table %s has on_drain: error, so the statement is refused", d.Table.Name))
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/slotsql/slotsql/internal/session"
 	"github.com/slotsql/slotsql/rewrite"
 	"github.com/slotsql/slotsql/rewrite/lex"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // Explainer explains many statements from facts that it reads once. It must not be
@@ -17,7 +18,7 @@ import (
 type Explainer struct {
 	on    *catalog.Schema // as statements are run
 	dry   *catalog.Schema // as they would be, were the tables in shadow on; nil where none is
-	Look  func(schema, name string) (*rewrite.Table, error)
+	Look  func(schema, name string) (*schema.Table, error)
 	close func() error
 }
 
@@ -27,7 +28,7 @@ func NewExplainerOf(ctx context.Context, on *session.Shared, every *catalog.Cata
 	if err != nil {
 		return nil, err
 	}
-	e, err := NewExplainer(on, cn.Look(ctx), func(sc *catalog.Schema, t *rewrite.Table) error {
+	e, err := NewExplainer(on, cn.Look(ctx), func(sc *catalog.Schema, t *schema.Table) error {
 		if _, err := cn.SlotTable(ctx, catalog.CheckedTable{Table: t}); err != nil {
 			return err
 		}
@@ -44,8 +45,8 @@ func NewExplainerOf(ctx context.Context, on *session.Shared, every *catalog.Cata
 // NewExplainer plans with the facts that look and views find.
 func NewExplainer(
 	s *session.Shared,
-	look func(schema, name string) (*rewrite.Table, error),
-	views func(*catalog.Schema, *rewrite.Table) error,
+	look func(schema, name string) (*schema.Table, error),
+	views func(*catalog.Schema, *schema.Table) error,
 ) (*Explainer, error) {
 	e := &Explainer{Look: look, close: func() error { return nil }}
 	var err error
@@ -57,8 +58,8 @@ func NewExplainer(
 
 func plannedWith(
 	s *session.Shared,
-	look func(schema, name string) (*rewrite.Table, error),
-	views func(*catalog.Schema, *rewrite.Table) error,
+	look func(schema, name string) (*schema.Table, error),
+	views func(*catalog.Schema, *schema.Table) error,
 ) (*catalog.Schema, error) {
 	checked, problems, err := s.CheckTables(config.Always, look)
 	if err != nil {

@@ -9,6 +9,8 @@ import (
 	"github.com/slotsql/slotsql/dialect/sqlite"
 	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/names"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // Engine is the SQLite dialect with facts made up, and with its ways
@@ -69,7 +71,7 @@ func (Engine) SlotFull(error) bool { return false }
 var ErrChanged = errors.New("no such column")
 
 // Lock implements the dialect.
-func (d Engine) Lock(_ *rewrite.Table, s rewrite.Scope) []string {
+func (d Engine) Lock(_ *schema.Table, s rewrite.Scope) []string {
 	if d.LockSQL == "" {
 		return nil
 	}
@@ -77,10 +79,10 @@ func (d Engine) Lock(_ *rewrite.Table, s rewrite.Scope) []string {
 }
 
 // Unmoved implements the dialect.
-func (Engine) Unmoved(*rewrite.Table, rewrite.Scope) string { return "" }
+func (Engine) Unmoved(*schema.Table, rewrite.Scope) string { return "" }
 
 // Count implements the dialect.
-func (d Engine) Count(*rewrite.Table, rewrite.Scope) string { return d.CountSQL }
+func (d Engine) Count(*schema.Table, rewrite.Scope) string { return d.CountSQL }
 
 // Drain implements the dialect.
 func (d Engine) Drain() dialect.DrainTx { return d.drain }
@@ -108,19 +110,19 @@ func (Engine) InTransaction(ctx context.Context, s dialect.Session) (bool, error
 }
 
 // Table implements the dialect.
-func (Engine) Table(_ context.Context, _ dialect.Session, _, name string) (*rewrite.Table, error) {
-	integer := rewrite.NumericType{Numeric: rewrite.Integer, Bits: 64}
-	id := rewrite.Column{Name: "id", Type: "INTEGER", NumericType: integer}
-	slot := rewrite.Column{Name: "slot", Type: "INTEGER", NumericType: integer}
-	views := rewrite.Column{Name: "views", Type: "INTEGER", NumericType: integer, HasDefault: true}
+func (Engine) Table(_ context.Context, _ dialect.Session, _, name string) (*schema.Table, error) {
+	integer := schema.NumericType{Numeric: schema.Integer, Bits: 64}
+	id := schema.Column{Name: "id", Type: "INTEGER", NumericType: integer}
+	slot := schema.Column{Name: "slot", Type: "INTEGER", NumericType: integer}
+	views := schema.Column{Name: "views", Type: "INTEGER", NumericType: integer, HasDefault: true}
 	switch name {
 	case "posts":
-		return &rewrite.Table{Schema: "main", Name: name, Columns: []rewrite.Column{id, views, {Name: "title", Type: "text"}},
-			Uniques:  []rewrite.Unique{{Primary: true, Columns: []string{"id"}}},
-			Triggers: rewrite.Triggers{Own: []string{"slotsql_posts_slots_insert", "slotsql_posts_slots_delete", "slotsql_posts_slots_update"}}}, nil
+		return &schema.Table{Schema: "main", Name: name, Columns: []schema.Column{id, views, {Name: "title", Type: "text"}},
+			Uniques:  []schema.Unique{{Primary: true, Columns: []string{"id"}}},
+			Triggers: schema.Triggers{Own: []string{"slotsql_posts_slots_insert", "slotsql_posts_slots_delete", "slotsql_posts_slots_update"}}}, nil
 	case "posts_slots":
-		return &rewrite.Table{Schema: "main", Name: name, Columns: []rewrite.Column{id, slot, views},
-			Uniques: []rewrite.Unique{{Primary: true, Columns: []string{"id", "slot"}}}}, nil
+		return &schema.Table{Schema: "main", Name: name, Columns: []schema.Column{id, slot, views},
+			Uniques: []schema.Unique{{Primary: true, Columns: []string{"id", "slot"}}}}, nil
 	}
 	return nil, nil
 }
@@ -131,8 +133,8 @@ func (d Engine) Describe(
 	s dialect.Session,
 	names []dialect.WrittenName,
 	_ dialect.Temporary,
-) ([]*rewrite.Table, error) {
-	out := make([]*rewrite.Table, len(names))
+) ([]*schema.Table, error) {
+	out := make([]*schema.Table, len(names))
 	for i, n := range names {
 		out[i], _ = d.Table(ctx, s, n.Schema, n.Name)
 	}
@@ -169,7 +171,7 @@ var (
 		Commit:   []string{"COMMIT"},
 		Rollback: []string{"ROLLBACK"},
 	}, traits: rewrite.Traits{
-		NameRules:      rewrite.NameRules{ItemNames: rewrite.ItemsByText},
+		Rules:          names.Rules{ItemNames: names.ItemsByText},
 		StatementRules: rewrite.StatementRules{UpsertCounts: true},
 		SessionRules:   rewrite.SessionRules{ArgsRestart: true, MultiProbe: "DO 0; DO 0"},
 	}}

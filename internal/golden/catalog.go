@@ -8,18 +8,20 @@ import (
 	"github.com/slotsql/slotsql/internal/catalog"
 	"github.com/slotsql/slotsql/internal/config"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
-// Catalog is a rewrite.Catalog of the tables of one case.
+// Catalog is a names.Catalog of the tables of one case.
 type Catalog struct {
 	*catalog.Schema
 	d      rewrite.Dialect
-	tables []*rewrite.Table
+	tables []*schema.Table
 }
 
 // NewCatalog sets the tables' counters as the configuration says: by the code that
 // does so for a program.
-func NewCatalog(d dialect.Dialect, tables []*rewrite.Table, sql string) (*Catalog, error) {
+func NewCatalog(d dialect.Dialect, tables []*schema.Table, sql string) (*Catalog, error) {
 	if !strings.Contains(sql, "version:") {
 		sql = "version: 1\n" + sql
 	}
@@ -27,8 +29,8 @@ func NewCatalog(d dialect.Dialect, tables []*rewrite.Table, sql string) (*Catalo
 	if err != nil {
 		return nil, err
 	}
-	look := func(schema, name string) (*rewrite.Table, error) {
-		i := slices.IndexFunc(tables, func(t *rewrite.Table) bool { return t.Name == name && (schema == "" || t.Schema == schema) })
+	look := func(inSchema, name string) (*schema.Table, error) {
+		i := slices.IndexFunc(tables, func(t *schema.Table) bool { return t.Name == name && (inSchema == "" || t.Schema == inSchema) })
 		if i < 0 {
 			return nil, nil // a configured one is a problem
 		}
@@ -43,18 +45,18 @@ func NewCatalog(d dialect.Dialect, tables []*rewrite.Table, sql string) (*Catalo
 		return nil, catalog.AsConfigError(problems)
 	}
 	c := &Catalog{d: d, tables: slices.Clone(tables)}
-	if c.Schema, err = s.Adopted(checked, func(*catalog.Schema, *rewrite.Table) error { return nil }); err != nil {
+	if c.Schema, err = s.Adopted(checked, func(*catalog.Schema, *schema.Table) error { return nil }); err != nil {
 		return nil, err
 	}
 	for _, counter := range c.Counters() {
-		i := slices.IndexFunc(tables, func(t *rewrite.Table) bool { return t.Schema == counter.Schema && t.Name == counter.Name })
+		i := slices.IndexFunc(tables, func(t *schema.Table) bool { return t.Schema == counter.Schema && t.Name == counter.Name })
 		c.tables[i] = counter
 	}
 	return c, nil
 }
 
-// Lookup implements rewrite.Catalog: every table that there is is known.
-func (c *Catalog) Lookup(name []rewrite.Ident) (*rewrite.Table, bool) {
+// Lookup implements names.Catalog: every table that there is is known.
+func (c *Catalog) Lookup(name []ast.Ident) (*schema.Table, bool) {
 	for _, t := range c.tables {
 		if !c.d.SameTable(name[len(name)-1], t.Name) {
 			continue

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // What a schema's statements leave behind is recorded in dir/tables/<dialect>.json, so that
@@ -25,7 +25,7 @@ import (
 var records sync.Map // by file: func() (map[string]json.RawMessage, error), the tables of each schema
 
 // Tables returns the tables that a schema leaves behind, as they are recorded in dir.
-func Tables(dir, dialect string, schema []string) (tables []*rewrite.Table, err error) {
+func Tables(dir, dialect string, schema []string) (tables []*schema.Table, err error) {
 	file := filepath.Join(dir, "tables", dialect+".json")
 	read, _ := records.LoadOrStore(file, sync.OnceValues(func() (all map[string]json.RawMessage, err error) {
 		text, err := os.ReadFile(file)
@@ -93,7 +93,7 @@ func Schema(dir, name, dialect string) ([]string, error) {
 }
 
 // Record is what dir/tables/<dialect>.json has to be: the schemas with their tables, a line each.
-func Record(schemas [][]string, tables func(schema string) ([]*rewrite.Table, error)) ([]byte, error) {
+func Record(schemas [][]string, tables func(schema string) ([]*schema.Table, error)) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)

@@ -3,7 +3,7 @@ package link
 import (
 	"fmt"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // ErrUnmoved is the reason why a base row has not taken what its slots hold.
@@ -13,7 +13,7 @@ func (e ErrUnmoved) Error() string { return string(e) }
 
 // ExplainNotMoved turns the error of a statement that moves slots into a *NotMovedError, if the
 // database refuses to move them.
-func (e *Engine) ExplainNotMoved(t *rewrite.Table, err error) error {
+func (e *Engine) ExplainNotMoved(t *schema.Table, err error) error {
 	if reason, ok := err.(ErrUnmoved); ok {
 		return &NotMovedError{Table: t.Name, Reason: string(reason)}
 	}

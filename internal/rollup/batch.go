@@ -9,7 +9,7 @@ import (
 
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/internal/link"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // batchPatience bounds a batch, which is not interrupted when the worker is
@@ -46,7 +46,7 @@ type Key struct {
 
 // Find returns the keys that a job is for, after one key where that is not nil,
 // and whether they are all there are.
-func (w *Worker) Find(ctx context.Context, t *rewrite.Table, job Job, after []any) (keys []Key, all bool, err error) {
+func (w *Worker) Find(ctx context.Context, t *schema.Table, job Job, after []any) (keys []Key, all bool, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), batchPatience)
 	defer cancel()
 	statements := w.Statements(t, after, nil)
@@ -86,7 +86,7 @@ const findLimit = 1000
 // Where most is more than 0, it takes so many slot rows at most. Of a journal it merges
 // what it cannot move. Least is how many slot rows it has to pick where it must not look at locked
 // ones, or 0.
-func (w *Worker) batch(ctx context.Context, t *rewrite.Table, job Job, after, upTo []any, most, least int) (n batchCount, err error) {
+func (w *Worker) batch(ctx context.Context, t *schema.Table, job Job, after, upTo []any, most, least int) (n batchCount, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), batchPatience)
 	defer cancel()
 	statements := w.dialect.RollUp(t, dialect.RollUpPart{After: len(after) > 0, UpTo: len(upTo) > 0, Limit: findLimit, Rows: most})
@@ -216,7 +216,7 @@ func (w *Worker) picked(
 }
 
 // Bounds are the values of both ends, as the steps count them.
-func Bounds(t *rewrite.Table, after, upTo []any) []any {
+func Bounds(t *schema.Table, after, upTo []any) []any {
 	values := make([]any, 2*len(t.Counter.Key))
 	copy(values, after)
 	copy(values[len(t.Counter.Key):], upTo)
@@ -224,7 +224,7 @@ func Bounds(t *rewrite.Table, after, upTo []any) []any {
 }
 
 // Statements returns the statements of the jobs for the keys between two ends.
-func (w *Worker) Statements(t *rewrite.Table, after, upTo []any) dialect.RollUp {
+func (w *Worker) Statements(t *schema.Table, after, upTo []any) dialect.RollUp {
 	return w.dialect.RollUp(t, dialect.RollUpPart{After: len(after) > 0, UpTo: len(upTo) > 0, Limit: findLimit})
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/internal/catalog"
 	"github.com/slotsql/slotsql/internal/slots"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 const (
@@ -125,7 +125,7 @@ func (w *Worker) foldCooled(ctx context.Context, of Cooled, look int, asked bool
 
 // settle folds and deletes the slots of a table, and reports whether there are any left. While the table has hot rows, what is
 // folded is deleted by a later look, unless it is in use again.
-func (w *Worker) settle(ctx context.Context, t *rewrite.Table, busy bool) (awake bool, err error) {
+func (w *Worker) settle(ctx context.Context, t *schema.Table, busy bool) (awake bool, err error) {
 	if awake, err = w.hasSlots(ctx, t); err != nil || !awake {
 		return false, err
 	}
@@ -155,7 +155,7 @@ func (w *Worker) settle(ctx context.Context, t *rewrite.Table, busy bool) (awake
 }
 
 // hasSlots reports whether the table does not sleep.
-func (w *Worker) hasSlots(ctx context.Context, t *rewrite.Table) (bool, error) {
+func (w *Worker) hasSlots(ctx context.Context, t *schema.Table) (bool, error) {
 	at := w.catalog.Dialect.Quote(t.Counter.SlotTable.Name)
 	if schema := t.Counter.SlotTable.Schema; schema != "" {
 		at = w.catalog.Dialect.Quote(schema) + "." + at

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/slotsql/slotsql/dialect"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // LeaseName is the name of the lease that the worker has while it works.
@@ -15,7 +15,7 @@ const LeaseName = leaseName
 
 // PassName returns the name by which the database keeps a table's last pass that has left
 // nothing behind. Names of tables may be longer than those of leases.
-func PassName(t *rewrite.Table) string {
+func PassName(t *schema.Table) string {
 	sum := sha256.Sum256([]byte(t.Schema + "\x00" + t.Name))
 	return dialect.PassPrefix + hex.EncodeToString(sum[:16])
 }

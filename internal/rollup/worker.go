@@ -12,7 +12,7 @@ import (
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/internal/catalog"
 	"github.com/slotsql/slotsql/internal/slots"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // Worker moves slots into base rows, on a connection of its own. What is
@@ -179,7 +179,7 @@ const releasePatience = 10 * time.Second
 // empty.
 func (w *Worker) pass(ctx context.Context) (report Report, err error) {
 	begun := time.Now()
-	report, err = w.over(ctx, func(*rewrite.Table) bool { return true }, time.Since(w.swept) >= w.Options.Idle)
+	report, err = w.over(ctx, func(*schema.Table) bool { return true }, time.Since(w.swept) >= w.Options.Idle)
 	if err == nil && report.Held {
 		err = w.note(ctx, begun, report)
 	}
@@ -189,11 +189,11 @@ func (w *Worker) pass(ctx context.Context) (report Report, err error) {
 // journals goes over the tables whose slots are a journal, and leaves what holds
 // nothing to a pass.
 func (w *Worker) journals(ctx context.Context) (report Report, err error) {
-	return w.over(ctx, func(t *rewrite.Table) bool { return t.Counter.Layout == rewrite.LayoutJournal }, false)
+	return w.over(ctx, func(t *schema.Table) bool { return t.Counter.Layout == schema.LayoutJournal }, false)
 }
 
 // over goes over some of the tables once.
-func (w *Worker) over(ctx context.Context, these func(*rewrite.Table) bool, sweep bool) (report Report, err error) {
+func (w *Worker) over(ctx context.Context, these func(*schema.Table) bool, sweep bool) (report Report, err error) {
 	start := time.Now()
 	defer func() { report.Took = time.Since(start) }()
 	sc, err := w.Open(ctx)
@@ -246,7 +246,7 @@ func (w *Worker) over(ctx context.Context, these func(*rewrite.Table) bool, swee
 	return report, nil
 }
 
-func (w *Worker) table(ctx context.Context, t *rewrite.Table, sweep bool, tr *Table) error {
+func (w *Worker) table(ctx context.Context, t *schema.Table, sweep bool, tr *Table) error {
 	if sweep {
 		if err := w.Walk(ctx, t, SweepSlots, tr); err != nil {
 			return err
@@ -259,7 +259,7 @@ func (w *Worker) table(ctx context.Context, t *rewrite.Table, sweep bool, tr *Ta
 }
 
 // Walk does a job for all keys, a batch at a time, in their order.
-func (w *Worker) Walk(ctx context.Context, t *rewrite.Table, job Job, tr *Table) error {
+func (w *Worker) Walk(ctx context.Context, t *schema.Table, job Job, tr *Table) error {
 	var after []any
 	for {
 		keys, all, err := w.Find(ctx, t, job, after)
@@ -303,10 +303,10 @@ func (w *Worker) Walk(ctx context.Context, t *rewrite.Table, job Job, tr *Table)
 // of them since the batch began, but not each of them.
 //
 //nolint:funlen // one decision for each way that a batch ends
-func (w *Worker) try(ctx context.Context, t *rewrite.Table, job Job, after []any, keys []Key, rows int, tr *Table) (ok bool, err error) {
+func (w *Worker) try(ctx context.Context, t *schema.Table, job Job, after []any, keys []Key, rows int, tr *Table) (ok bool, err error) {
 	upTo := keys[len(keys)-1].Values
 	divisible := job == MoveSlots && w.Statements(t, after, upTo).Divisible
-	journal := t.Counter.Layout == rewrite.LayoutJournal
+	journal := t.Counter.Layout == schema.LayoutJournal
 	most := 0
 	if divisible && journal {
 		most = max(w.size, 2) // two can be merged

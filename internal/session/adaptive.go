@@ -5,6 +5,8 @@ import (
 	"database/sql/driver"
 	"time"
 
+	"github.com/slotsql/slotsql/rewrite/schema"
+
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/internal/slots"
@@ -52,7 +54,7 @@ func (in increment) onBaseRow(ctx context.Context) (a answer, done bool, err err
 // table sleeps soon, even if the row is held by one transaction after another.
 func (in increment) foldsCooled() bool {
 	c := in.conn
-	return in.run.standing.Left && in.of.Table.Counter.Options.OnDrain == rewrite.OnDrainRun && !c.snapshotHeld() && !c.Cluster &&
+	return in.run.standing.Left && in.of.Table.Counter.Options.OnDrain == schema.OnDrainRun && !c.snapshotHeld() && !c.Cluster &&
 		c.Shared.heat.Cooled(in.run.row)
 }
 
@@ -174,7 +176,7 @@ func (in increment) addThenAsk(ctx context.Context) (a answer, done bool, err er
 		slotlessOf(in.run).noteProvenInTx(true)
 	default:
 		if err = in.addedToRow(ctx, out[0].Affected); err == nil {
-			err = c.drainChangesOf(ctx, []*rewrite.Table{inc.Table})
+			err = c.drainChangesOf(ctx, []*schema.Table{inc.Table})
 		}
 		if err == nil {
 			err = in.run.steps(ctx, []rewrite.Bound{*inc.Stated})

@@ -5,6 +5,8 @@ import (
 	"database/sql/driver"
 	"errors"
 
+	"github.com/slotsql/slotsql/rewrite/schema"
+
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/rewrite"
@@ -32,7 +34,7 @@ func (sl slotless) maySleep() bool {
 	}
 	for i := range sl.form.Tables {
 		t := sl.form.Tables[i].Table
-		if t.Counter.Options.OnDrain != rewrite.OnDrainRun || c.addedToSlots(t) {
+		if t.Counter.Options.OnDrain != schema.OnDrainRun || c.addedToSlots(t) {
 			return false
 		}
 	}
@@ -198,7 +200,7 @@ func (sl slotless) askBefore(ctx context.Context, query string) ([][]any, error)
 
 // othersFindSlots reports whether another session finds slots of a table, where this one would keep locked those that it finds until
 // the application's transaction ends: a drain locks base rows first, and the two would wait for each other.
-func (sl slotless) othersFindSlots(ctx context.Context, t *rewrite.Table) bool {
+func (sl slotless) othersFindSlots(ctx context.Context, t *schema.Table) bool {
 	c := sl.conn
 	n, sleeps := c.namer(), c.Dialect().(rewrite.SleepingDialect)
 	if n == nil || c.Tx.Own() || c.InAutocommit() {

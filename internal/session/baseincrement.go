@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 
+	"github.com/slotsql/slotsql/rewrite/schema"
+
 	"github.com/slotsql/slotsql/internal/slots"
 	"github.com/slotsql/slotsql/rewrite"
 )
@@ -30,7 +32,7 @@ func (in increment) belongsOnBase() bool {
 }
 
 // noteUntied notes that the transaction has deleted rows to which slot rows refer.
-func (c *Conn) noteUntied(tables []*rewrite.Table) {
+func (c *Conn) noteUntied(tables []*schema.Table) {
 	for _, t := range tables {
 		if t.Counter == nil {
 			continue
@@ -43,7 +45,7 @@ func (c *Conn) noteUntied(tables []*rewrite.Table) {
 }
 
 // hasRow reports whether the transaction has a row to itself.
-func (c *Conn) hasRow(t *rewrite.Table, key []string) bool {
+func (c *Conn) hasRow(t *schema.Table, key []string) bool {
 	for _, ch := range c.changed() {
 		if !ch.of(t) {
 			continue
@@ -66,7 +68,7 @@ func (c *Conn) hasRow(t *rewrite.Table, key []string) bool {
 func maybeSame(a, b []string) bool { return a == nil || b == nil || slices.Equal(a, b) }
 
 // drainsCounted notes that a transaction drains rows that it may have counted in slots.
-func (c *Conn) drainsCounted(t *rewrite.Table, key []string) {
+func (c *Conn) drainsCounted(t *schema.Table, key []string) {
 	for _, ch := range c.changes {
 		if ch.how == changedInSlot && !ch.drained && ch.of(t) && maybeSame(ch.key, key) {
 			ch.plan.habit.NoteDrain()
@@ -129,16 +131,16 @@ func (in increment) addedToRow(ctx context.Context, n int64) error {
 
 // noteRowLocked notes that a statement has changed a base row, which so stays locked until the
 // transaction ends.
-func (rc rowChanges) noteRowLocked(t *rewrite.Table) {
+func (rc rowChanges) noteRowLocked(t *schema.Table) {
 	rc.run.rowLocked = rc.conn.keepsBare(t)
 	rc.conn.Tx.LocksOnly(rc.conn.Shared.Traits.ChangeExcludes && rc.run.Plan.Base.LocksOnly)
 }
 
 // keepsBare reports whether a transaction that has changed a row of a table keeps others from
 // creating slots of it.
-func (c *Conn) keepsBare(t *rewrite.Table) bool {
+func (c *Conn) keepsBare(t *schema.Table) bool {
 	tr := &c.Shared.Traits
-	return tr.ChangeExcludes || tr.ChangeKeepsSlotless && t.Counter.Layout != rewrite.LayoutJournal
+	return tr.ChangeExcludes || tr.ChangeKeepsSlotless && t.Counter.Layout != schema.LayoutJournal
 }
 
 // existence is a slot number that no slot has. Under it Placement remembers that a row has

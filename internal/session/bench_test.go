@@ -16,6 +16,8 @@ import (
 	"github.com/slotsql/slotsql/internal/catalog"
 	"github.com/slotsql/slotsql/internal/config"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // idle is a parent driver that does nothing, so that what is measured is the
@@ -83,19 +85,19 @@ func benchShared(b testing.TB, d dialect.Dialect, placement string) (*Shared, *c
 		b.Fatal(err)
 	}
 	s := New(d, cfg)
-	posts := &rewrite.Table{
+	posts := &schema.Table{
 		Schema: "main", Name: "posts",
-		Columns: []rewrite.Column{
-			{Name: "id", Type: "bigint", NumericType: rewrite.NumericType{Numeric: rewrite.Integer, Bits: 64}},
+		Columns: []schema.Column{
+			{Name: "id", Type: "bigint", NumericType: schema.NumericType{Numeric: schema.Integer, Bits: 64}},
 			{Name: "title", Type: "text"},
-			{Name: "views", Type: "bigint", NumericType: rewrite.NumericType{Numeric: rewrite.Integer, Bits: 64}},
+			{Name: "views", Type: "bigint", NumericType: schema.NumericType{Numeric: schema.Integer, Bits: 64}},
 		},
-		Uniques: []rewrite.Unique{{Name: "posts_pkey", Primary: true, Columns: []string{"id"}}},
+		Uniques: []schema.Unique{{Name: "posts_pkey", Primary: true, Columns: []string{"id"}}},
 	}
 	posts.Counter = catalog.Counter(&cfg.Tables()[0], posts, d.NameRules())
-	sc := &catalog.Schema{Catalog: s.Catalog, Tables: []*rewrite.Table{posts}, Known: map[string]*rewrite.Table{}}
+	sc := &catalog.Schema{Catalog: s.Catalog, Tables: []*schema.Table{posts}, Known: map[string]*schema.Table{}}
 	sc.Planner = rewrite.Planner{Dialect: d, Catalog: sc}
-	sc.Known[sc.NameKey([]rewrite.Ident{{Name: "posts"}})] = posts
+	sc.Known[sc.NameKey([]ast.Ident{{Name: "posts"}})] = posts
 	s.Home.Facts = sc
 	return s, sc
 }

@@ -3,6 +3,8 @@ package session
 import (
 	"context"
 
+	"github.com/slotsql/slotsql/rewrite/schema"
+
 	"github.com/slotsql/slotsql/rewrite"
 )
 
@@ -109,7 +111,7 @@ func (rc rowChanges) hold(ctx context.Context, changes []rewrite.DrainTable) err
 		t := changes[i].Table
 		held, err := rc.conn.conflicts(ctx, t)
 		if err == nil && held {
-			err = rc.conn.drainChangesOf(ctx, []*rewrite.Table{t})
+			err = rc.conn.drainChangesOf(ctx, []*schema.Table{t})
 		}
 		if err != nil {
 			return err

@@ -5,7 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // At PostgreSQL's REPEATABLE READ and SERIALIZABLE, and on MariaDB with innodb_snapshot_isolation,
@@ -37,7 +37,7 @@ const (
 )
 
 // noteRead notes that the transaction reads counters of the tables.
-func (c *Conn) noteRead(tables []*rewrite.Table) {
+func (c *Conn) noteRead(tables []*schema.Table) {
 	if c.Engine.Snapshots == nil || c.InAutocommit() {
 		return
 	}
@@ -51,7 +51,7 @@ func (c *Conn) noteRead(tables []*rewrite.Table) {
 
 // conflicts reports whether a change of a table has to be checked against what others have done
 // since the transaction read its counters.
-func (c *Conn) conflicts(ctx context.Context, t *rewrite.Table) (bool, error) {
+func (c *Conn) conflicts(ctx context.Context, t *schema.Table) (bool, error) {
 	if !c.readTables[t.Counter.Slotted()] {
 		return false, nil
 	}

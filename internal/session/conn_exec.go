@@ -6,6 +6,7 @@ import (
 
 	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 var _ driver.ExecerContext = (*Conn)(nil)
@@ -69,7 +70,7 @@ func refusal(plan *rewrite.Plan) error {
 		return nil
 	}
 	for _, d := range plan.Drain.Tables {
-		if d.Table.Counter.Options.OnDrain == rewrite.OnDrainError {
+		if d.Table.Counter.Options.OnDrain == schema.OnDrainError {
 			return &link.DrainError{Reason: plan.Reason, Table: d.Table.Name}
 		}
 	}

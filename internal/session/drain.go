@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/slotsql/slotsql/rewrite/schema"
+
 	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/rewrite"
 )
@@ -244,7 +246,7 @@ func (dr *drain) lockAndFold(ctx context.Context, d *rewrite.DrainTable) (open b
 	if !l.bare || !dr.ofChanges {
 		dr.run.Plan.tally.drained()
 	}
-	if d.Table.Counter.Options.OnDrain == rewrite.OnDrainWarn {
+	if d.Table.Counter.Options.OnDrain == schema.OnDrainWarn {
 		dr.warn(ctx, d, l.some)
 	}
 	dr.found = rowsOf(l.rows)

@@ -13,6 +13,7 @@ import (
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/internal/fake"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 const total = "SELECT views FROM posts WHERE id = 1"
@@ -28,7 +29,7 @@ func (d renamed) Describe(
 	s dialect.Session,
 	names []dialect.WrittenName,
 	t dialect.Temporary,
-) ([]*rewrite.Table, error) {
+) ([]*schema.Table, error) {
 	tables, err := d.Engine.Describe(ctx, s, names, t)
 	for _, t := range tables {
 		if d.done.Load() && t != nil && t.Name == "posts" {

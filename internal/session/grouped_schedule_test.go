@@ -15,7 +15,7 @@ import (
 
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/internal/fake"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // stockServer is a database of one row with one number, which statements take from while
@@ -141,7 +141,7 @@ type slotlessEngine struct{ fake.Engine }
 // Describe implements the dialect.
 func (d slotlessEngine) Describe(
 	ctx context.Context, s dialect.Session, names []dialect.WrittenName, temporary dialect.Temporary,
-) ([]*rewrite.Table, error) {
+) ([]*schema.Table, error) {
 	out, err := d.Engine.Describe(ctx, s, names, temporary)
 	for i, n := range names {
 		if n.Name == "posts_slots" {
@@ -152,7 +152,7 @@ func (d slotlessEngine) Describe(
 }
 
 // Table implements the dialect.
-func (d slotlessEngine) Table(ctx context.Context, s dialect.Session, schema, name string) (*rewrite.Table, error) {
+func (d slotlessEngine) Table(ctx context.Context, s dialect.Session, schema, name string) (*schema.Table, error) {
 	if name == "posts_slots" {
 		return nil, nil
 	}

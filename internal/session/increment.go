@@ -3,6 +3,8 @@ package session
 import (
 	"context"
 
+	"github.com/slotsql/slotsql/rewrite/schema"
+
 	"github.com/slotsql/slotsql/internal/slots"
 	"github.com/slotsql/slotsql/rewrite"
 )
@@ -127,7 +129,7 @@ func (in increment) fitsBase() bool {
 func (in increment) isCold() bool {
 	c := in.conn
 	counter := in.of.Table.Counter
-	if counter.Options.Placement != rewrite.PlacementAdaptive || counter.Layout == rewrite.LayoutJournal ||
+	if counter.Options.Placement != schema.PlacementAdaptive || counter.Layout == schema.LayoutJournal ||
 		!in.fitsBase() && !(in.of.Latest && slotlessOf(in.run).provable()) {
 		return false
 	}

@@ -12,7 +12,8 @@ import (
 
 	"github.com/slotsql/slotsql/internal/config"
 	"github.com/slotsql/slotsql/internal/slots"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // LiveStats is what one connector of this process does at the moment.
@@ -27,16 +28,16 @@ type LiveStats struct {
 
 // LiveTable is one configured table of a connector.
 type LiveTable struct {
-	Table     string          `json:"table"`
-	Mode      config.Mode     `json:"mode"`
-	Layout    rewrite.Layout  `json:"layout"`
-	Slots     int             `json:"slots"` // at most this many per row
-	Placement string          `json:"placement"`
-	OnDrain   rewrite.OnDrain `json:"on_drain"`
-	Counters  []string        `json:"counters"`
-	Hot       int             `json:"hot"`     // rows that are hot
-	Crowded   bool            `json:"crowded"` // the table is hot as a whole
-	Sleep     SleepStats      `json:"sleep"`
+	Table     string         `json:"table"`
+	Mode      config.Mode    `json:"mode"`
+	Layout    schema.Layout  `json:"layout"`
+	Slots     int            `json:"slots"` // at most this many per row
+	Placement string         `json:"placement"`
+	OnDrain   schema.OnDrain `json:"on_drain"`
+	Counters  []string       `json:"counters"`
+	Hot       int            `json:"hot"`     // rows that are hot
+	Crowded   bool           `json:"crowded"` // the table is hot as a whole
+	Sleep     SleepStats     `json:"sleep"`
 }
 
 // SleepStats is whether the tables of one name sleep, as far as this process knows, and how it has read them.
@@ -160,7 +161,7 @@ func (s *Shared) live(now time.Time) LiveStats {
 		for _, c := range t.Counters {
 			lt.Counters = append(lt.Counters, c.Column)
 		}
-		same := func(name string) bool { return s.Dialect.SameTable(rewrite.Ident{Name: t.Table, Quoted: true}, name) }
+		same := func(name string) bool { return s.Dialect.SameTable(ast.Ident{Name: t.Table, Quoted: true}, name) }
 		var tried TrialStats
 		state := slots.TableSleep{Awake: t.Slots > 0 && t.Mode != config.ModeShadow && slots.AlwaysAwake(t.Placement, t.Layout)}
 		for _, st := range stored {

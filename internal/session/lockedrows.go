@@ -5,6 +5,8 @@ import (
 	"database/sql/driver"
 	"strings"
 
+	"github.com/slotsql/slotsql/rewrite/schema"
+
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/rewrite"
@@ -105,7 +107,7 @@ func (rc rowChanges) keepBare(d *rewrite.DrainTable) {
 	rc.keepBareRow(d.Table, rc.run.args().KeyNumbers(d))
 }
 
-func (rc rowChanges) keepBareRow(t *rewrite.Table, key []string) {
+func (rc rowChanges) keepBareRow(t *schema.Table, key []string) {
 	c := rc.conn
 	if key == nil || len(c.bareRows) >= maxChanges {
 		return
@@ -125,7 +127,7 @@ func (rc rowChanges) isBare(d *rewrite.DrainTable) bool {
 	return len(rc.conn.bareRows) > 0 && !rc.conn.Tx.Own() && lockOfKey(d) && rc.conn.isBareRow(d.Table, rc.run.args().KeyNumbers(d))
 }
 
-func (c *Conn) isBareRow(t *rewrite.Table, key []string) bool {
+func (c *Conn) isBareRow(t *schema.Table, key []string) bool {
 	_, ok := c.bareRows[bareRow{t.Counter.Slotted(), strings.Join(key, ",")}]
 	return ok && key != nil
 }

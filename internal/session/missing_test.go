@@ -9,6 +9,7 @@ import (
 
 	"github.com/slotsql/slotsql/internal/fake"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // lockingDialect has a lock statement, and an error that ends transactions.
@@ -18,7 +19,7 @@ var errVictim = errors.New("deadlock")
 
 func (lockingDialect) TxEnded(err error) bool { return errors.Is(err, errVictim) }
 
-func (lockingDialect) Lock(_ *rewrite.Table, s rewrite.Scope) []string {
+func (lockingDialect) Lock(_ *schema.Table, s rewrite.Scope) []string {
 	return []string{"LOCK " + s.Where}
 }
 

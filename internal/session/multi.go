@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slotsql/slotsql/rewrite/schema"
+
 	"github.com/slotsql/slotsql/internal/catalog"
 	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/rewrite"
@@ -189,7 +191,7 @@ var errRulesChanged = &link.UnsupportedError{
 
 // drainedWhole runs a call by Query as a whole. Every counter table that it names is drained first, in one transaction.
 func drainedWhole(ctx context.Context, r *Run) (a answer, done bool, err error) {
-	drains := map[*rewrite.Table]bool{}
+	drains := map[*schema.Table]bool{}
 	all := &rewrite.DrainPlan{}
 	for i, part := range r.Plan.Parts {
 		if part.Plan.Effects&rewrite.Namespace != 0 && i+1 < len(r.Plan.Parts) {

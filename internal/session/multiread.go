@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slotsql/slotsql/rewrite/schema"
+
 	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/rewrite"
 	"github.com/slotsql/slotsql/rewrite/lex"
@@ -30,7 +32,7 @@ func (rd reading) queryReads(ctx context.Context) (driver.Rows, error) {
 	if _, unprepared := rd.run.sender.(direct); !unprepared || len(rd.run.call.args) > 0 || c.ReadsDirty() {
 		return nil, nil
 	}
-	var touched []*rewrite.Table
+	var touched []*schema.Table
 	var parts []*Run
 	var queries []string
 	for _, p := range rd.run.Plan.Parts {

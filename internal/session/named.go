@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/slotsql/slotsql/rewrite/schema"
+
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/rewrite"
@@ -133,7 +135,7 @@ func (dr *drain) searchFor(locked [][]any) slotSearch {
 
 // findSlots runs the query for slot rows, with or without locks. If another session is to be asked
 // and there is no connection for that, the query runs here and locks what it finds.
-func (dr *drain) findSlots(ctx context.Context, search slotSearch, t *rewrite.Table, keys [][]any) ([][]any, error) {
+func (dr *drain) findSlots(ctx context.Context, search slotSearch, t *schema.Table, keys [][]any) ([][]any, error) {
 	n := dr.conn.namer()
 	q := n.FindSlots(t, keys, search.locks)
 	if q == "" {
@@ -149,7 +151,7 @@ func (dr *drain) findSlots(ctx context.Context, search slotSearch, t *rewrite.Ta
 }
 
 // addedToSlots reports whether the transaction has added to slots of a table.
-func (c *Conn) addedToSlots(t *rewrite.Table) bool {
+func (c *Conn) addedToSlots(t *schema.Table) bool {
 	for _, ch := range c.changes {
 		if ch.how == changedInSlot && ch.of(t) {
 			return true
@@ -255,7 +257,7 @@ func (dr *drain) moveNamed(ctx context.Context, d *rewrite.DrainTable, rows [][]
 }
 
 // unnameable is the error for a key that cannot be written as a literal.
-func unnameable(t *rewrite.Table) error {
+func unnameable(t *schema.Table) error {
 	return &link.NotMovedError{Table: t.Name, Reason: "the key of a row has a value that cannot be written as a literal of SQL"}
 }
 
@@ -263,12 +265,12 @@ func unnameable(t *rewrite.Table) error {
 // created, which no other session sees; false if they are not known. If a change has an unknown
 // key, they may be those of every key, as long as there are few keys: naming a slot row that does
 // not exist locks its place.
-func (c *Conn) slotsAddedTo(t *rewrite.Table, keys [][]any) (rows [][]any, known bool) {
+func (c *Conn) slotsAddedTo(t *schema.Table, keys [][]any) (rows [][]any, known bool) {
 	for _, ch := range c.changes {
 		if ch.how != changedInSlot || !ch.of(t) {
 			continue
 		}
-		if len(ch.slots) == 0 || t.Counter.Layout == rewrite.LayoutShared || ch.key == nil && len(keys) > fewKeys {
+		if len(ch.slots) == 0 || t.Counter.Layout == schema.LayoutShared || ch.key == nil && len(keys) > fewKeys {
 			return nil, false
 		}
 		for _, k := range keys {

@@ -10,9 +10,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slotsql/slotsql/rewrite/schema"
+
 	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/internal/slots"
-	"github.com/slotsql/slotsql/rewrite"
 )
 
 // A query of counters first runs as the application wrote it, with one more column, which reports whether its tables have
@@ -78,7 +79,7 @@ func observedDrain(ctx context.Context, r *Run) (a answer, done bool, err error)
 		return answer{}, false, nil
 	}
 	for _, ch := range c.changed() {
-		if !ch.drained && slices.ContainsFunc(r.Plan.Touched, func(t *rewrite.Table) bool { return ch.of(t) }) {
+		if !ch.drained && slices.ContainsFunc(r.Plan.Touched, func(t *schema.Table) bool { return ch.of(t) }) {
 			return answer{}, false, nil
 		}
 	}

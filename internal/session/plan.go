@@ -8,6 +8,7 @@ import (
 	"github.com/slotsql/slotsql/internal/catalog"
 	"github.com/slotsql/slotsql/internal/slots"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // plan is a plan with what is learned when it runs.
@@ -104,7 +105,7 @@ func concerned(c *catalog.PlanCache, query string) *plan {
 }
 
 // TouchedTables returns the counter tables that the plan's SQL names.
-func (p *plan) TouchedTables() []*rewrite.Table {
+func (p *plan) TouchedTables() []*schema.Table {
 	all := p.Touched
 	for _, part := range p.Parts {
 		for _, t := range part.Plan.Touched {

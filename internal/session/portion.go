@@ -8,6 +8,8 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/slotsql/slotsql/rewrite/schema"
+
 	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/internal/slots"
 	"github.com/slotsql/slotsql/rewrite"
@@ -130,7 +132,7 @@ func (c *Conn) takesPortions() bool {
 func (pt *portion) mayTakeFromSlot(ctx context.Context, row slots.RowKey, q *question) (bool, error) {
 	c, heat, t := pt.conn, row, pt.form.Table
 	heat.Node = 0 // nodes of a cluster have the row in common
-	if t.Counter.Options.Placement == rewrite.PlacementAdaptive && !pt.run.holdsHot(heat) || pt.hasOtherwise() {
+	if t.Counter.Options.Placement == schema.PlacementAdaptive && !pt.run.holdsHot(heat) || pt.hasOtherwise() {
 		return false, nil
 	}
 	if held, err := c.heldToSnapshot(ctx); err != nil || held {

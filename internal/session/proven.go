@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"sync/atomic"
 
+	"github.com/slotsql/slotsql/rewrite/schema"
+
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/rewrite"
 )
@@ -93,7 +95,7 @@ func (sl slotless) provable() bool {
 		return false
 	}
 	t := sl.form.Tables[0].Table.Counter
-	return len(t.Rights.Ungranted) == 0 && t.Options.OnDrain == rewrite.OnDrainRun
+	return len(t.Rights.Ungranted) == 0 && t.Options.OnDrain == schema.OnDrainRun
 }
 
 // mayProveInTx is mayProve for a transaction of the application's. One whose changes are checked

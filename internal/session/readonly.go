@@ -5,9 +5,10 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/slotsql/slotsql/rewrite/schema"
+
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/internal/link"
-	"github.com/slotsql/slotsql/rewrite"
 )
 
 // A drain writes, so it fails where nothing may be written: in a READ ONLY transaction, in a read-only session, on a replica, in a
@@ -113,7 +114,7 @@ func databaseError(err error) error {
 }
 
 // explainReadOnly explains why a drain was refused.
-func (uw unwritable) explainReadOnly(t *rewrite.Table, err error) error {
+func (uw unwritable) explainReadOnly(t *schema.Table, err error) error {
 	if !uw.run.isReadOnly(err) {
 		return err
 	}

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/slotsql/slotsql/rewrite/schema"
+
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/rewrite"
@@ -116,7 +118,7 @@ func (pt *portion) moveOn(ctx context.Context, c *Conn, share int, begin []strin
 		return 0, "", nil
 	}
 	spare := was.value - was.bound
-	if s.Side == rewrite.NeverPositive {
+	if s.Side == schema.NeverPositive {
 		spare = -spare
 	}
 	size = pt.conn.Shared.portions.Size(pt.at, s.Column, spare, pt.take.needs[share], s.Move.Most)
@@ -124,7 +126,7 @@ func (pt *portion) moveOn(ctx context.Context, c *Conn, share int, begin []strin
 		return 0, "", nil
 	}
 	take.size = size
-	if s.Side == rewrite.NeverPositive {
+	if s.Side == schema.NeverPositive {
 		take.size = -size
 	}
 	for _, b := range []*rewrite.Bound{&s.Move.Less, &s.Move.Give} {

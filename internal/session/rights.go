@@ -3,9 +3,10 @@ package session
 import (
 	"strings"
 
+	"github.com/slotsql/slotsql/rewrite/schema"
+
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/internal/link"
-	"github.com/slotsql/slotsql/rewrite"
 )
 
 // A role may be allowed to read a counter table, lock its rows or delete them, and not to move slots into them. While the table has
@@ -13,7 +14,7 @@ import (
 // the rights to grant.
 
 // explainDenied says what has to be granted to a user who was denied a drain.
-func (uw unwritable) explainDenied(t *rewrite.Table, err error) error {
+func (uw unwritable) explainDenied(t *schema.Table, err error) error {
 	if !uw.run.isDenied(err) {
 		return err
 	}

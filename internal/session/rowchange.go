@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/slotsql/slotsql/rewrite/schema"
+
 	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/internal/slots"
 	"github.com/slotsql/slotsql/rewrite"
@@ -62,7 +64,7 @@ type rowChange struct {
 }
 
 // of reports whether the rows are of a table.
-func (ch *rowChange) of(t *rewrite.Table) bool {
+func (ch *rowChange) of(t *schema.Table) bool {
 	return ch.rows.Table.Counter.Slotted() == t.Counter.Slotted()
 }
 
@@ -116,7 +118,7 @@ func (rc rowChanges) remember(rows rewrite.DrainTable, how changeKind, at int) {
 		ch.at, ch.firm = old.at, ch.firm || old.firm
 		ch.drained = old.drained && how == changedOnBase && ok && len(c.changes) < maxChanges // no other session adds to the row
 	}
-	if how == changedInSlot && (rows.Table.Counter.Options.Placement != rewrite.PlacementSkipLocked || c.Shared.Traits.MissLocks) &&
+	if how == changedInSlot && (rows.Table.Counter.Options.Placement != schema.PlacementSkipLocked || c.Shared.Traits.MissLocks) &&
 		len(c.changes) < maxChanges {
 		ch.slots = append(slices.Clip(old.slots), rc.run.added.slot)
 	}
@@ -181,7 +183,7 @@ func (rc rowChanges) noteDrained(tables []rewrite.DrainTable) {
 
 // drainChanges drains the rows that the transaction has changed of tables that the
 // statement reads.
-func (rc rowChanges) drainChanges(ctx context.Context, tables []*rewrite.Table) error {
+func (rc rowChanges) drainChanges(ctx context.Context, tables []*schema.Table) error {
 	c := rc.conn
 	c.noteRead(tables)
 	if len(c.changed()) == 0 {
@@ -199,11 +201,11 @@ func (rc rowChanges) drainChanges(ctx context.Context, tables []*rewrite.Table) 
 }
 
 // drainChangesOf drains the rows of tables that the transaction has changed.
-func (c *Conn) drainChangesOf(ctx context.Context, tables []*rewrite.Table) error {
+func (c *Conn) drainChangesOf(ctx context.Context, tables []*schema.Table) error {
 	defer c.Drain.End()
 	var keys []slots.RowKey
 	for k, ch := range c.changed() {
-		if !ch.drained && slices.ContainsFunc(tables, func(t *rewrite.Table) bool {
+		if !ch.drained && slices.ContainsFunc(tables, func(t *schema.Table) bool {
 			return ch.of(t)
 		}) {
 			keys = append(keys, k)

@@ -18,6 +18,7 @@ import (
 	"github.com/slotsql/slotsql/dialect/sqlite"
 	"github.com/slotsql/slotsql/internal/catalog"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 // parses counts the statements that the dialect's parser is given.
@@ -26,7 +27,7 @@ type parses struct {
 	n atomic.Int64
 }
 
-func (p *parses) Parse(query string) (*rewrite.Statement, error) {
+func (p *parses) Parse(query string) (*ast.Statement, error) {
 	p.n.Add(1)
 	return p.Dialect.Parse(query)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/slotsql/slotsql/internal/catalog"
 	"github.com/slotsql/slotsql/internal/config"
 	"github.com/slotsql/slotsql/internal/slots"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // Shared is what the connections of one connector share besides the facts of the database: the
@@ -107,12 +107,12 @@ func (on *Shared) ForModes(modes ...config.Mode) *Shared {
 func (s *Shared) HotRows(now time.Time) map[string]int { return s.heat.HotRows(now) }
 
 // Trial returns the last trial of slots for a table.
-func (s *Shared) Trial(t *rewrite.Table) TrialStats {
+func (s *Shared) Trial(t *schema.Table) TrialStats {
 	return TrialStats(s.heat.Trial(t.Counter.Slotted()))
 }
 
 // woke notes that a table has slots.
-func (s *Shared) woke(t *rewrite.Table, why slots.Waking) { s.Folding.Sleep.Of(t.Counter).Woke(why) }
+func (s *Shared) woke(t *schema.Table, why slots.Waking) { s.Folding.Sleep.Of(t.Counter).Woke(why) }
 
 // Close closes the side connections.
 func (s *Shared) Close() {

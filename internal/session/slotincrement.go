@@ -5,6 +5,8 @@ import (
 	"database/sql/driver"
 	"math/rand/v2"
 
+	"github.com/slotsql/slotsql/rewrite/schema"
+
 	"github.com/slotsql/slotsql/internal/slots"
 	"github.com/slotsql/slotsql/rewrite"
 )
@@ -85,7 +87,7 @@ func (in increment) addToSlot(ctx context.Context, p slots.Place, b *slots.Batch
 // anotherSlot returns another slot to try.
 func (in increment) anotherSlot() int64 {
 	c := in.of.Table.Counter
-	if c.Layout == rewrite.LayoutJournal {
+	if c.Layout == schema.LayoutJournal {
 		return in.conn.Shared.placement.Journal.Next()
 	}
 	return rand.Int64N(int64(c.Slots))
@@ -169,7 +171,7 @@ func (in increment) upsertSlot(ctx context.Context, st slotStatements, own *addi
 // place chooses the slot for an increment on this connection.
 func (in increment) place() slots.Place {
 	c, n := in.conn, in.of.Table.Counter.Slots
-	if in.of.Table.Counter.Layout == rewrite.LayoutJournal {
+	if in.of.Table.Counter.Layout == schema.LayoutJournal {
 		return slots.Place{SlotRow: slots.SlotRow{Slot: c.Shared.placement.Journal.Next()}, Ordinal: -1}
 	}
 	picker := in.picker()
@@ -200,9 +202,9 @@ func (in increment) picker() slots.Picker {
 	return in.run.pickerOf(in.of.Table.Counter)
 }
 
-func (r *Run) pickerOf(c *rewrite.Counter) slots.Picker {
+func (r *Run) pickerOf(c *schema.Counter) slots.Picker {
 	s := r.conn.Shared
-	random := c.Options.Placement == rewrite.PlacementRandom || c.Options.Placement == rewrite.PlacementSkipLocked && !s.Traits.MissLocks
+	random := c.Options.Placement == schema.PlacementRandom || c.Options.Placement == schema.PlacementSkipLocked && !s.Traits.MissLocks
 	return slots.Picker{Placement: s.placement, Range: r.conn.node.Range, Slots: c.Slots, One: s.Traits.OneWriter, Random: random}
 }
 
@@ -227,7 +229,7 @@ func (in increment) heatKey() (slots.RowKey, bool) {
 }
 
 // rowOf names the row of a table by its key.
-func (r *Run) rowOf(t *rewrite.Table, key []rewrite.KeyValue) (slots.RowKey, bool) {
+func (r *Run) rowOf(t *schema.Table, key []rewrite.KeyValue) (slots.RowKey, bool) {
 	if t.Counter.Single() {
 		return slots.RowKey{Table: t.Counter.Slotted(), Node: r.conn.node.Number}, true
 	}
@@ -277,7 +279,7 @@ func (in increment) noteSlotRow(batch bool) {
 	c := in.conn
 	c.Shared.Made.Add()
 	switch {
-	case in.of.Table.Counter.Layout != rewrite.LayoutJournal:
+	case in.of.Table.Counter.Layout != schema.LayoutJournal:
 	case batch || c.InAutocommit():
 		c.Shared.Made.WakeJournal()
 	default:

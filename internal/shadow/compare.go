@@ -12,7 +12,9 @@ import (
 	"github.com/slotsql/slotsql/internal/session"
 	"github.com/slotsql/slotsql/internal/tally"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
 	"github.com/slotsql/slotsql/rewrite/lex"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // errSnapshotOpen means that the transaction of a comparison could not be ended:
@@ -70,10 +72,10 @@ func (w *Shadower) plan(ctx context.Context, dry *session.Conn, t *tracked) (*ve
 }
 
 // shadows reports whether a table is in shadow.
-func (w *Shadower) shadows(t *rewrite.Table) bool {
+func (w *Shadower) shadows(t *schema.Table) bool {
 	for i := range w.dry.Tables {
 		cfg := &w.dry.Tables[i]
-		if cfg.Mode == config.ModeShadow && (cfg.Table == t.Name || w.on.Dialect.SameTable(rewrite.Ident{Name: cfg.Table}, t.Name)) &&
+		if cfg.Mode == config.ModeShadow && (cfg.Table == t.Name || w.on.Dialect.SameTable(ast.Ident{Name: cfg.Table}, t.Name)) &&
 			(cfg.Schema == "" || cfg.Schema == t.Schema) {
 			return true
 		}

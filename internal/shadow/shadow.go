@@ -16,8 +16,8 @@ import (
 	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/internal/session"
 	"github.com/slotsql/slotsql/internal/tally"
-	"github.com/slotsql/slotsql/rewrite"
 	"github.com/slotsql/slotsql/rewrite/lex"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // A table with mode shadow is no counter table to the application's
@@ -53,7 +53,7 @@ type Shadower struct {
 	raw      driver.Conn
 	age      link.Age // of raw
 	reported bool
-	slotted  map[*rewrite.Table]bool // tables whose slot table has been seen
+	slotted  map[*schema.Table]bool // tables whose slot table has been seen
 }
 
 // tracked is a statement that names a table in shadow.
@@ -105,7 +105,7 @@ func New(on *session.Shared) *Shadower {
 		on.Untouched.Clear()
 	}
 	on.Role.Kin = append(on.Role.Kin, dry.Catalog)
-	w := &Shadower{on: on, dry: dry, inline: on.Traits.OneWriter, slotted: map[*rewrite.Table]bool{}}
+	w := &Shadower{on: on, dry: dry, inline: on.Traits.OneWriter, slotted: map[*schema.Table]bool{}}
 	w.sample = on.Config.ShadowSample()
 	w.begin, w.end = on.Dialect.OneState()
 	w.ctx, w.cancel = context.WithCancel(context.Background())

@@ -6,16 +6,16 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // AlwaysAwake reports whether every increment of a table with slots goes to one.
-func AlwaysAwake(p rewrite.Placement, l rewrite.Layout) bool {
-	return p != rewrite.PlacementAdaptive || l == rewrite.LayoutShared || l == rewrite.LayoutJournal
+func AlwaysAwake(p schema.Placement, l schema.Layout) bool {
+	return p != schema.PlacementAdaptive || l == schema.LayoutShared || l == schema.LayoutJournal
 }
 
 // Sleeps reports whether a table of the counter sleeps by itself: its slots are those of hot rows.
-func Sleeps(c *rewrite.Counter) bool {
+func Sleeps(c *schema.Counter) bool {
 	return c.Slots > 0 && !AlwaysAwake(c.Options.Placement, c.Layout)
 }
 
@@ -84,7 +84,7 @@ var AskAgain = time.Second
 const findPause = 30 * time.Second
 
 // Of returns what is known of a table.
-func (s *Sleep) Of(c *rewrite.Counter) *Sleeper {
+func (s *Sleep) Of(c *schema.Counter) *Sleeper {
 	k := tableKey{c.SlotTable.Schema, c.Slotted()}
 	if t, ok := s.tables.Load(k); ok {
 		return t.(*Sleeper)

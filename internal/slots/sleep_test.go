@@ -5,13 +5,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
-func sleepy(schema string) *rewrite.Counter {
-	return &rewrite.Counter{
-		Slots: 4, Layout: rewrite.LayoutDedicated, Options: rewrite.Options{Placement: rewrite.PlacementAdaptive},
-		SlotTable: rewrite.SlotTable{Schema: schema, Name: "posts_slots"},
+func sleepy(inSchema string) *schema.Counter {
+	return &schema.Counter{
+		Slots: 4, Layout: schema.LayoutDedicated, Options: schema.Options{Placement: schema.PlacementAdaptive},
+		SlotTable: schema.SlotTable{Schema: inSchema, Name: "posts_slots"},
 	}
 }
 
@@ -74,7 +74,7 @@ func TestSleepOfNamespaces(t *testing.T) {
 // Where increments always go to slots, nothing is remembered.
 func TestAlwaysAwake(t *testing.T) {
 	c := sleepy("")
-	c.Options.Placement = rewrite.PlacementRandom
+	c.Options.Placement = schema.PlacementRandom
 	s := Sleep{Start: func() bool { t.Error("started"); return true }}
 	table := s.Of(c)
 	table.Woke(WokenByIncrement)

@@ -7,7 +7,7 @@ import (
 	"github.com/slotsql/slotsql/internal/catalog"
 	"github.com/slotsql/slotsql/internal/config"
 	"github.com/slotsql/slotsql/internal/verify"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // TableStatus is what Check found of one configured table.
@@ -94,7 +94,7 @@ func Check(ctx context.Context, s *catalog.Catalog) ([]TableStatus, error) {
 		}
 		problems = append(problems, more...)
 		status := StatusOf(t, missing)
-		if (slots != nil || t.Table.Counter.Layout == rewrite.LayoutShared) && cn.Catalog.LeavesSlots(t.Table) {
+		if (slots != nil || t.Table.Counter.Layout == schema.LayoutShared) && cn.Catalog.LeavesSlots(t.Table) {
 			status.NoForeignKey, status.Risks = true, catalog.DeletedInside(t.Table)
 		}
 		status.Views, status.Unnamed = views, catalog.ViewsUnnamed(t.Config, views)

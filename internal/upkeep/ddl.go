@@ -8,7 +8,7 @@ import (
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/internal/catalog"
 	"github.com/slotsql/slotsql/internal/config"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // DDL returns the statements that create the slot tables: see slotsql.DDL.
@@ -34,7 +34,7 @@ func CreateSlots(d dialect.Dialect, checked []catalog.CheckedTable) []string {
 	checked = slotted(checked)
 	made := map[[2]string]bool{} // shared slot tables
 	for _, t := range checked {
-		if c := t.Table.Counter; c.Layout == rewrite.LayoutShared {
+		if c := t.Table.Counter; c.Layout == schema.LayoutShared {
 			id := [2]string{c.SlotTable.Schema, c.SlotTable.Name}
 			if made[id] {
 				continue

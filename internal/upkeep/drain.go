@@ -11,6 +11,7 @@ import (
 	"github.com/slotsql/slotsql/internal/session"
 	"github.com/slotsql/slotsql/internal/slots"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // DrainOptions are the options of Drain. Zero fields are defaults.
@@ -71,7 +72,7 @@ func Drain(ctx context.Context, s *session.Shared, o DrainOptions) ([]DrainRepor
 		return nil, err
 	}
 	var reports []DrainReport
-	var tables []*rewrite.Table
+	var tables []*schema.Table
 	for _, t := range chosen {
 		if t.Counter.Slots > 0 {
 			tables = append(tables, t)
@@ -115,7 +116,7 @@ type drainer struct {
 // than the one before does not get nearer to the end.
 const maxMoves = 5
 
-func (d *drainer) table(ctx context.Context, t *rewrite.Table, r *DrainReport) error {
+func (d *drainer) table(ctx context.Context, t *schema.Table, r *DrainReport) error {
 	for range maxMoves {
 		if moved, err := d.move(ctx, t, r, rollup.ReclaimSlots, rollup.MoveSlots); err != nil {
 			return err
@@ -138,7 +139,7 @@ func (d *drainer) table(ctx context.Context, t *rewrite.Table, r *DrainReport) e
 
 // move does jobs of the roll-up for the whole table, and returns how many slot rows it has
 // moved into base rows.
-func (d *drainer) move(ctx context.Context, t *rewrite.Table, r *DrainReport, jobs ...rollup.Job) (int, error) {
+func (d *drainer) move(ctx context.Context, t *schema.Table, r *DrainReport, jobs ...rollup.Job) (int, error) {
 	var tr rollup.Table
 	for _, job := range jobs {
 		if err := d.mover.Walk(ctx, t, job, &tr); err != nil {
@@ -150,7 +151,7 @@ func (d *drainer) move(ctx context.Context, t *rewrite.Table, r *DrainReport, jo
 }
 
 // fold drains the table in a transaction of its own.
-func (d *drainer) fold(ctx context.Context, t *rewrite.Table, r *DrainReport) error {
+func (d *drainer) fold(ctx context.Context, t *schema.Table, r *DrainReport) error {
 	var empty time.Time
 	err := d.locked(ctx, rewrite.DrainAll(d.shared.Dialect, t), func() error {
 		statements := d.mover.Statements(t, nil, nil)
@@ -183,7 +184,7 @@ func (d *drainer) open(ctx context.Context) (err error) {
 }
 
 // count counts the slot rows that jobs are for.
-func (d *drainer) count(ctx context.Context, t *rewrite.Table, jobs ...rollup.Job) (n int, err error) {
+func (d *drainer) count(ctx context.Context, t *schema.Table, jobs ...rollup.Job) (n int, err error) {
 	for _, job := range jobs {
 		var after []any
 		for all := false; !all; {

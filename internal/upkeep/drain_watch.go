@@ -10,6 +10,7 @@ import (
 	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/internal/rollup"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // What a drain says of the time after it.
@@ -23,7 +24,7 @@ import (
 // been made. Nothing tells what an application does afterwards.
 
 // watch fills in what has come since the tables were drained.
-func (d *drainer) watch(ctx context.Context, tables []*rewrite.Table, reports []DrainReport, howLong time.Duration) error {
+func (d *drainer) watch(ctx context.Context, tables []*schema.Table, reports []DrainReport, howLong time.Duration) error {
 	for until := time.Now().Add(howLong); ; {
 		quiet := false
 		for i, t := range tables {
@@ -64,7 +65,7 @@ func (d *drainer) watch(ctx context.Context, tables []*rewrite.Table, reports []
 // looks is how often tables without new slot rows are locked and looked at.
 const looks = 3
 
-func notWatched(t *rewrite.Table, err error) error {
+func notWatched(t *schema.Table, err error) error {
 	return fmt.Errorf(
 		"slotsql: table %s is drained, but slotsql could not check whether applications still count in its slots: %w",
 		t.Name,
@@ -73,7 +74,7 @@ func notWatched(t *rewrite.Table, err error) error {
 }
 
 // look counts slot rows with the table locked.
-func (d *drainer) look(ctx context.Context, t *rewrite.Table, r *DrainReport) error {
+func (d *drainer) look(ctx context.Context, t *schema.Table, r *DrainReport) error {
 	count := func(statements dialect.RollUp) error {
 		empty := time.Now()
 		n, err := d.present(ctx, statements.Find, statements.Idle)

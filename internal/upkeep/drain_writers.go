@@ -7,7 +7,7 @@ import (
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/internal/rollup"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // Draining a table without locking its base rows.
@@ -24,7 +24,7 @@ const writerTries = 5
 
 // settled tries the lock against writers instead of that of the base rows, and reports whether the table is
 // drained.
-func (d *drainer) settled(ctx context.Context, t *rewrite.Table, r *DrainReport) (done bool, err error) {
+func (d *drainer) settled(ctx context.Context, t *schema.Table, r *DrainReport) (done bool, err error) {
 	for range writerTries {
 		if may, err := d.canLockWriters(ctx); err != nil || !may {
 			return false, err
@@ -60,7 +60,7 @@ func (d *drainer) canLockWriters(ctx context.Context) (bool, error) {
 // could: not where a transaction that has written stays open, nor for an account without the
 // right to lock tables. It asks without waiting at first, because new writers wait behind a
 // lock that waits.
-func (d *drainer) withoutWriters(ctx context.Context, t *rewrite.Table, f func(dialect.RollUp) error) (locked bool, err error) {
+func (d *drainer) withoutWriters(ctx context.Context, t *schema.Table, f func(dialect.RollUp) error) (locked bool, err error) {
 	if may, err := d.canLockWriters(ctx); err != nil || !may {
 		return false, err
 	}

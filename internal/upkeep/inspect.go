@@ -9,7 +9,7 @@ import (
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/internal/catalog"
 	"github.com/slotsql/slotsql/internal/rollup"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // Inspection is what a database itself tells of counter tables at one moment, whatever
@@ -128,7 +128,7 @@ func (i *Inspector) leases(ctx context.Context, out *Inspection) (passes map[str
 }
 
 // count counts a table's slot rows.
-func (i *Inspector) count(ctx context.Context, t *rewrite.Table, ti *TableInspection) error {
+func (i *Inspector) count(ctx context.Context, t *schema.Table, ti *TableInspection) error {
 	for _, job := range []rollup.Job{rollup.MoveSlots, rollup.SweepSlots} {
 		var after []any
 		for n := 0; ; {
@@ -158,7 +158,7 @@ func (i *Inspector) count(ctx context.Context, t *rewrite.Table, ti *TableInspec
 }
 
 // waits counts the sessions that wait for locks on the tables and on their slot tables.
-func (i *Inspector) waits(ctx context.Context, tables []*rewrite.Table, out *Inspection) (err error) {
+func (i *Inspector) waits(ctx context.Context, tables []*schema.Table, out *Inspection) (err error) {
 	o, ok := i.catalog.Dialect.(dialect.Observer)
 	if !ok {
 		return nil

@@ -7,7 +7,7 @@ import (
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/internal/catalog"
 	"github.com/slotsql/slotsql/internal/config"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // Migrate creates the missing slot tables, and adapts those that exist: see
@@ -93,7 +93,7 @@ func (m *migration) table(ctx context.Context, t catalog.CheckedTable) error {
 
 // slotTable returns the slot table with the columns that it needs, each of them
 // wide enough. It is created if it is missing.
-func (m *migration) slotTable(ctx context.Context, t catalog.CheckedTable) (*rewrite.Table, error) {
+func (m *migration) slotTable(ctx context.Context, t catalog.CheckedTable) (*schema.Table, error) {
 	view, d, name := m.view, m.view.Catalog.Dialect, t.Table.Counter.SlotTable.Name
 	slots, err := view.SlotTable(ctx, t)
 	if err != nil {
@@ -118,7 +118,7 @@ func (m *migration) slotTable(ctx context.Context, t catalog.CheckedTable) (*rew
 		}
 	}
 	w, ok := d.(dialect.Widener)
-	if !ok || t.Table.Counter.Layout == rewrite.LayoutShared || !catalog.OnlyTooNarrow(t.Table, slots) {
+	if !ok || t.Table.Counter.Layout == schema.LayoutShared || !catalog.OnlyTooNarrow(t.Table, slots) {
 		return slots, nil
 	}
 	if err := view.MigratePatiently(ctx, w.WidenSlots(t.Table)); err != nil {

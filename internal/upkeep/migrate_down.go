@@ -9,7 +9,7 @@ import (
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/internal/catalog"
 	"github.com/slotsql/slotsql/internal/link"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // MigrateDown drops the slot tables, if they hold nothing: see slotsql.MigrateDown.
@@ -34,7 +34,7 @@ func MigrateDown(ctx context.Context, s *catalog.Catalog) (dropped []string, err
 		if err := down.drop(ctx, t); err != nil {
 			return dropped, fmt.Errorf("slotsql: dropping slot table %q: %w", t.Counter.SlotTable.Name, err)
 		}
-		if t.Counter.Layout != rewrite.LayoutShared || down.gone[sharedID(t)] {
+		if t.Counter.Layout != schema.LayoutShared || down.gone[sharedID(t)] {
 			dropped = append(dropped, t.Counter.SlotTable.Name)
 		}
 	}
@@ -59,7 +59,7 @@ type downMigration struct {
 
 // empty returns the tables that have a slot table, none of which holds
 // anything.
-func (m *downMigration) empty(ctx context.Context) (tables []*rewrite.Table, err error) {
+func (m *downMigration) empty(ctx context.Context) (tables []*schema.Table, err error) {
 	checked, problems, err := m.conn.CheckTables(ctx)
 	if err != nil {
 		return nil, err
@@ -101,18 +101,18 @@ func notEmpty(tables ...string) error {
 	)
 }
 
-func (m *downMigration) statements(t *rewrite.Table) dialect.RollUp {
+func (m *downMigration) statements(t *schema.Table) dialect.RollUp {
 	return m.dialect.RollUp(t, dialect.RollUpPart{Limit: 1})
 }
 
-func (m *downMigration) full(ctx context.Context, t *rewrite.Table) (bool, error) {
+func (m *downMigration) full(ctx context.Context, t *schema.Table) (bool, error) {
 	rows, err := m.conn.Session().Query(ctx, m.statements(t).Find.SQL)
 	return len(rows) > 0, err
 }
 
 const dropTries = 60
 
-func (m *downMigration) drop(ctx context.Context, t *rewrite.Table) (err error) {
+func (m *downMigration) drop(ctx context.Context, t *schema.Table) (err error) {
 	for try := range dropTries {
 		if err = m.dropOnce(ctx, t); err == nil || !m.conn.Engine.Retryable(err) || try == dropTries-1 {
 			return err
@@ -126,7 +126,7 @@ func (m *downMigration) drop(ctx context.Context, t *rewrite.Table) (err error) 
 	return err
 }
 
-func (m *downMigration) dropOnce(ctx context.Context, t *rewrite.Table) (err error) {
+func (m *downMigration) dropOnce(ctx context.Context, t *schema.Table) (err error) {
 	statements := m.statements(t)
 	lock, unlock := m.dialect.LockSlots(t)
 	defer func() {
@@ -163,8 +163,8 @@ func (m *downMigration) dropOnce(ctx context.Context, t *rewrite.Table) (err err
 
 // dropShared drops a shared slot table that has no rows, while it is locked. One that has columns which Migrate does not give it is another
 // program's, and stays.
-func (m *downMigration) dropShared(ctx context.Context, t *rewrite.Table) (bool, error) {
-	if t.Counter.Layout != rewrite.LayoutShared {
+func (m *downMigration) dropShared(ctx context.Context, t *schema.Table) (bool, error) {
+	if t.Counter.Layout != schema.LayoutShared {
 		return false, nil
 	}
 	d := m.conn.Catalog.Dialect
@@ -181,8 +181,8 @@ func (m *downMigration) dropShared(ctx context.Context, t *rewrite.Table) (bool,
 }
 
 // sharedID names a shared slot table; "" for one of the table's own.
-func sharedID(t *rewrite.Table) string {
-	if t.Counter.Layout != rewrite.LayoutShared {
+func sharedID(t *schema.Table) string {
+	if t.Counter.Layout != schema.LayoutShared {
 		return ""
 	}
 	return t.Counter.SlotTable.Schema + "\x00" + t.Counter.SlotTable.Name

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/internal/catalog"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // refit adapts a slot table to a base table that has changed, and returns what it
@@ -17,9 +17,9 @@ func refit(
 	ctx context.Context,
 	c *catalog.View,
 	t catalog.CheckedTable,
-	slots *rewrite.Table,
+	slots *schema.Table,
 	wanted bool,
-) (done []string, _ *rewrite.Table, err error) {
+) (done []string, _ *schema.Table, err error) {
 	d, name := c.Catalog.Dialect, t.Table.Counter.SlotTable.Name
 	if misfits := c.Catalog.Misfits(t.Table, slots); len(misfits) > 0 &&
 		len(catalog.CheckSlotTable(t.Table, catalog.WithoutOutgrown(t.Table, slots))) == 0 {
@@ -52,9 +52,9 @@ func refit(
 
 // outgrownColumns returns the columns of a slot table that its base table has not any more,
 // if they hold nothing.
-func outgrownColumns(ctx context.Context, c *catalog.View, t, slots *rewrite.Table) (empty []string, err error) {
+func outgrownColumns(ctx context.Context, c *catalog.View, t, slots *schema.Table) (empty []string, err error) {
 	rest := catalog.WithoutOutgrown(t, slots)
-	if t.Counter.Layout == rewrite.LayoutShared || slots == nil || len(slots.Columns) == len(rest.Columns) ||
+	if t.Counter.Layout == schema.LayoutShared || slots == nil || len(slots.Columns) == len(rest.Columns) ||
 		len(catalog.CheckSlotTable(t, rest)) > 0 {
 		return nil, nil // nothing to do, or another program's table
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/internal/slots"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // The statements of an audit. They are written as an application would write them,
@@ -16,13 +17,13 @@ import (
 // audit is one table, and how values of its key travel.
 type audit struct {
 	d           rewrite.Dialect
-	t           *rewrite.Table
+	t           *schema.Table
 	read, bound []string
 	value       func(column string) string
 }
 
 // auditOf returns nil for a table whose keys cannot be arguments.
-func auditOf(d dialect.Dialect, t *rewrite.Table) *audit {
+func auditOf(d dialect.Dialect, t *schema.Table) *audit {
 	a := &audit{d: d, t: t, value: func(column string) string { return d.ValueForm(t, column) }}
 	for _, k := range t.Counter.Key {
 		read, bound := d.KeyForm(t, k)

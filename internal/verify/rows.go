@@ -14,6 +14,7 @@ import (
 	"github.com/slotsql/slotsql/internal/rollup"
 	"github.com/slotsql/slotsql/internal/session"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // An audit of rows has two steps. A query finds what looks wrong: it is one
@@ -311,7 +312,7 @@ func (v *verifier) arguments(values []any) []any {
 	return out
 }
 
-func (v *verifier) key(t *rewrite.Table, values []any) map[string]string {
+func (v *verifier) key(t *schema.Table, values []any) map[string]string {
 	if len(values) == 0 {
 		return nil
 	}
@@ -323,7 +324,7 @@ func (v *verifier) key(t *rewrite.Table, values []any) map[string]string {
 }
 
 // rowText names a row by its key.
-func rowText(key map[string]string, t *rewrite.Table) string {
+func rowText(key map[string]string, t *schema.Table) string {
 	var out []string
 	for _, k := range t.Counter.Key {
 		out = append(out, k+"="+key[k])

@@ -7,13 +7,13 @@ import (
 	"github.com/slotsql/slotsql/internal/config"
 	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/internal/rollup"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // orphans finds slot rows whose base row is not there. Deleting them, in a
 // transaction that holds their locks and looks for the base row once more, is
 // what tells; it is rolled back where nothing is to be fixed.
-func (v *verifier) orphans(ctx context.Context, t *rewrite.Table, r *Report) error {
+func (v *verifier) orphans(ctx context.Context, t *schema.Table, r *Report) error {
 	var after []any
 	for {
 		keys, all, err := v.mover.Find(ctx, t, rollup.ReclaimSlots, after)
@@ -42,7 +42,7 @@ func (v *verifier) orphans(ctx context.Context, t *rewrite.Table, r *Report) err
 }
 
 // reclaim deletes the orphans of one key, and returns how many they are.
-func (v *verifier) reclaim(ctx context.Context, t *rewrite.Table, key []any) (n int, err error) {
+func (v *verifier) reclaim(ctx context.Context, t *schema.Table, key []any) (n int, err error) {
 	err = v.transaction(ctx, func() (bool, error) {
 		statements := v.mover.Statements(t, nil, key)
 		for _, s := range statements.Reclaim {
@@ -70,7 +70,7 @@ func (v *verifier) reclaim(ctx context.Context, t *rewrite.Table, key []any) (n 
 //
 //nolint:funlen // the steps of one check, in their order
 func (v *verifier) slots(ctx context.Context, a *audit, r *Report) error {
-	if a.t.Counter.Layout == rewrite.LayoutShared && a.t.Counter.SlotTable.Wide {
+	if a.t.Counter.Layout == schema.LayoutShared && a.t.Counter.SlotTable.Wide {
 		return nil
 	}
 	if err := v.open(ctx); err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/slotsql/slotsql/internal/config"
 	"github.com/slotsql/slotsql/internal/rollup"
 	"github.com/slotsql/slotsql/internal/session"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // Options are the options of Verify. Zero fields have defaults.
@@ -136,14 +136,14 @@ func Run(ctx context.Context, on *session.Shared, o Options) ([]Report, error) {
 }
 
 // counted is a table without slots, with its counters, of which base values are totals.
-func counted(sc *catalog.Schema, t *rewrite.Table) *rewrite.Table {
+func counted(sc *catalog.Schema, t *schema.Table) *schema.Table {
 	out, counter := *t, *t.Counter
 	counter.Counters, counter.SlotTable.Width, out.Counter = sc.Counted(t), 0, &counter // nothing is asked of a slot table
 	return &out
 }
 
 // table makes all checks of one table.
-func (v *verifier) table(ctx context.Context, t *rewrite.Table, cfg *config.TableConfig, r *Report) error {
+func (v *verifier) table(ctx context.Context, t *schema.Table, cfg *config.TableConfig, r *Report) error {
 	v.statements = v.mover.Statements(t, nil, nil)
 	if t.Counter.Slots > 0 {
 		if err := v.orphans(ctx, t, r); err != nil {

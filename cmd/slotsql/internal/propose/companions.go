@@ -4,20 +4,22 @@ import (
 	"slices"
 
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // companions returns the columns that increments set along with the counters,
 // each in the same way wherever an increment sets it, as far as more increments
 // are slotted with them; needed are companions in any case.
-func (j *judge) companions(counters []string, needed []rewrite.Companion) []rewrite.Companion {
+func (j *judge) companions(counters []string, needed []schema.Companion) []schema.Companion {
 	if len(counters) == 0 {
 		return nil
 	}
 	t := j.table.Table
 	isNeeded := func(column string) bool {
-		return slices.ContainsFunc(needed, func(co rewrite.Companion) bool { return co.Column == column })
+		return slices.ContainsFunc(needed, func(co schema.Companion) bool { return co.Column == column })
 	}
-	merges, bad := map[string]rewrite.Merge{}, map[string]bool{}
+	merges, bad := map[string]schema.Merge{}, map[string]bool{}
 	for _, ch := range j.found.increments {
 		for name, merge := range j.beside(ch, counters) {
 			if merge == "" || merges[name] != "" && merges[name] != merge || t.CompanionFault(name, merge) != "" {
@@ -29,7 +31,7 @@ func (j *judge) companions(counters []string, needed []rewrite.Companion) []rewr
 	out := slices.Clone(needed)
 	for i := range t.Columns {
 		if name := t.Columns[i].Name; merges[name] != "" && !bad[name] && !isNeeded(name) {
-			out = append(out, rewrite.Companion{Column: name, Merge: merges[name]})
+			out = append(out, schema.Companion{Column: name, Merge: merges[name]})
 		}
 	}
 	// Those go that no further increment is slotted for: a companion makes
@@ -46,10 +48,10 @@ func (j *judge) companions(counters []string, needed []rewrite.Companion) []rewr
 
 // onUpdate returns the columns that change ON UPDATE of the row as companions:
 // nothing is slotted unless they are.
-func onUpdate(t *rewrite.Table) (out []rewrite.Companion) {
+func onUpdate(t *schema.Table) (out []schema.Companion) {
 	for i := range t.Columns {
-		if c := &t.Columns[i]; c.OnUpdate && t.CompanionFault(c.Name, rewrite.Latest) == "" {
-			out = append(out, rewrite.Companion{Column: c.Name, Merge: rewrite.Latest})
+		if c := &t.Columns[i]; c.OnUpdate && t.CompanionFault(c.Name, schema.Latest) == "" {
+			out = append(out, schema.Companion{Column: c.Name, Merge: schema.Latest})
 		}
 	}
 	return out
@@ -57,8 +59,8 @@ func onUpdate(t *rewrite.Table) (out []rewrite.Companion) {
 
 // beside returns the ordinary columns that an increment sets, with the merge
 // that its value asks for; "" where a slot cannot take it.
-func (j *judge) beside(ch *change, counters []string) map[string]rewrite.Merge {
-	out := map[string]rewrite.Merge{}
+func (j *judge) beside(ch *change, counters []string) map[string]schema.Merge {
+	out := map[string]schema.Merge{}
 	for i, a := range ch.set {
 		if name := ch.columns[i]; name != "" && !slices.Contains(counters, name) {
 			out[name] = MergeOf(j.d, a.Value, name)
@@ -69,33 +71,33 @@ func (j *judge) beside(ch *change, counters []string) map[string]rewrite.Merge {
 
 // MergeOf is the merge that a value of a column asks for beside an increment; ""
 // where a slot cannot take it.
-func MergeOf(d rewrite.Dialect, e *rewrite.Expr, column string) rewrite.Merge {
+func MergeOf(d rewrite.Dialect, e *ast.Expr, column string) schema.Merge {
 	if e == nil {
 		return ""
 	}
-	if e.Kind == rewrite.Call && len(e.Args) == 2 && ReadsColumn(d, e, column) {
+	if e.Kind == ast.Call && len(e.Args) == 2 && ReadsColumn(d, e, column) {
 		switch e.Op {
 		case "greatest", "max":
-			return rewrite.Max
+			return schema.Max
 		case "least", "min":
-			return rewrite.Min
+			return schema.Min
 		}
 	}
 	free := true
-	e.Walk(func(x *rewrite.Expr) bool {
-		free = free && x.Kind != rewrite.ColumnRef && x.Kind != rewrite.Subquery
+	e.Walk(func(x *ast.Expr) bool {
+		free = free && x.Kind != ast.ColumnRef && x.Kind != ast.Subquery
 		return free
 	})
 	if !free {
 		return ""
 	}
-	return rewrite.Latest
+	return schema.Latest
 }
 
 // gain is how many runs are slotted, less those that drain. Where it is not known
 // how often statements are run, an increment that is slotted outweighs them: a
 // table is configured for its increments.
-func (j *judge) gain(counters []string, merges []rewrite.Companion) (n int64) {
+func (j *judge) gain(counters []string, merges []schema.Companion) (n int64) {
 	worth := int64(1)
 	if !j.counted() {
 		worth = 1 << 20

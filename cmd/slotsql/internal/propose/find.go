@@ -5,7 +5,9 @@ import (
 
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
 	"github.com/slotsql/slotsql/rewrite/lex"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // finder finds candidates: columns whose new value is computed from their old
@@ -13,7 +15,7 @@ import (
 type finder struct {
 	d      dialect.Dialect
 	tables []Table
-	found  map[*rewrite.Table]*finding
+	found  map[*schema.Table]*finding
 }
 
 // finding is what the statements do to one table.
@@ -29,15 +31,15 @@ type finding struct {
 // change is one UPDATE of a table, or the update of an upsert.
 type change struct {
 	statement *Statement
-	st        *rewrite.Statement
-	set       []rewrite.Assignment
+	st        *ast.Statement
+	set       []ast.Assignment
 	columns   []string // what set assigns, as stored; "" for another table's
 }
 
 // read notes what a statement does.
 func (f *finder) read(s *Statement) {
 	if f.found == nil {
-		f.found = map[*rewrite.Table]*finding{}
+		f.found = map[*schema.Table]*finding{}
 	}
 	named := false
 	for _, t := range f.tables {
@@ -57,14 +59,14 @@ func (f *finder) read(s *Statement) {
 	}
 }
 
-func (f *finder) at(t *rewrite.Table) *finding {
+func (f *finder) at(t *schema.Table) *finding {
 	if f.found[t] == nil {
 		f.found[t] = &finding{by: map[string][]*change{}, written: map[string]bool{}}
 	}
 	return f.found[t]
 }
 
-func (f *finder) statement(s *Statement, st *rewrite.Statement) {
+func (f *finder) statement(s *Statement, st *ast.Statement) {
 	for _, with := range slices.Concat(st.With, withOf(st.Select)) {
 		if with.Statement != nil {
 			f.statement(s, with.Statement)
@@ -75,7 +77,7 @@ func (f *finder) statement(s *Statement, st *rewrite.Statement) {
 	}
 	set := st.Set
 	switch {
-	case st.Kind == rewrite.KindInsert && st.Conflict == nil:
+	case st.Kind == ast.KindInsert && st.Conflict == nil:
 		return // what SET gives to a new row
 	case st.Conflict != nil:
 		set = st.Conflict.Set
@@ -85,7 +87,7 @@ func (f *finder) statement(s *Statement, st *rewrite.Statement) {
 	}
 	sources := st.From
 	if st.Target != nil {
-		sources = []*rewrite.Source{st.Target}
+		sources = []*ast.Source{st.Target}
 	}
 	for _, src := range flatten(sources) {
 		if t := f.table(src.Name); t != nil {
@@ -94,7 +96,7 @@ func (f *finder) statement(s *Statement, st *rewrite.Statement) {
 	}
 }
 
-func withOf(s *rewrite.Select) []*rewrite.CTE {
+func withOf(s *ast.Select) []*ast.CTE {
 	if s == nil {
 		return nil
 	}
@@ -102,14 +104,14 @@ func withOf(s *rewrite.Select) []*rewrite.CTE {
 }
 
 // flatten returns the tables of joins.
-func flatten(sources []*rewrite.Source) []*rewrite.Source {
-	var out []*rewrite.Source
+func flatten(sources []*ast.Source) []*ast.Source {
+	var out []*ast.Source
 	for _, s := range sources {
 		if s == nil {
 			continue
 		}
 		if s.Left != nil {
-			out = append(out, flatten([]*rewrite.Source{s.Left, s.Right})...)
+			out = append(out, flatten([]*ast.Source{s.Left, s.Right})...)
 		} else if len(s.Name) > 0 {
 			out = append(out, s)
 		}
@@ -118,9 +120,9 @@ func flatten(sources []*rewrite.Source) []*rewrite.Source {
 }
 
 // table returns the table that a name means.
-func (f *finder) table(name []rewrite.Ident) *rewrite.Table { return tableNamed(f.d, f.tables, name) }
+func (f *finder) table(name []ast.Ident) *schema.Table { return tableNamed(f.d, f.tables, name) }
 
-func tableNamed(d dialect.Dialect, tables []Table, name []rewrite.Ident) *rewrite.Table {
+func tableNamed(d dialect.Dialect, tables []Table, name []ast.Ident) *schema.Table {
 	if len(name) == 0 {
 		return nil
 	}
@@ -135,7 +137,7 @@ func tableNamed(d dialect.Dialect, tables []Table, name []rewrite.Ident) *rewrit
 	return nil
 }
 
-func (f *finder) change(s *Statement, st *rewrite.Statement, set []rewrite.Assignment, t *rewrite.Table, src *rewrite.Source) {
+func (f *finder) change(s *Statement, st *ast.Statement, set []ast.Assignment, t *schema.Table, src *ast.Source) {
 	c := &change{statement: s, st: st, set: set}
 	fd := f.at(t)
 	any := false
@@ -151,7 +153,7 @@ func (f *finder) change(s *Statement, st *rewrite.Statement, set []rewrite.Assig
 		any = true
 		fd.written[name] = true
 		col := t.Column(name)
-		if a.Value == nil || !f.reads(a.Value, name) || !adds(a.Value) || col.Numeric == rewrite.NotNumeric || col.Identity ||
+		if a.Value == nil || !f.reads(a.Value, name) || !adds(a.Value) || col.Numeric == schema.NotNumeric || col.Identity ||
 			col.Generated {
 			continue
 		}
@@ -165,18 +167,18 @@ func (f *finder) change(s *Statement, st *rewrite.Statement, set []rewrite.Assig
 	}
 }
 
-func (f *finder) qualifies(q rewrite.Ident, src *rewrite.Source) bool {
+func (f *finder) qualifies(q ast.Ident, src *ast.Source) bool {
 	if src.Alias != nil {
 		return f.d.SameTable(q, src.Alias.Name)
 	}
 	return f.d.SameTable(q, src.Name[len(src.Name)-1].Name)
 }
 
-func (f *finder) column(t *rewrite.Table, written rewrite.Ident) string {
+func (f *finder) column(t *schema.Table, written ast.Ident) string {
 	return columnNamed(f.d, t, written)
 }
 
-func columnNamed(d dialect.Dialect, t *rewrite.Table, written rewrite.Ident) string {
+func columnNamed(d dialect.Dialect, t *schema.Table, written ast.Ident) string {
 	for i := range t.Columns {
 		if d.SameColumn(written, t.Columns[i].Name) {
 			return t.Columns[i].Name
@@ -185,23 +187,23 @@ func columnNamed(d dialect.Dialect, t *rewrite.Table, written rewrite.Ident) str
 	return ""
 }
 
-func (f *finder) reads(e *rewrite.Expr, column string) bool { return ReadsColumn(f.d, e, column) }
+func (f *finder) reads(e *ast.Expr, column string) bool { return ReadsColumn(f.d, e, column) }
 
 // adds reports whether an expression has an addition or subtraction in it.
-func adds(e *rewrite.Expr) bool {
+func adds(e *ast.Expr) bool {
 	found := false
-	e.Walk(func(x *rewrite.Expr) bool {
-		found = found || x.Kind == rewrite.Binary && (x.Op == "+" || x.Op == "-")
+	e.Walk(func(x *ast.Expr) bool {
+		found = found || x.Kind == ast.Binary && (x.Op == "+" || x.Op == "-")
 		return !found
 	})
 	return found
 }
 
 // ReadsColumn reports whether an expression names the column, subqueries aside.
-func ReadsColumn(d rewrite.Dialect, e *rewrite.Expr, column string) bool {
+func ReadsColumn(d rewrite.Dialect, e *ast.Expr, column string) bool {
 	found := false
-	e.Walk(func(x *rewrite.Expr) bool {
-		found = found || x.Kind == rewrite.ColumnRef && len(x.Name) > 0 && d.SameColumn(x.Name[len(x.Name)-1], column)
+	e.Walk(func(x *ast.Expr) bool {
+		found = found || x.Kind == ast.ColumnRef && len(x.Name) > 0 && d.SameColumn(x.Name[len(x.Name)-1], column)
 		return !found
 	})
 	return found

@@ -4,7 +4,7 @@ import (
 	"regexp"
 	"slices"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // counting are names of columns that most often count something. Words for
@@ -41,10 +41,10 @@ func guess(t Table, found *finding) *Proposal {
 func byName(t Table, found *finding) (out []Counter) {
 	for i := range t.Columns {
 		c := &t.Columns[i]
-		if c.Numeric != rewrite.Integer || c.Identity || c.Generated ||
+		if c.Numeric != schema.Integer || c.Identity || c.Generated ||
 			!counting.MatchString(c.Name) && !countingCamel.MatchString(c.Name) ||
 			slices.Contains(t.ForeignKeys.Columns, c.Name) ||
-			slices.ContainsFunc(t.Uniques, func(u rewrite.Unique) bool { return slices.Contains(u.Columns, c.Name) }) ||
+			slices.ContainsFunc(t.Uniques, func(u schema.Unique) bool { return slices.Contains(u.Columns, c.Name) }) ||
 			found != nil && found.written[c.Name] {
 			continue
 		}

@@ -10,6 +10,8 @@ import (
 	"github.com/slotsql/slotsql/internal/catalog"
 	"github.com/slotsql/slotsql/internal/config"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // judge decides on the candidates of one table.
@@ -100,7 +102,7 @@ func (j *judge) propose() *Proposal {
 // settle returns the columns of which some increment is slotted, and the
 // companions with which most are. Increments often add to several counters:
 // which of them is a counter, and what is a companion, hangs together.
-func (j *judge) settle(adding []string, needed []rewrite.Companion) (kept []string, merges []rewrite.Companion) {
+func (j *judge) settle(adding []string, needed []schema.Companion) (kept []string, merges []schema.Companion) {
 	for kept = adding; ; {
 		merges = j.companions(kept, needed)
 		still := slices.DeleteFunc(slices.Clone(kept), func(c string) bool {
@@ -116,7 +118,7 @@ func (j *judge) settle(adding []string, needed []rewrite.Companion) (kept []stri
 // counter judges one candidate. Its increments are planned with the counters
 // that go with it, other statements with this one alone: what then drains does
 // so because of it.
-func (j *judge) counter(column string, kept []string, needed, merges []rewrite.Companion) Counter {
+func (j *judge) counter(column string, kept []string, needed, merges []schema.Companion) Counter {
 	c := Counter{Column: column, Notes: columnNotes(j.table, column)}
 	if ok, why := j.configured([]string{column}, merges).Slottable(column); !ok {
 		c.Off = why
@@ -171,7 +173,7 @@ func (j *judge) counted() bool {
 }
 
 // uses lists what becomes of the table's statements.
-func (j *judge) uses(p *Proposal, counters []string, merges []rewrite.Companion) {
+func (j *judge) uses(p *Proposal, counters []string, merges []schema.Companion) {
 	for _, s := range j.found.mentions {
 		o := j.plan(s, counters, merges)
 		u := Use{Statement: *s, Class: string(o.class), Reason: o.reason}
@@ -198,7 +200,7 @@ type outcome struct {
 
 func (o outcome) adds() bool { return o.slotted || o.class == rewrite.AdditiveBase }
 
-func (j *judge) plan(s *Statement, counters []string, merges []rewrite.Companion) outcome {
+func (j *judge) plan(s *Statement, counters []string, merges []schema.Companion) outcome {
 	configured := j.configured(counters, merges)
 	if len(configured.Counter.Counters) == 0 {
 		return outcome{class: rewrite.PassThrough}
@@ -234,7 +236,7 @@ func (j *judge) plan(s *Statement, counters []string, merges []rewrite.Companion
 }
 
 // configured is the table with a configuration.
-func (j *judge) configured(counters []string, merges []rewrite.Companion) *rewrite.Table {
+func (j *judge) configured(counters []string, merges []schema.Companion) *schema.Table {
 	cfg := config.TableDefaults()
 	cfg.Key = append([]string{}, j.key...)
 	for _, c := range counters {
@@ -249,19 +251,19 @@ func (j *judge) configured(counters []string, merges []rewrite.Companion) *rewri
 	return &t
 }
 
-// candidate is a rewrite.Catalog: it has one counter table, and all others as they are.
+// candidate is a names.Catalog: it has one counter table, and all others as they are.
 type candidate struct {
 	d       dialect.Dialect
 	tables  []Table
-	counter *rewrite.Table
-	of      *rewrite.Table // what counter is in tables
+	counter *schema.Table
+	of      *schema.Table // what counter is in tables
 }
 
-// Counters implements rewrite.Catalog.
-func (c *candidate) Counters() []*rewrite.Table { return []*rewrite.Table{c.counter} }
+// Counters implements names.Catalog.
+func (c *candidate) Counters() []*schema.Table { return []*schema.Table{c.counter} }
 
-// Lookup implements rewrite.Catalog.
-func (c *candidate) Lookup(name []rewrite.Ident) (*rewrite.Table, bool) {
+// Lookup implements names.Catalog.
+func (c *candidate) Lookup(name []ast.Ident) (*schema.Table, bool) {
 	t := tableNamed(c.d, c.tables, name)
 	if t == c.of && t != nil {
 		t = c.counter
@@ -273,7 +275,7 @@ var errNoKey = errors.New("it has no unique key of columns that are never NULL: 
 
 // chooseKey returns the primary key, or else the unique key of fewest columns
 // that are never NULL.
-func chooseKey(t *rewrite.Table) (key []string, why string) {
+func chooseKey(t *schema.Table) (key []string, why string) {
 	for _, u := range t.Uniques {
 		if u.Primary {
 			return u.Columns, ""
@@ -291,6 +293,6 @@ func chooseKey(t *rewrite.Table) (key []string, why string) {
 	return key, ""
 }
 
-func isPrimary(t *rewrite.Table, key []string) bool {
-	return slices.ContainsFunc(t.Uniques, func(u rewrite.Unique) bool { return u.Primary && slices.Equal(u.Columns, key) })
+func isPrimary(t *schema.Table, key []string) bool {
+	return slices.ContainsFunc(t.Uniques, func(u schema.Unique) bool { return u.Primary && slices.Equal(u.Columns, key) })
 }

@@ -3,7 +3,7 @@ package propose
 import (
 	"slices"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 // What a change of a counter is taken for by its form.
@@ -26,8 +26,8 @@ func (j *judge) kind(ch *change, counters []string) string {
 			continue
 		}
 		if a.Value != nil && !ReadsColumn(j.d, a.Value, name) {
-			saved = saved || a.Value.Kind == rewrite.Param || a.Value.Kind == rewrite.Number || a.Value.Kind == rewrite.String ||
-				a.Value.Kind == rewrite.Excluded
+			saved = saved || a.Value.Kind == ast.Param || a.Value.Kind == ast.Number || a.Value.Kind == ast.String ||
+				a.Value.Kind == ast.Excluded
 			continue
 		}
 		switch op := j.comparison(ch.st.Where, name); {
@@ -47,13 +47,13 @@ func (j *judge) kind(ch *change, counters []string) string {
 
 // computed reports whether an assignment takes its value from columns, which the save of
 // a row does for nothing but a version that it raises.
-func computed(a rewrite.Assignment) bool {
-	if a.Value == nil || a.Value.Kind == rewrite.Binary && (a.Value.Op == "+" || a.Value.Op == "-") {
+func computed(a ast.Assignment) bool {
+	if a.Value == nil || a.Value.Kind == ast.Binary && (a.Value.Op == "+" || a.Value.Op == "-") {
 		return a.Value == nil
 	}
 	reads := false
-	a.Value.Walk(func(x *rewrite.Expr) bool {
-		reads = reads || x.Kind == rewrite.ColumnRef || x.Kind == rewrite.Subquery
+	a.Value.Walk(func(x *ast.Expr) bool {
+		reads = reads || x.Kind == ast.ColumnRef || x.Kind == ast.Subquery
 		return !reads
 	})
 	return reads
@@ -61,27 +61,27 @@ func computed(a rewrite.Assignment) bool {
 
 // comparison is the operator by which a top-level condition compares a column;
 // "" for none.
-func (j *judge) comparison(e *rewrite.Expr, column string) string {
+func (j *judge) comparison(e *ast.Expr, column string) string {
 	switch {
 	case e == nil:
-	case e.Kind == rewrite.Paren:
+	case e.Kind == ast.Paren:
 		return j.comparison(e.Args[0], column)
-	case e.Kind == rewrite.Binary && (e.Op == "AND" || e.Op == "OR"):
+	case e.Kind == ast.Binary && (e.Op == "AND" || e.Op == "OR"):
 		for _, a := range e.Args {
 			if op := j.comparison(a, column); op != "" {
 				return op
 			}
 		}
-	case e.Kind == rewrite.Binary && slices.Contains([]string{"=", "<", ">", "<=", ">="}, e.Op) && ReadsColumn(j.d, e, column):
+	case e.Kind == ast.Binary && slices.Contains([]string{"=", "<", ">", "<=", ">="}, e.Op) && ReadsColumn(j.d, e, column):
 		return e.Op
 	}
 	return ""
 }
 
 // returns reports whether RETURNING reads the column.
-func (j *judge) returns(st *rewrite.Statement, column string) bool {
+func (j *judge) returns(st *ast.Statement, column string) bool {
 	for _, item := range st.Returning {
-		if item.Expr != nil && (item.Expr.Kind == rewrite.Star || ReadsColumn(j.d, item.Expr, column)) {
+		if item.Expr != nil && (item.Expr.Kind == ast.Star || ReadsColumn(j.d, item.Expr, column)) {
 			return true
 		}
 	}

@@ -14,11 +14,12 @@ import (
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/internal/digest"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // Table is a base table and what a proposal needs of it besides.
 type Table struct {
-	*rewrite.Table
+	*schema.Table
 	Bare    bool     // found without its schema
 	Indexed []string // columns that an index holds
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/slotsql/slotsql/dialect/mysql"
 	"github.com/slotsql/slotsql/dialect/postgres"
 	"github.com/slotsql/slotsql/dialect/sqlite"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 var dialects = map[string]dialect.Dialect{"mysql": mysql.New(), "postgres": postgres.New(), "sqlite": sqlite.New()}
@@ -237,7 +237,7 @@ func TestWriteNames(t *testing.T) {
 	}
 	for _, name := range names {
 		p := &Proposal{
-			Table:      configTable(Table{Table: &rewrite.Table{Name: name}, Bare: true}),
+			Table:      configTable(Table{Table: &schema.Table{Name: name}, Bare: true}),
 			Key:        []string{name},
 			Counters:   []Counter{{Column: name + "1", Notes: []string{"a\nb: {}"}}, {Column: "x" + name, Off: "no\n  y:"}},
 			Companions: []Companion{{name + "2", "latest"}},
@@ -245,7 +245,7 @@ func TestWriteNames(t *testing.T) {
 			Adds:       []Use{{Statement: Statement{Shape: "UPDATE\n  evil:\n    counters: {n: }\u2028\u0085", Runs: 1}, Reason: "x\ry"}},
 			Notes:      []string{"\nevil: {}"},
 		}
-		q := &Proposal{Table: configTable(Table{Table: &rewrite.Table{Schema: name, Name: name + "4"}}), Counters: []Counter{{Column: "n"}}}
+		q := &Proposal{Table: configTable(Table{Table: &schema.Table{Schema: name, Name: name + "4"}}), Counters: []Counter{{Column: "n"}}}
 		var text bytes.Buffer
 		if err := Write(
 			&text,

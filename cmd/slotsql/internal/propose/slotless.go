@@ -6,6 +6,7 @@ import (
 	"github.com/slotsql/slotsql/internal/catalog"
 	"github.com/slotsql/slotsql/internal/config"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // This file proposes slots: 0, where groups on the base row do what slots would: nothing of
@@ -121,11 +122,11 @@ func (j *judge) group(s *Statement, counters []string) *rewrite.Plan {
 // grouping is a rewrite.GroupCatalog: it has one table without slots.
 type grouping struct {
 	candidate
-	shared *rewrite.Table
+	shared *schema.Table
 }
 
-// Counters implements rewrite.Catalog.
-func (g *grouping) Counters() []*rewrite.Table { return nil }
+// Counters implements names.Catalog.
+func (g *grouping) Counters() []*schema.Table { return nil }
 
 // Grouped implements rewrite.GroupCatalog.
-func (g *grouping) Grouped() []*rewrite.Table { return []*rewrite.Table{g.shared} }
+func (g *grouping) Grouped() []*schema.Table { return []*schema.Table{g.shared} }

@@ -9,9 +9,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/slotsql/slotsql/rewrite/schema"
+
 	"github.com/slotsql/slotsql/cmd/slotsql/internal/schemafile"
 	"github.com/slotsql/slotsql/internal/golden"
-	"github.com/slotsql/slotsql/rewrite"
 )
 
 var update = flag.Bool("update", false, "record the tables of schemas")
@@ -27,7 +28,7 @@ func TestRecorded(t *testing.T) {
 				if err != nil || len(schemas) == 0 {
 					t.Fatalf("%d schemas, %v", len(schemas), err)
 				}
-				read := func(sql string) ([]*rewrite.Table, error) { return schemafile.Tables(en.dialect, sql) }
+				read := func(sql string) ([]*schema.Table, error) { return schemafile.Tables(en.dialect, sql) }
 				want, err := golden.Record(schemas, read)
 				if err != nil {
 					t.Fatal(err)

@@ -18,12 +18,13 @@ import (
 	"github.com/slotsql/slotsql/internal/explain"
 	"github.com/slotsql/slotsql/internal/session"
 	"github.com/slotsql/slotsql/internal/upkeep"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
 	"github.com/slotsql/slotsql/rewrite/lex"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // readers read the tables of a file, by the dialect's name.
-var readers = map[string]func(sql string) ([]*rewrite.Table, error){
+var readers = map[string]func(sql string) ([]*schema.Table, error){
 	"mysql":    mysql.Tables,
 	"postgres": postgres.Tables,
 	"sqlite":   sqlite.Tables,
@@ -31,7 +32,7 @@ var readers = map[string]func(sql string) ([]*rewrite.Table, error){
 
 // Tables returns the tables that the statements of a file leave behind, as the dialect reads them
 // from a database in which they were run. A statement at fault gives a *sqlfile.Error.
-func Tables(d dialect.Dialect, sql string) ([]*rewrite.Table, error) {
+func Tables(d dialect.Dialect, sql string) ([]*schema.Table, error) {
 	read, ok := readers[d.Name()]
 	if !ok {
 		return nil, fmt.Errorf("there is no reader of schema files for the dialect %s", d.Name())
@@ -41,7 +42,7 @@ func Tables(d dialect.Dialect, sql string) ([]*rewrite.Table, error) {
 
 // File holds the tables and views of a schema file.
 type File struct {
-	Tables []*rewrite.Table
+	Tables []*schema.Table
 
 	dialect dialect.Dialect
 	views   []dialect.ViewDefinition
@@ -83,8 +84,8 @@ func (f *File) readViews(sql string) error {
 
 // Look finds a table as dialect.Table does. Without a schema it is the first of that name; a table
 // whose own schema is unknown matches any.
-func (f *File) Look(schema, name string) (*rewrite.Table, error) {
-	same := func(a, b string) bool { return f.dialect.SameTable(rewrite.Ident{Name: a, Quoted: true}, b) }
+func (f *File) Look(schema, name string) (*schema.Table, error) {
+	same := func(a, b string) bool { return f.dialect.SameTable(ast.Ident{Name: a, Quoted: true}, b) }
 	for _, t := range f.Tables {
 		if same(name, t.Name) && (schema == "" || t.Schema == "" || same(schema, t.Schema)) {
 			c := *t
@@ -98,7 +99,7 @@ func (f *File) Look(schema, name string) (*rewrite.Table, error) {
 }
 
 // viewsOver returns the names of the views that read a counter table.
-func (f *File) viewsOver(t *rewrite.Table) []string {
+func (f *File) viewsOver(t *schema.Table) []string {
 	read := dialect.Viewed{Table: t, Routines: t.Counter.Options.Routines}
 	return dialect.ViewsOver(read, f.views, dialect.SpelledAnywhere, lex.Spelled)
 }
@@ -106,7 +107,7 @@ func (f *File) viewsOver(t *rewrite.Table) []string {
 // Explainer explains statements without a database. Tables that the file lacks are treated as
 // missing, without a note.
 func (f *File) Explainer(cfg *config.Config) (*explain.Explainer, error) {
-	return explain.NewExplainer(session.New(f.dialect, cfg), f.Look, func(sc *catalog.Schema, t *rewrite.Table) error {
+	return explain.NewExplainer(session.New(f.dialect, cfg), f.Look, func(sc *catalog.Schema, t *schema.Table) error {
 		sc.AddViews(t, f.viewsOver(t))
 		return nil
 	})

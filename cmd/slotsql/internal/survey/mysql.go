@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/slotsql/slotsql/dialect"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // MySQL reads from a MySQL or MariaDB database.
@@ -40,7 +40,7 @@ func (MySQL) Tables(ctx context.Context, s dialect.Session) ([]TableName, error)
 }
 
 // Indexed implements Source.
-func (MySQL) Indexed(ctx context.Context, s dialect.Session, t *rewrite.Table) ([]string, error) {
+func (MySQL) Indexed(ctx context.Context, s dialect.Session, t *schema.Table) ([]string, error) {
 	rows, err := s.Query(ctx, "SELECT DISTINCT COLUMN_NAME FROM information_schema.STATISTICS"+
 		" WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ? AND COLUMN_NAME IS NOT NULL ORDER BY COLUMN_NAME", t.Schema, t.Name)
 	if err != nil {

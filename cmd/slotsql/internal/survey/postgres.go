@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/slotsql/slotsql/dialect"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // Postgres reads from a PostgreSQL database.
@@ -48,7 +48,7 @@ func (Postgres) Tables(ctx context.Context, s dialect.Session) ([]TableName, err
 }
 
 // Indexed implements Source.
-func (Postgres) Indexed(ctx context.Context, s dialect.Session, t *rewrite.Table) ([]string, error) {
+func (Postgres) Indexed(ctx context.Context, s dialect.Session, t *schema.Table) ([]string, error) {
 	rows, err := s.Query(ctx, "SELECT DISTINCT a.attname::text FROM pg_catalog.pg_index i"+
 		" JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey)"+
 		" JOIN pg_catalog.pg_class c ON c.oid = i.indrelid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace"+

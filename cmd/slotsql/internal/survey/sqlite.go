@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 
 	"github.com/slotsql/slotsql/dialect"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // SQLite reads from a SQLite database.
@@ -45,7 +45,7 @@ func (SQLite) Tables(ctx context.Context, s dialect.Session) ([]TableName, error
 }
 
 // Indexed implements Source.
-func (SQLite) Indexed(ctx context.Context, s dialect.Session, t *rewrite.Table) ([]string, error) {
+func (SQLite) Indexed(ctx context.Context, s dialect.Session, t *schema.Table) ([]string, error) {
 	rows, err := s.Query(
 		ctx,
 		"SELECT DISTINCT c.name FROM pragma_index_list(?1, ?2) l, pragma_index_info(l.name, ?2) c WHERE c.name IS NOT NULL ORDER BY 1",

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/slotsql/slotsql/dialect"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // A Source describes a whole database of one engine. It only reads.
@@ -19,7 +19,7 @@ type Source interface {
 	// those first that the session finds without their schema.
 	Tables(ctx context.Context, s dialect.Session) ([]TableName, error)
 	// Indexed returns the columns of a table that any index holds.
-	Indexed(ctx context.Context, s dialect.Session, t *rewrite.Table) ([]string, error)
+	Indexed(ctx context.Context, s dialect.Session, t *schema.Table) ([]string, error)
 	// Statistics returns what the server remembers of the statements that were run on
 	// this database. It is not an error if the server remembers nothing, or does not show
 	// it to this user.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/integration/server"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // A Source finds the tables of a database, not its views, and which columns are in an index.
@@ -45,7 +45,7 @@ func TestSources(t *testing.T) {
 			if err != nil || len(tables) != 2 || tables[0].Name != "posts" || !tables[0].Visible || tables[1].Name != "tags" {
 				t.Fatalf("tables %+v, %v", tables, err)
 			}
-			posts := &rewrite.Table{Schema: tables[0].Schema, Name: "posts"}
+			posts := &schema.Table{Schema: tables[0].Schema, Name: "posts"}
 			if indexed, err := c.source.Indexed(t.Context(), s, posts); err != nil || !slices.Equal(indexed, []string{"author", "id"}) {
 				t.Errorf("indexed columns %q, %v", indexed, err)
 			}

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/dialect"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 // Order follows the transactions of each connection, where a log tells them apart.
@@ -113,7 +113,7 @@ func (o *Order) step(sql string) step {
 		switch {
 		case slices.ContainsFunc(addition.FindAllStringSubmatch(sql, -1), func(m []string) bool { return strings.EqualFold(m[1], m[2]) }):
 			s.increments = table
-		case parsed.Kind != rewrite.KindInsert:
+		case parsed.Kind != ast.KindInsert:
 			s.locks = table
 		}
 	}

@@ -11,8 +11,9 @@ import (
 
 	"github.com/slotsql/slotsql/cmd/slotsql/internal/sqlfile"
 	dialect "github.com/slotsql/slotsql/dialect/mysql"
-	"github.com/slotsql/slotsql/rewrite"
+	neutral "github.com/slotsql/slotsql/rewrite/ast"
 	"github.com/slotsql/slotsql/rewrite/lex"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // Tables reads the facts of tables from CREATE TABLE, CREATE UNIQUE
@@ -25,13 +26,13 @@ import (
 // character set or collation that the statement does not give; and a JSON column
 // has no CHECK, as MariaDB's has. Schema is empty for a table that is created
 // without one before any USE.
-func Tables(sql string) ([]*rewrite.Table, error) {
+func Tables(sql string) ([]*schema.Table, error) {
 	d := dialect.New()
 	s := &file{d: d, lexRules: d.LexRules()}
 	if err := sqlfile.Each(s.lexRules, unwrapComments(s.lexRules, sql), s.statement); err != nil {
 		return nil, err
 	}
-	out := make([]*rewrite.Table, len(s.tables))
+	out := make([]*schema.Table, len(s.tables))
 	for i, t := range s.tables {
 		t.finish()
 		out[i] = t.Table
@@ -74,7 +75,7 @@ func (s *file) schema(name string) string {
 
 func (s *file) find(schema, name string) *table {
 	for _, t := range s.tables {
-		if t.Schema == s.schema(schema) && s.d.SameTable(rewrite.Ident{Name: name}, t.Name) {
+		if t.Schema == s.schema(schema) && s.d.SameTable(neutral.Ident{Name: name}, t.Name) {
 			return t
 		}
 	}
@@ -122,7 +123,7 @@ func (s *file) statement(st sqlfile.Statement) error {
 		if n.OrReplace {
 			s.drop(n.ViewName)
 		}
-		s.add(n.ViewName, &table{Table: &rewrite.Table{IsView: true}})
+		s.add(n.ViewName, &table{Table: &schema.Table{IsView: true}})
 	case *ast.CreateIndexStmt:
 		if t := s.find(n.Table.Schema.O, n.Table.Name.O); t != nil {
 			return t.key(n.IndexName, false, n.KeyType == ast.IndexKeyTypeUnique, n.IndexPartSpecifications)
@@ -156,7 +157,7 @@ func (s *file) create(n *ast.CreateTableStmt) error {
 	if n.Select != nil {
 		return errors.New("the columns of CREATE TABLE ... SELECT are not known without the database: write them out")
 	}
-	t := &table{Table: &rewrite.Table{}, generated: map[string]expression{}}
+	t := &table{Table: &schema.Table{}, generated: map[string]expression{}}
 	if n.ReferTable != nil {
 		from := s.find(n.ReferTable.Schema.O, n.ReferTable.Name.O)
 		if from == nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/dialect/mysql"
 	"github.com/slotsql/slotsql/integration/server"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // A schema file says the same of its tables as a database in which it was run.
@@ -82,7 +82,7 @@ func TestTables(t *testing.T) {
 				want.ForeignKeys.Parents = nil // told by databases only
 				tb.Schema = want.Schema
 				tb.Checks, want.Checks = nil, nil // the server spells conditions in its own way
-				for _, list := range [][]rewrite.Computed{tb.Storage.Computed, want.Storage.Computed} {
+				for _, list := range [][]schema.Computed{tb.Storage.Computed, want.Storage.Computed} {
 					for i := range list {
 						list[i].SQL = ""
 					}
@@ -103,7 +103,7 @@ func TestTables(t *testing.T) {
 
 // alike takes off what Tables does not know: display widths, and the
 // character sets and collations that the server's defaults give.
-func alike(got, want *rewrite.Table) {
+func alike(got, want *schema.Table) {
 	slices.Sort(got.Checked)
 	slices.Sort(want.Checked)
 	for i := range want.Columns {

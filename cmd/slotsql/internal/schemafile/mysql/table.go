@@ -16,12 +16,12 @@ import (
 	"github.com/pingcap/tidb/pkg/parser/types"
 
 	dialect "github.com/slotsql/slotsql/dialect/mysql"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // table is a table of a schema file while that is read.
 type table struct {
-	*rewrite.Table
+	*schema.Table
 	charset, collation string
 	keys               []index
 	checks             []expression
@@ -51,7 +51,7 @@ func (k *index) rename(old, name string) {
 // like returns a copy without what belongs to the one table only.
 func (t *table) like() *table {
 	c := *t
-	c.Table = &rewrite.Table{Columns: slices.Clone(t.Columns)}
+	c.Table = &schema.Table{Columns: slices.Clone(t.Columns)}
 	c.keys, c.checks, c.generated = slices.Clone(t.keys), slices.Clone(t.checks), maps.Clone(t.generated)
 	c.Storage.Partitioned = t.Storage.Partitioned
 	return &c
@@ -94,7 +94,7 @@ func ofCharset(charset, collation string) (string, string) {
 }
 
 func (t *table) named(column string) int {
-	return slices.IndexFunc(t.Columns, func(c rewrite.Column) bool { return strings.EqualFold(c.Name, column) })
+	return slices.IndexFunc(t.Columns, func(c schema.Column) bool { return strings.EqualFold(c.Name, column) })
 }
 
 func (t *table) position(p *ast.ColumnPosition, otherwise int) int {
@@ -114,7 +114,7 @@ func (t *table) position(p *ast.ColumnPosition, otherwise int) int {
 
 // column adds a column at a position.
 func (s *file) column(t *table, n *ast.ColumnDef, at int) error {
-	c := rewrite.Column{Name: n.Name.Name.O, Nullable: true}
+	c := schema.Column{Name: n.Name.Name.O, Nullable: true}
 	if t.named(c.Name) >= 0 {
 		return fmt.Errorf("column %q already exists", c.Name)
 	}
@@ -170,7 +170,7 @@ var displayWidth = regexp.MustCompile(`^((?:tiny|small|medium|big)?int|year)\(-?
 
 // describe sets what the column's type says, in the words of
 // information_schema.
-func (t *table) describe(c *rewrite.Column, ft *types.FieldType, collation string) {
+func (t *table) describe(c *schema.Column, ft *types.FieldType, collation string) {
 	c.Type = strings.ToLower(ft.InfoSchemaStr())
 	if ft.GetType() == mysql.TypeEnum || ft.GetType() == mysql.TypeSet {
 		c.Type = ft.InfoSchemaStr() // values keep their letter case
@@ -207,7 +207,7 @@ func (t *table) describe(c *rewrite.Column, ft *types.FieldType, collation strin
 }
 
 // describeNumber sets what the type says of a number, and the default and comment of a copy.
-func describeNumber(c *rewrite.Column, ft *types.FieldType, value, comment string) {
+func describeNumber(c *schema.Column, ft *types.FieldType, value, comment string) {
 	dataType, _, _ := strings.Cut(c.Type, "(")
 	dataType, _, _ = strings.Cut(dataType, " ")
 	precision, scale := ft.GetFlen(), ft.GetDecimal()
@@ -351,7 +351,7 @@ func (t *table) finish() {
 			t.AddPartialUnique(k.name, func(c string) bool { return slices.Contains(k.columns, c) || slices.Contains(k.mentioned, c) })
 		}
 		if k.unique && !k.partial {
-			t.Uniques = append(t.Uniques, rewrite.Unique{Name: k.name, Primary: k.primary, Columns: k.columns})
+			t.Uniques = append(t.Uniques, schema.Unique{Name: k.name, Primary: k.primary, Columns: k.columns})
 		}
 	}
 	for i := range t.Columns {
@@ -372,7 +372,7 @@ func (t *table) finish() {
 	}
 	seen := map[string]bool{}
 	for _, k := range t.checks {
-		check := rewrite.Check{Columns: t.mentioned(k.columns), SQL: k.sql}
+		check := schema.Check{Columns: t.mentioned(k.columns), SQL: k.sql}
 		t.Checks = append(t.Checks, check)
 		for _, c := range check.Columns {
 			if !seen[c] {
@@ -384,16 +384,16 @@ func (t *table) finish() {
 }
 
 // kindOfDefault returns the kind of a default.
-func kindOfDefault(e ast.ExprNode) rewrite.DefaultKind {
+func kindOfDefault(e ast.ExprNode) schema.DefaultKind {
 	switch e := e.(type) {
 	case *ast.FuncCallExpr:
 		switch e.FnName.L {
 		case "current_timestamp", "now", "localtime", "localtimestamp":
-			return rewrite.DefaultNow
+			return schema.DefaultNow
 		}
-		return rewrite.DefaultComputed
+		return schema.DefaultComputed
 	case ast.ValueExpr, *ast.UnaryOperationExpr:
-		return rewrite.DefaultFixed
+		return schema.DefaultFixed
 	}
-	return rewrite.DefaultComputed
+	return schema.DefaultComputed
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // inherit takes over a parent's columns and checks.
@@ -30,12 +30,12 @@ func (t *table) relate() {
 		slices.Sort(whole.Storage.Parts)
 	}
 	for next := t.parents; len(next) > 0; next = next[1:] {
-		name := rewrite.TableName{Schema: next[0].Schema, Name: next[0].Name}
+		name := schema.TableName{Schema: next[0].Schema, Name: next[0].Name}
 		if !slices.Contains(t.Storage.Ancestors, name) {
 			t.Storage.Ancestors, next = append(t.Storage.Ancestors, name), slices.Concat(next, next[0].parents)
 		}
 	}
-	slices.SortFunc(t.Storage.Ancestors, func(a, b rewrite.TableName) int {
+	slices.SortFunc(t.Storage.Ancestors, func(a, b schema.TableName) int {
 		return cmp.Or(strings.Compare(a.Schema, b.Schema), strings.Compare(a.Name, b.Name))
 	})
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/slotsql/slotsql/cmd/slotsql/internal/sqlfile"
 	dialect "github.com/slotsql/slotsql/dialect/postgres"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // Tables reads the facts of tables from CREATE TABLE, CREATE UNIQUE
@@ -22,7 +22,7 @@ import (
 // come without columns, temporary tables not at all. A table without a schema
 // is in that of the last SET search_path, at first in public; tables of public
 // come first.
-func Tables(sql string) ([]*rewrite.Table, error) {
+func Tables(sql string) ([]*schema.Table, error) {
 	s := &file{current: "public", domains: map[string]*domain{}, names: map[string]bool{}, collations: map[string]string{}}
 	if err := sqlfile.Each(dialect.New().LexRules(), sql, s.statement); err != nil {
 		return nil, err
@@ -32,7 +32,7 @@ func Tables(sql string) ([]*rewrite.Table, error) {
 			t.ForeignKeys.Referenced = true
 		}
 	}
-	out := make([]*rewrite.Table, len(s.tables))
+	out := make([]*schema.Table, len(s.tables))
 	for _, t := range s.tables {
 		t.relate()
 	}
@@ -115,16 +115,16 @@ func (s *file) statement(st sqlfile.Statement) error {
 	case *ast.Node_CreateStmt:
 		return s.create(n.CreateStmt)
 	case *ast.Node_CreateForeignTableStmt:
-		s.add(n.CreateForeignTableStmt.BaseStmt.Relation, &table{Table: &rewrite.Table{IsView: true}})
+		s.add(n.CreateForeignTableStmt.BaseStmt.Relation, &table{Table: &schema.Table{IsView: true}})
 	case *ast.Node_ViewStmt:
 		if v := n.ViewStmt.View; v.Relpersistence != "t" {
-			s.add(v, &table{Table: &rewrite.Table{IsView: true}})
+			s.add(v, &table{Table: &schema.Table{IsView: true}})
 		}
 	case *ast.Node_CreateTableAsStmt:
 		into := n.CreateTableAsStmt.Into.Rel
 		switch {
 		case n.CreateTableAsStmt.Objtype == ast.ObjectType_OBJECT_MATVIEW:
-			s.add(into, &table{Table: &rewrite.Table{IsView: true}})
+			s.add(into, &table{Table: &schema.Table{IsView: true}})
 		case into.Relpersistence != "t":
 			return errors.New("the columns of CREATE TABLE ... AS are not known without the database: write them out")
 		}
@@ -199,7 +199,7 @@ func (s *file) create(n *ast.CreateStmt) error {
 	if n.OfTypename != nil {
 		return errors.New("a typed table is not supported in a schema file: write its columns out")
 	}
-	t := &table{Table: &rewrite.Table{Storage: rewrite.Storage{Unlogged: n.Relation.Relpersistence == "u"}}}
+	t := &table{Table: &schema.Table{Storage: schema.Storage{Unlogged: n.Relation.Relpersistence == "u"}}}
 	if !s.add(n.Relation, t) {
 		return nil
 	}

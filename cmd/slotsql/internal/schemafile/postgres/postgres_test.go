@@ -13,7 +13,7 @@ import (
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/dialect/postgres"
 	"github.com/slotsql/slotsql/integration/server"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // A schema file says the same of its tables as a database in which it was run.
@@ -92,7 +92,7 @@ func TestTables(t *testing.T) {
 				}
 				want.ForeignKeys.Parents = nil    // told by databases only
 				tb.Checks, want.Checks = nil, nil // the server spells conditions in its own way
-				for _, list := range [][]rewrite.Computed{tb.Storage.Computed, want.Storage.Computed} {
+				for _, list := range [][]schema.Computed{tb.Storage.Computed, want.Storage.Computed} {
 					for i := range list {
 						list[i].SQL = ""
 					}

@@ -13,12 +13,12 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	dialect "github.com/slotsql/slotsql/dialect/postgres"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // table is a table of a schema file while that is read.
 type table struct {
-	*rewrite.Table
+	*schema.Table
 	keys     []index // as created
 	pending  []index // of the statement at hand
 	watching []index // indexes that are not unique
@@ -47,7 +47,7 @@ func isDescending(e *ast.IndexElem) bool { return e.GetOrdering() == ast.SortByD
 
 // mentioned lists the columns that the index looks at: all, where it looks at the row as a
 // whole.
-func (k *index) mentioned(t *rewrite.Table) []string {
+func (k *index) mentioned(t *schema.Table) []string {
 	if slices.Contains(k.watched, "") {
 		return dialect.ColumnNames(t, "")
 	}
@@ -102,7 +102,7 @@ func (t *table) rename(from, to string) {
 func (s *file) column(t *table, n *ast.ColumnDef) error {
 	c := t.Column(n.Colname)
 	if c == nil {
-		t.Columns = append(t.Columns, rewrite.Column{Name: n.Colname, Nullable: true})
+		t.Columns = append(t.Columns, schema.Column{Name: n.Colname, Nullable: true})
 		c = &t.Columns[len(t.Columns)-1]
 	}
 	if n.TypeName != nil {
@@ -276,7 +276,7 @@ func (t *table) finish() {
 	for _, k := range t.keys {
 		if !k.exact {
 			all := k.mentioned(t.Table)
-			t.Checks = append(t.Checks, rewrite.Check{Columns: all})
+			t.Checks = append(t.Checks, schema.Check{Columns: all})
 			for _, c := range all {
 				checked[c] = true
 			}
@@ -288,11 +288,11 @@ func (t *table) finish() {
 				t.MarkPresent(k.name)
 			}
 		default:
-			t.Uniques = append(t.Uniques, rewrite.Unique{Name: k.name, Primary: k.primary, Columns: k.columns, Index: k.label == "idx"})
+			t.Uniques = append(t.Uniques, schema.Unique{Name: k.name, Primary: k.primary, Columns: k.columns, Index: k.label == "idx"})
 		}
 	}
 	for _, k := range t.checks {
-		check := rewrite.Check{Columns: k.columns, SQL: k.condition}
+		check := schema.Check{Columns: k.columns, SQL: k.condition}
 		if slices.Contains(k.columns, "") {
 			check.Columns = dialect.ColumnNames(t.Table, "")
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/sqlc-dev/oliphant/ast"
 
 	dialect "github.com/slotsql/slotsql/dialect/postgres"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // serials are the types that make a column with a sequence.
@@ -30,7 +30,7 @@ var typeNames = map[string]string{
 // describe sets what the column's type says.
 //
 //nolint:funlen // one case for each type
-func (s *file) describe(t *table, c *rewrite.Column, n *ast.TypeName, collate *ast.CollateClause) error {
+func (s *file) describe(t *table, c *schema.Column, n *ast.TypeName, collate *ast.CollateClause) error {
 	_, name := lastTwo(n.Names)
 	if base, ok := serials[name]; ok && len(n.Names) == 1 {
 		c.Identity, c.Nullable = true, false
@@ -57,13 +57,13 @@ func (s *file) describe(t *table, c *rewrite.Column, n *ast.TypeName, collate *a
 		n = d.base
 		mods, arrays = n.Typmods, len(n.ArrayBounds) > 0
 	}
-	schema, name := lastTwo(n.Names)
-	builtin := schema == "pg_catalog" || schema == "" && (typeNames[name] != "" || s.domains[name] == nil)
+	inSchema, name := lastTwo(n.Names)
+	builtin := inSchema == "pg_catalog" || inSchema == "" && (typeNames[name] != "" || s.domains[name] == nil)
 	numbers, err := modifiers(mods)
 	if err != nil {
 		return fmt.Errorf("column %q: %w", c.Name, err)
 	}
-	c.Numeric, c.Bits, c.Precision, c.Scale = rewrite.NotNumeric, 0, 0, 0
+	c.Numeric, c.Bits, c.Precision, c.Scale = schema.NotNumeric, 0, 0, 0
 	typmod := -1
 	text := ""
 	switch {
@@ -88,8 +88,8 @@ func (s *file) describe(t *table, c *rewrite.Column, n *ast.TypeName, collate *a
 	switch {
 	case !builtin || !known:
 		format = identifier(name) + "%s"
-		if schema != "" && schema != "pg_catalog" && schema != "public" {
-			format = identifier(schema) + "." + format
+		if inSchema != "" && inSchema != "pg_catalog" && inSchema != "public" {
+			format = identifier(inSchema) + "." + format
 		}
 	case name == "bpchar" && text == "":
 		format = "bpchar"

@@ -16,7 +16,7 @@ import (
 	"github.com/slotsql/slotsql/cmd/slotsql/internal/sqlfile"
 	"github.com/slotsql/slotsql/dialect"
 	slotsqlite "github.com/slotsql/slotsql/dialect/sqlite"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // Tables returns the tables that the CREATE, ALTER and DROP statements of a file leave behind, as
@@ -25,7 +25,7 @@ import (
 //
 // Functions and collations that SQLite does not know are the application's own: a stand-in of
 // that name is enough to define a table with them.
-func Tables(text string) ([]*rewrite.Table, error) {
+func Tables(text string) ([]*schema.Table, error) {
 	own := &stubs{}
 	for {
 		tables, err := own.tables(text)
@@ -78,7 +78,7 @@ func (s *stubs) Connect(context.Context) (driver.Conn, error) {
 func (*stubs) Driver() driver.Driver { return &sqlite.Driver{} }
 
 // tables runs the file on a new database.
-func (s *stubs) tables(text string) (out []*rewrite.Table, err error) {
+func (s *stubs) tables(text string) (out []*schema.Table, err error) {
 	ctx := context.Background()
 	db := sql.OpenDB(s)
 	defer db.Close()
@@ -108,7 +108,7 @@ WHERE m.type IN ('table', 'view') AND l.type <> 'shadow' AND m.name NOT LIKE 'sq
 		return nil, fmt.Errorf("reading the list of tables: %w", err)
 	}
 	for _, r := range rows {
-		t := &rewrite.Table{Schema: "main", Name: dialect.String(r[0]), IsView: dialect.String(r[1]) == "view"}
+		t := &schema.Table{Schema: "main", Name: dialect.String(r[0]), IsView: dialect.String(r[1]) == "view"}
 		if dialect.String(r[1]) == "table" {
 			if t, err = d.Table(ctx, session, "main", t.Name); err != nil {
 				return nil, err

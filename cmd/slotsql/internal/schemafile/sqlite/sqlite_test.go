@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/slotsql/slotsql/dialect/sqlite"
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 func TestTables(t *testing.T) {
@@ -66,11 +66,11 @@ func TestTablesOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := base[0]
-	p.Counter = &rewrite.Counter{
+	p.Counter = &schema.Counter{
 		Key:       []string{"id"},
 		Counters:  []string{"views"},
 		Slots:     8,
-		SlotTable: rewrite.SlotTable{Schema: "main", Name: "p_slots", Column: "slot"},
+		SlotTable: schema.SlotTable{Schema: "main", Name: "p_slots", Column: "slot"},
 	}
 	all, err := Tables(create + ";\n" + strings.Join(sqlite.New().CreateSlots(p), ";\n"))
 	if err != nil {

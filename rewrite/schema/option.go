@@ -1,4 +1,4 @@
-package rewrite
+package schema
 
 // The options of a counter table that are one of a few words. Each value is the
 // word of the configuration, so that configuration, plans and reports have one

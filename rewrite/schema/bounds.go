@@ -1,4 +1,4 @@
-package rewrite
+package schema
 
 // Bounds are what the configuration says of how far a counter's total goes. Nothing
 // enforces them but the application's own guards: they say on which side of zero slots
@@ -54,3 +54,6 @@ func (c *Counter) BoundsOf(column string) *Bounds {
 func (s Side) Refuses(negative bool) bool {
 	return s == NeverNegative && negative || s == NeverPositive && !negative
 }
+
+// Takes reports whether adding a number takes from what slots hold.
+func (s Side) Takes(n int64) bool { return s == NeverNegative && n < 0 || s == NeverPositive && n > 0 }

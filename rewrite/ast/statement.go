@@ -1,4 +1,4 @@
-package rewrite
+package ast
 
 // Statement is one SQL statement in the neutral form that every dialect's
 // parser is translated into. It carries what the planner needs to decide and
@@ -105,14 +105,8 @@ const (
 // Span is a byte range [Start, End) of the original SQL. A token's lex.Span converts to it.
 type Span struct{ Start, End int }
 
-// reads reports whether statements of the kind may read totals, or write rows.
-func (k Kind) reads() bool {
-	switch k {
-	case KindSelect, KindExplain, KindReads, KindCreateSelect, KindInsert, KindUpdate, KindDelete:
-		return true
-	}
-	return false
-}
+// At returns the empty span at an offset, where something may be inserted.
+func At(offset int) Span { return Span{offset, offset} }
 
 // Ident is one name. Name is the name with quotes taken off and escapes
 // resolved; letter case is as written. Quoted reports whether it stood in quotes.

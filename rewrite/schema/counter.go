@@ -1,6 +1,9 @@
-package rewrite
+package schema
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Counter is one counter table: what its configuration decides, and what is known of
 // the slots that go with it.
@@ -101,10 +104,10 @@ type Rights struct {
 }
 
 // IsPassive reports whether a counter is one of Passive.
-func (u *Unslotted) IsPassive(column string) bool { return contains(u.Passive, column) }
+func (u *Unslotted) IsPassive(column string) bool { return slices.Contains(u.Passive, column) }
 
 // IsRetired reports whether a counter is one of Retired.
-func (u *Unslotted) IsRetired(column string) bool { return contains(u.Retired, column) }
+func (u *Unslotted) IsRetired(column string) bool { return slices.Contains(u.Retired, column) }
 
 // Fault notes why a counter is not slotted, unless there is a reason already.
 func (u *Unslotted) Fault(column, why string) {

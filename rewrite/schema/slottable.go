@@ -1,10 +1,13 @@
-package rewrite
+package schema
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // IsKey reports whether the named column is part of the configured key.
 func (t *Table) IsKey(column string) bool {
-	return t.Counter != nil && contains(t.Counter.Key, column)
+	return t.Counter != nil && slices.Contains(t.Counter.Key, column)
 }
 
 // ChangesKey reports whether a statement that assigns the column changes the key of its
@@ -29,7 +32,7 @@ func (t *Table) computedFrom(column, other string) bool {
 			switch {
 			case d == other:
 				return true
-			case !contains(sources, d):
+			case !slices.Contains(sources, d):
 				sources = append(sources, d)
 			}
 		}
@@ -95,18 +98,18 @@ func (t *Table) slotless() string {
 // a column, and would refuse an increment, or do something for it, that a slot takes; or "".
 func (t *Table) baseValueMatters(column string) string {
 	for _, u := range t.PartialUniques {
-		if contains(u.Columns, column) {
+		if slices.Contains(u.Columns, column) {
 			return "the unique index " + u.Name + " looks at the column's base value"
 		}
 	}
 	switch {
-	case contains(t.Checked, column):
+	case slices.Contains(t.Checked, column):
 		return "a CHECK constraint uses the column's base value"
-	case contains(t.ForeignKeys.Columns, column):
+	case slices.Contains(t.ForeignKeys.Columns, column):
 		return "a foreign key of the table looks for the column's base value in another table"
-	case contains(t.ForeignKeys.Targets, column):
+	case slices.Contains(t.ForeignKeys.Targets, column):
 		return "a foreign key refers to the column's base value"
-	case contains(t.Storage.PartitionedBy, column):
+	case slices.Contains(t.Storage.PartitionedBy, column):
 		return "the column's base value decides which partition the row is in"
 	}
 	return ""
@@ -122,9 +125,9 @@ func (t *Table) setByUpdate() string {
 	return ""
 }
 
-// tied returns how another row, or the row's partition, depends on the value that is stored in
+// Tied returns how another row, or the row's partition, depends on the value that is stored in
 // one of the columns, as of "column x ..."; or "".
-func (t *Table) tied(with func(column string) bool) string {
+func (t *Table) Tied(with func(column string) bool) string {
 	switch {
 	case slices.ContainsFunc(t.ForeignKeys.Columns, with):
 		return "references another table"
@@ -134,4 +137,33 @@ func (t *Table) tied(with func(column string) bool) string {
 		return "decides which partition a row is in"
 	}
 	return ""
+}
+
+// IsKeyColumn reports whether a column, in any letter case, is part of the configured key or
+// of any unique key of the table.
+func (t *Table) IsKeyColumn(name string) bool {
+	same := func(columns []string) bool {
+		for _, c := range columns {
+			if strings.EqualFold(c, name) {
+				return true
+			}
+		}
+		return false
+	}
+	for _, u := range t.Uniques {
+		if same(u.Columns) {
+			return true
+		}
+	}
+	return same(t.Counter.Key)
+}
+
+// NullableDecimal reports whether a counter is a decimal number that may be NULL.
+func (t *Table) NullableDecimal() bool {
+	for i := range t.Columns {
+		if c := &t.Columns[i]; t.IsCounter(c.Name) && c.Numeric == Decimal && c.Nullable {
+			return true
+		}
+	}
+	return false
 }

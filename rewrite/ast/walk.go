@@ -1,4 +1,4 @@
-package rewrite
+package ast
 
 // Visitor is called for the parts of a statement at every depth, a part before
 // what is in it. A function that is nil is not called.

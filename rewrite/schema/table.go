@@ -1,4 +1,4 @@
-package rewrite
+package schema
 
 import (
 	"slices"
@@ -289,8 +289,8 @@ func (t *Table) MarkPresent(name string) {
 	}
 }
 
-// presentUniques returns the partial keys that are Present.
-func (t *Table) presentUniques() (out []Unique) {
+// PresentUniques returns the partial keys that are Present.
+func (t *Table) PresentUniques() (out []Unique) {
 	for _, u := range t.PartialUniques {
 		if u.Present {
 			out = append(out, u)
@@ -299,8 +299,8 @@ func (t *Table) presentUniques() (out []Unique) {
 	return out
 }
 
-// uniqueOver returns a unique key, of whichever kind, that mentions a column; nil for none.
-func (t *Table) uniqueOver(mentions func(column string) bool) *Unique {
+// UniqueOver returns a unique key, of whichever kind, that mentions a column; nil for none.
+func (t *Table) UniqueOver(mentions func(column string) bool) *Unique {
 	for _, list := range [][]Unique{t.Uniques, t.PartialUniques} {
 		for i := range list {
 			for _, c := range list[i].Columns {
@@ -351,7 +351,7 @@ func (t *Table) AddOrder(columns ...string) {
 func (t *Table) note(list *[]string, columns []string) {
 	var all []string
 	for i := range t.Columns {
-		if name := t.Columns[i].Name; contains(columns, name) || contains(*list, name) {
+		if name := t.Columns[i].Name; slices.Contains(columns, name) || slices.Contains(*list, name) {
 			all = append(all, name)
 		}
 	}

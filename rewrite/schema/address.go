@@ -1,7 +1,6 @@
-package rewrite
+package schema
 
 import (
-	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -170,79 +169,4 @@ func Tuple(columns []string) string {
 		return columns[0]
 	}
 	return "(" + strings.Join(columns, ", ") + ")"
-}
-
-// SlotSource writes what stands in FROM for the slots of some counters of a
-// table: rows of the base key and of the counters, under the base table's names.
-func SlotSource(d Dialect, t *Table, counters ...string) string {
-	c := t.Counter
-	ref := d.Quote(c.SlotTable.Name)
-	if c.SlotTable.Schema != "" {
-		ref = d.Quote(c.SlotTable.Schema) + "." + ref
-	}
-	if c.Layout != LayoutShared {
-		return ref
-	}
-	list := []string{d.Quote(c.Shared.ID) + " AS " + d.Quote(c.Key[0])}
-	for _, name := range counters {
-		held := d.Quote(c.Shared.Count)
-		if len(counters) > 1 {
-			held = c.Held(d.Quote, "", name)
-		}
-		list = append(list, held+" AS "+d.Quote(name))
-	}
-	return "(SELECT " + strings.Join(list, ", ") + " FROM " + ref + " WHERE " + c.OfCounters(d.Quote, "", counters...) + ")"
-}
-
-// ordered returns the increments of a statement in the order in which it writes
-// their slot rows: the same in every statement, so that two do not wait for each
-// other. (Executions of two statements whose SQL is then the same may
-// share one: what is the first counter for the one must be so for the other.)
-func (c *Counter) ordered(list []increment) []increment {
-	if c.Layout != LayoutShared {
-		return list
-	}
-	out := slices.Clone(list)
-	slices.SortStableFunc(out, func(a, b increment) int {
-		return cmp.Compare(c.Shared.Records[a.column.Name], c.Shared.Records[b.column.Name])
-	})
-	return out
-}
-
-// SlotNumbers writes what stands in FROM for all slots of a table: rows of the
-// base key, under the base table's names, and of the slot's number, under the
-// name that it returns, quoted.
-func SlotNumbers(d Dialect, t *Table) (source, number string) {
-	c := t.Counter
-	if c.Layout != LayoutShared {
-		return SlotSource(d, t), d.Quote(c.SlotTable.Column)
-	}
-	ref := d.Quote(c.SlotTable.Name)
-	if c.SlotTable.Schema != "" {
-		ref = d.Quote(c.SlotTable.Schema) + "." + ref
-	}
-	return "(SELECT " + d.Quote(c.Shared.ID) + " AS " + d.Quote(c.Key[0]) + ", " + d.Quote(c.SlotTable.Column) + " AS slotsql_n FROM " + ref +
-		" WHERE " + c.OfTable(d.Quote, "") + ")", "slotsql_n"
-}
-
-// FullSlots writes a query for a slot row of the table that holds something; a
-// lock may follow.
-func FullSlots(d Dialect, t *Table) string {
-	c := t.Counter
-	ref := d.Quote(c.SlotTable.Name)
-	if c.SlotTable.Schema != "" {
-		ref = d.Quote(c.SlotTable.Schema) + "." + ref
-	}
-	var some []string
-	for _, cell := range c.Cells() {
-		some = append(some, d.Quote(cell)+" <> 0")
-	}
-	for i := range c.Companions {
-		some = append(some, d.Quote(c.Companions[i].Column)+" IS NOT NULL")
-	}
-	where := "(" + strings.Join(some, " OR ") + ")"
-	if of := c.OfTable(d.Quote, ""); of != "" {
-		where = of + " AND " + where
-	}
-	return "SELECT 1 FROM " + ref + " WHERE " + where + " LIMIT 1"
 }

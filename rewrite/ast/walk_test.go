@@ -1,26 +1,26 @@
-package rewrite_test
+package ast_test
 
 import (
 	"reflect"
 	"testing"
 
-	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
 // TestVisitor fills every field of a statement, a level of each kind inside the
 // other, and holds that each part is visited once: a field that is added to the
 // neutral form and forgotten in the walk fails here.
 func TestVisitor(t *testing.T) {
-	var st rewrite.Statement
+	var st ast.Statement
 	parts := map[any]string{}
 	filled{parts}.fill(reflect.ValueOf(&st).Elem(), "Statement", map[reflect.Type]int{})
 	visited := map[any]int{}
-	v := rewrite.Visitor{
-		Statement: func(st *rewrite.Statement) { visited[st]++ },
-		CTE:       func(c *rewrite.CTE) { visited[c]++ },
-		Query:     func(q *rewrite.Select) { visited[q]++ },
-		Source:    func(s *rewrite.Source) { visited[s]++ },
-		Expr:      func(e *rewrite.Expr) { visited[e]++ },
+	v := ast.Visitor{
+		Statement: func(st *ast.Statement) { visited[st]++ },
+		CTE:       func(c *ast.CTE) { visited[c]++ },
+		Query:     func(q *ast.Select) { visited[q]++ },
+		Source:    func(s *ast.Source) { visited[s]++ },
+		Expr:      func(e *ast.Expr) { visited[e]++ },
 	}
 	v.Walk(&st)
 	for part, path := range parts {
@@ -31,7 +31,7 @@ func TestVisitor(t *testing.T) {
 	if visited[&st] != 1 || len(visited) != len(parts)+1 || len(parts) < 100 {
 		t.Errorf("%d parts are visited, of %d", len(visited), len(parts)+1)
 	}
-	(&rewrite.Visitor{}).Walk(&st) // whichever session asks for nothing gets nothing
+	(&ast.Visitor{}).Walk(&st) // whichever session asks for nothing gets nothing
 	v.Walk(nil)
 }
 
@@ -42,14 +42,14 @@ type filled struct{ parts map[any]string }
 func (f filled) fill(v reflect.Value, path string, within map[reflect.Type]int) {
 	switch v.Kind() {
 	case reflect.Pointer:
-		if within[v.Type()] > 1 || v.Type() == reflect.TypeFor[*rewrite.Case]() { // its expressions are among the operands
+		if within[v.Type()] > 1 || v.Type() == reflect.TypeFor[*ast.Case]() { // its expressions are among the operands
 			return
 		}
 		within[v.Type()]++
 		defer func() { within[v.Type()]-- }()
 		v.Set(reflect.New(v.Type().Elem()))
 		switch part := v.Interface().(type) {
-		case *rewrite.Statement, *rewrite.CTE, *rewrite.Select, *rewrite.Source, *rewrite.Expr:
+		case *ast.Statement, *ast.CTE, *ast.Select, *ast.Source, *ast.Expr:
 			f.parts[part] = path
 		}
 		f.fill(v.Elem(), path, within)
