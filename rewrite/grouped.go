@@ -46,23 +46,32 @@ type Group struct {
 	// InsertID is the share, from 1, whose counter the session tells as its last insert
 	// ID; 0 for none.
 	InsertID int
-	// Touch reports whether an execution only sets columns that the configuration says are touched. It adds nothing.
-	Touch bool
+	// Unchanged changes nothing of the row that the statement of a touch finds. It tells what a touch affects that sets what the row has
+	// already, where the engine counts the rows that are changed unless the client asks for those that are found; else nil.
+	Unchanged *Bound
 	// Upsert is what an upsert has; nil for an UPDATE.
 	Upsert *UpsertGroup
 	// NotNumber are arguments compared with key columns that are not numbers, as in
 	// Increment. An execution with a number there runs alone.
 	NotNumber []Arg
-	// Block is how many numbers a process may lease at once for executions to draw from; 0
-	// where each draws from the base row. See Tickets.
-	Block int64
-	// TryLock locks the row of a lease beside a transaction, for as long as the statement runs, and fails at
-	// once where another transaction has it; nil where the lease itself does not wait for it.
-	TryLock *Bound
+	// Lease is how executions draw from numbers that their process has leased. See Tickets.
+	Lease Lease
 	// Inserted are the Free arguments, and what their columns take for certain. An execution
 	// with another value runs alone: the engine might refuse it.
 	Inserted []InsertedArg
 }
+
+// A Lease is how many numbers a process leases at once.
+type Lease struct {
+	// Block is at most that many; 0 where each execution draws from the base row.
+	Block int64
+	// TryLock locks the row of a lease beside a transaction, for as long as the statement runs, and fails at
+	// once where another transaction has it; nil where the lease itself does not wait for it.
+	TryLock *Bound
+}
+
+// Touch reports whether an execution adds nothing: it only sets columns that the configuration says are touched.
+func (g *Group) Touch() bool { return len(g.Shares) == 0 }
 
 // BeginsOtherwise reports whether a counter of a new row does not begin with what is added to it.
 func (g *Group) BeginsOtherwise() bool {

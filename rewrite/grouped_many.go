@@ -24,7 +24,7 @@ type ManyRowsDialect interface {
 func (g *grouper) many() {
 	d, ok := g.p.d.(ManyRowsDialect)
 	key := g.m.table.Counter.Key
-	if !ok || g.group.Touch || !g.rows.only || g.rows.key == nil || len(key) == 0 || len(g.rows.key.Columns) != len(key) ||
+	if !ok || g.touch || !g.rows.only || g.rows.key == nil || len(key) == 0 || len(g.rows.key.Columns) != len(key) ||
 		len(g.counts) != len(g.m.st.Set) || len(g.m.st.Returning) > 0 || g.group.InsertID > 0 {
 		return
 	}

@@ -24,6 +24,7 @@ type grouper struct {
 	real  *schema.Table // with what is slotted
 	group *Group
 	rows  *rowset
+	touch bool // it only sets touched columns
 	tp    template
 	edits []edit
 	also  []string // what else WHERE has to demand
@@ -71,7 +72,7 @@ func (p *planning) planGroup(plan *Plan, st *ast.Statement) *Plan {
 		return plan
 	}
 	g := newGrouper(m)
-	if g.touches(); !g.group.Touch && !g.increments() || !g.ofOneRow() {
+	if g.touch = g.touches(); !g.touch && !g.increments() || !g.ofOneRow() {
 		m.planClamp(plan)
 		return plan
 	}
@@ -93,11 +94,11 @@ func (g *grouper) planned(plan *Plan) *Plan {
 	if !asIs && g.real.Counter.Slots > 0 {
 		return plan // slots of it are left over, and the total is more than the base row has
 	}
-	if g.group.Touch && asIs {
+	if g.touch && asIs {
 		plan.Class, plan.Reason, plan.Tables = AdditiveBase, touchesRow, tableNames([]*schema.Table{g.real})
 	}
-	if g.group.Block = g.block(); g.group.Block > 0 {
-		g.group.TryLock = g.tryLock()
+	if g.group.Lease.Block = g.block(); g.group.Lease.Block > 0 {
+		g.group.Lease.TryLock = g.tryLock()
 		if asIs {
 			plan.Class, plan.Reason, plan.Tables = AdditiveBase, drawsTickets, tableNames([]*schema.Table{g.real})
 		}
@@ -177,6 +178,11 @@ func (g *grouper) plan() (why string) {
 		}
 	}
 	g.group.Bound = g.text()
+	if g.touch && g.p.d.Traits().CountsChanged {
+		if g.group.Unchanged = unchanged(g); g.group.Unchanged == nil {
+			return "the statement sets a column to its default"
+		}
+	}
 	if len(g.also) > 0 {
 		one := g.group.Bound
 		g.group.One = &one

@@ -303,8 +303,11 @@ func (g *grouper) used(c *schema.Column, e *ast.Expr, d delta) {
 // argument of the last one.
 func (g *grouper) assigned() string {
 	for _, a := range g.assigns {
-		if a.value == nil {
-			continue // DEFAULT
+		if a.value == nil { // DEFAULT
+			if g.returned[a.column.Name] {
+				return "RETURNING tells the default of " + a.column.Name + ", which may differ between executions"
+			}
+			continue
 		}
 		if why := g.unlike(a.value, none); why != "" {
 			return "the value of " + a.column.Name + " " + why
@@ -328,7 +331,7 @@ func (g *grouper) assigned() string {
 // or the engine might refuse the value of one of them.
 func (g *grouper) free(a assigning) *InsertedArg {
 	name := a.column.Name
-	if g.alikeTouched() || g.returned[name] || a.column.Domain != "" || a.column.Generated || slices.Contains(g.real.Checked, name) {
+	if g.touch && g.p.d.Traits().CountsChanged || g.returned[name] || a.column.Domain != "" || a.column.Generated || slices.Contains(g.real.Checked, name) {
 		return nil
 	}
 	if itself := func(c string) bool { return c == name }; g.real.UniqueOver(itself) != nil || g.real.Tied(itself) != "" {

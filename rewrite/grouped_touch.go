@@ -3,6 +3,7 @@ package rewrite
 import (
 	"slices"
 
+	"github.com/slotsql/slotsql/rewrite/ast"
 	"github.com/slotsql/slotsql/rewrite/names"
 )
 
@@ -11,20 +12,28 @@ import (
 // statement of the last one stands for all. What excludes columns from it otherwise (a unique key, a reference, a CHECK) excludes
 // different values for them as it does beside an increment: see free.
 
-// touches finds out whether the statement is a touch.
-func (g *grouper) touches() {
-	if len(g.m.st.Set) == 0 {
-		return
-	}
+// touches reports whether the statement is a touch.
+func (g *grouper) touches() bool {
 	for _, a := range g.m.st.Set {
 		name, has := names.Column(g.p.d, g.m.table, a.Column[len(a.Column)-1])
 		if !has || !slices.Contains(g.m.table.Counter.Touch, name) {
-			return
+			return false
 		}
 	}
-	g.group.Touch = true
+	return len(g.m.st.Set) > 0
 }
 
-// alikeTouched reports whether executions have to agree on what they set. Where the engine counts the rows that a statement has changed,
-// one that repeats another one's values affects none, and of different values only the engine knows whether it stores them as different.
-func (g *grouper) alikeTouched() bool { return g.group.Touch && g.p.d.Traits().CountsChanged }
+// unchanged writes the statement with each column set to what it has. Where the engine counts the rows that a statement has changed,
+// executions have to agree on what they set: one that repeats another one's values affects no row, and of different values only the
+// engine knows whether it stores them as different.
+func unchanged(g *grouper) *Bound {
+	var edits []edit
+	for _, a := range g.assigns {
+		if a.value == nil {
+			return nil
+		}
+		edits = append(edits, edit{a.value.Span, g.reference(a.column)})
+	}
+	b := g.tp.expand(g.p.d, g.tp.expandSQL(g.tp.mark(g.p.src.cutEdited(ast.Span{Start: 0, End: len(g.p.src.sql)}, edits))))
+	return &b
+}

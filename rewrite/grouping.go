@@ -62,9 +62,9 @@ func (pl *Planner) withGroup(plan *Plan, sql string) (*Plan, error) {
 	}
 	switch {
 	case out.Group == nil:
-	case out.Group.Block > 0:
+	case out.Group.Lease.Block > 0:
 		out.Reason = drawsTickets
-	case out.Group.Touch:
+	case out.Group.Touch():
 		out.Reason = touchesRow
 	}
 	return &out, nil

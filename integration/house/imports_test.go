@@ -110,15 +110,16 @@ var core = []struct {
 	{"config", nil},
 	{"link", nil},
 	{"slots", nil},
+	{"argument", []string{"slots"}},
 	{"digest", nil},
 	{"tally", nil},
 	{"catalog", []string{"config", "link"}},
-	{"session", []string{"config", "link", "slots", "digest", "tally", "catalog"}},
+	{"session", []string{"config", "link", "slots", "argument", "digest", "tally", "catalog"}},
 	{"rollup", []string{"config", "link", "slots", "catalog"}},
-	{"explain", []string{"config", "link", "slots", "digest", "tally", "catalog", "session"}},
-	{"shadow", []string{"config", "link", "slots", "digest", "tally", "catalog", "session"}},
-	{"verify", []string{"config", "link", "slots", "digest", "tally", "catalog", "session", "rollup", "explain"}},
-	{"upkeep", []string{"config", "link", "slots", "digest", "tally", "catalog", "session", "rollup", "explain", "verify"}},
+	{"explain", []string{"config", "link", "slots", "argument", "digest", "tally", "catalog", "session"}},
+	{"shadow", []string{"config", "link", "slots", "argument", "digest", "tally", "catalog", "session"}},
+	{"verify", []string{"config", "link", "slots", "argument", "digest", "tally", "catalog", "session", "rollup", "explain"}},
+	{"upkeep", []string{"config", "link", "slots", "argument", "digest", "tally", "catalog", "session", "rollup", "explain", "verify"}},
 }
 
 func init() {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/slotsql/slotsql/integration/twin"
 )
@@ -74,6 +75,12 @@ func touched(t *testing.T, p *twin.Pair, changed bool) {
 			t.Errorf("%d rows affected by touches with one value, want %d; it is %s now", n, want, value(t, p.Under, "SELECT ip FROM sessions"))
 		}
 	})
+	// Touches with the time: of those in one second only the first changes the row.
+	began := time.Now()
+	n := touch("UPDATE sessions SET seen = CURRENT_TIMESTAMP WHERE id = ? AND open = ?", 1, 1)
+	if most := int64(time.Since(began)/time.Second) + 2; changed && (n < 1 || n > most) || !changed && n != clients*times {
+		t.Errorf("%d rows affected by %d touches with the time", n, clients*times)
+	}
 	last := map[string]bool{}
 	for i := range clients {
 		last[fmt.Sprint("caller ", i)] = true

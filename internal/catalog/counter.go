@@ -225,32 +225,39 @@ func (m *maker) companions(c *schema.Counter) {
 	c.Companions = companionsInOrder(m.table, c.Companions)
 }
 
-// touch sets the touched columns of c. Its key, counters and companions are set.
+// touch sets the touched columns of c. Its key, counters and companions are set. A column that can no longer be one at run time is
+// left out: its statements run as written.
 func (m *maker) touch(c *schema.Counter) {
 	for i, written := range m.cfg.Touch {
-		path := fmt.Sprintf("touch[%d]", i)
 		col, why := FindColumn(m.table, written)
-		also := func(kind string) {
-			m.report(path, "column %s is both touched and %s: remove it from touch", config.Clip(col.Name), kind)
+		if col != nil {
+			why = touchFault(c, col)
 		}
 		switch {
-		case col == nil && m.severity == running:
-		case col == nil:
-			m.report(path, "touched column %s", why)
-		case slices.Contains(c.Touch, col.Name):
-			m.report(path, "touched column %s is the same column as another one, %s: keep one", config.Clip(written), config.Clip(col.Name))
-		case slices.Contains(c.Counters, col.Name):
-			also("counter")
-		case slices.Contains(c.Key, col.Name):
-			also("key")
-		case slices.ContainsFunc(c.Companions, func(o schema.Companion) bool { return o.Column == col.Name }):
-			also("companion")
-		case col.Generated || col.Identity:
-			m.report(path, "touched column %s is written by the database: remove it from touch", config.Clip(col.Name))
-		default:
+		case why == "":
 			c.Touch = append(c.Touch, col.Name)
+		case m.severity != running:
+			m.report(fmt.Sprintf("touch[%d]", i), "touched column %s", why)
 		}
 	}
+}
+
+// touchFault names why a column cannot be touched, "" if it can.
+func touchFault(c *schema.Counter, col *schema.Column) string {
+	is := func(what string) string { return config.Clip(col.Name) + " is also " + what + ": remove it from touch" }
+	switch {
+	case slices.Contains(c.Touch, col.Name):
+		return is("another touched column")
+	case slices.Contains(c.Counters, col.Name):
+		return is("a counter")
+	case slices.Contains(c.Key, col.Name):
+		return is("a key column")
+	case slices.ContainsFunc(c.Companions, func(o schema.Companion) bool { return o.Column == col.Name }):
+		return is("a companion")
+	case col.Generated || col.Identity:
+		return config.Clip(col.Name) + " is written by the database: remove it from touch"
+	}
+	return ""
 }
 
 // slotTable sets the name of the slot table.

@@ -45,14 +45,17 @@ func (d *decoder) touch(t *TableConfig, e *entry, subject string) {
 
 // touchAlone makes a table without counters one without slots, and reports keys of it that are about slots.
 func (d *decoder) touchAlone(t *TableConfig) {
-	if len(t.Counters) > 0 || len(t.Touch) == 0 {
+	if len(t.Touch) == 0 {
+		return
+	}
+	if _, own := t.at["coalesce"]; own && !t.Coalesce {
+		d.problems = append(d.problems, t.Problem("coalesce", "touched columns are for statements that are shared, and coalesce is false: remove one"))
+	}
+	if len(t.Counters) > 0 {
 		return
 	}
 	if _, own := t.at["slots"]; own && t.Slots > 0 {
 		d.problems = append(d.problems, t.Problem("slots", "touched columns are never in slots, and there are no counters: remove slots, or write slots: 0"))
-	}
-	if _, own := t.at["coalesce"]; own && !t.Coalesce {
-		d.problems = append(d.problems, t.Problem("coalesce", "touched columns are for statements that are shared, and coalesce is false: remove one"))
 	}
 	t.Slots = 0
 }

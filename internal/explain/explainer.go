@@ -131,9 +131,9 @@ func explainModes(cfg *config.Config, query string, explain func(shadow bool) (*
 
 // tickets says what the statement has to do with leased blocks.
 func (e *Explanation) tickets(p *rewrite.Plan) {
-	if p.Group != nil && p.Group.Block > 0 {
+	if p.Group != nil && p.Group.Lease.Block > 0 {
 		e.Notes = append(e.Notes, fmt.Sprintf("numbers come from blocks of at most %d, which the group's statement leases; in a transaction it does so "+
-			"on a connection of slotsql's own", p.Group.Block))
+			"on a connection of slotsql's own", p.Group.Lease.Block))
 	}
 	if p.Effects&rewrite.TicketRecall != 0 {
 		e.Notes = append(e.Notes, "may set a counter with tickets lower, or remove its row: waits before its commit until no block leased before is drawn from "+

@@ -19,11 +19,14 @@ func (b *printer) group(indent string, p *rewrite.Plan, allSteps bool) {
 	}
 	b.line(indent, "group", bound(g.Bound))
 	indent += "  "
-	if g.Block > 0 {
-		b.line(indent, "blocks", fmt.Sprintf("of at most %d", g.Block))
+	if g.Unchanged != nil {
+		b.line(indent, "unchanged", bound(*g.Unchanged))
 	}
-	if g.TryLock != nil && allSteps {
-		b.line(indent, "try lock", bound(*g.TryLock))
+	if g.Lease.Block > 0 {
+		b.line(indent, "blocks", fmt.Sprintf("of at most %d", g.Lease.Block))
+	}
+	if g.Lease.TryLock != nil && allSteps {
+		b.line(indent, "try lock", bound(*g.Lease.TryLock))
 	}
 	if g.One != nil {
 		b.line(indent, "of one", bound(*g.One))

@@ -136,7 +136,7 @@ func (b *printer) plan(indent, sql string, p *rewrite.Plan, allSteps bool) {
 	switch {
 	case p.Effects&rewrite.TicketRecall != 0:
 		b.line(indent, "tickets", "blocks are recalled")
-	case p.Effects&rewrite.TicketLock != 0 && (p.Group == nil || p.Group.Block == 0):
+	case p.Effects&rewrite.TicketLock != 0 && (p.Group == nil || p.Group.Lease.Block == 0):
 		b.line(indent, "tickets", "their rows may be locked")
 	}
 	for i, part := range p.Parts {

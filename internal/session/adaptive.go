@@ -32,8 +32,8 @@ func onColdRow(ctx context.Context, r *Run) (a answer, done bool, err error) {
 // onBaseRow runs an increment on its base row, outside transactions together with others that overlap with it.
 func (in increment) onBaseRow(ctx context.Context) (a answer, done bool, err error) {
 	if !in.conn.Tx.KeepsLocks() {
-		a, err = sharingOf(in.run).runGrouped(ctx, in.execCold)
-		return a, in.run.cause == byPlan, err
+		a, err = sharingOf(in.run).runGrouped(ctx, in.aloneOnBase)
+		return a, true, err
 	}
 	if !in.of.Latest {
 		// The next increment of the row goes to a slot, perhaps before this one has the base row.
@@ -80,6 +80,16 @@ func (in increment) onCooledRow(ctx context.Context) (a answer, done bool, err e
 	return a, true, c.Lost(err)
 }
 
+// aloneOnBase runs an increment on its base row for this execution only, or, if the base value may not take it, in an exact way: others
+// of its group wait until the row is ready for them.
+func (in increment) aloneOnBase(ctx context.Context) (answer, error) {
+	a, err := in.execCold(ctx)
+	if err == nil && in.run.cause != byPlan {
+		return in.run.exactly(ctx, &incrementWays)
+	}
+	return a, err
+}
+
 // execCold runs the increment on the base row as the application wrote it. If the base value may not take it where the total does, it
 // has a cause to drain.
 func (in increment) execCold(ctx context.Context) (answer, error) {
@@ -117,7 +127,7 @@ func (in increment) execColdLatest(ctx context.Context) (answer, error) {
 	case done, err != nil:
 	case in.conn.Tx.KeepsLocks():
 		dr := in.run.drainOf(&in.run.Plan.Drain)
-		if a, err = dr.retried(ctx); dr.addedToBase {
+		if a, err = dr.orRead(ctx); dr.addedToBase {
 			in.noteSlots()
 		}
 	case in.noteSlots():
@@ -125,7 +135,7 @@ func (in increment) execColdLatest(ctx context.Context) (answer, error) {
 		a, _, err = inSlot(ctx, in.run)
 		return a, err
 	default:
-		a, err = in.run.drained(ctx)
+		a, err = in.run.exactly(ctx, &drainWays)
 	}
 	in.run.noteDuration(start, err)
 	if err != nil && in.retriesInSlot(ctx, err) {

@@ -51,6 +51,9 @@ func whileAsleep(ctx context.Context, r *Run) (answer, bool, error) {
 	if !sl.maySleep() {
 		return answer{}, false, nil
 	}
+	if readOnly, err := (unwritable{r, r.conn, sl.form}).isInReadOnlyTx(ctx); err != nil || readOnly {
+		return answer{}, false, err
+	}
 	a, err := r.runWithRetries(ctx, sl.sendAsleep)
 	r.Plan.asleep.note(err != errAwake)
 	if err == errAwake && !r.conn.Broken {

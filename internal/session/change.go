@@ -39,7 +39,7 @@ func (rc rowChanges) runChanging(ctx context.Context, changes []rewrite.DrainTab
 	} else if own := rc.run.Plan.Base.Changes; first != byPlan && rc.run.args().Has(own) {
 		dr := rc.run.drainOf(&rewrite.DrainPlan{Tables: own})
 		dr.reason = first.String()
-		return dr.retried(ctx)
+		return dr.orRead(ctx)
 	}
 	rc.changesCounted(changes)
 	if rc.run.call.wantsRows {

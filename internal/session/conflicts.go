@@ -37,7 +37,7 @@ const (
 )
 
 // noteRead notes that the transaction reads counters of the tables.
-func (c *Conn) noteRead(tables []*schema.Table) {
+func noteRead(c *Conn, tables []*schema.Table) {
 	if c.Engine.Snapshots == nil || c.InAutocommit() {
 		return
 	}

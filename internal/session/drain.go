@@ -102,16 +102,26 @@ func behindRecall(ctx context.Context, r *Run) (a answer, done bool, err error) 
 
 // afterDrain drains, and runs the statement behind it.
 func afterDrain(ctx context.Context, r *Run) (answer, bool, error) {
-	a, err := r.drainOf(&r.Plan.Drain).retried(ctx)
-	if r.isReadOnly(err) && !r.conn.Broken && (!r.conn.Tx.LastKnownOpen() || !r.conn.Shared.Traits.ErrorAborts) {
-		if a, done, serr := unwritableOf(r).runInSnapshot(ctx); done || serr != nil {
-			return a, true, serr
-		}
-	}
+	a, err := r.drainOf(&r.Plan.Drain).orRead(ctx)
 	if err == nil && r.call.wantsRows {
 		slotlessOf(r).noteReturned(a.rows)
 	}
 	return a, true, err
+}
+
+// orRead drains, and runs the statement behind that. Where nothing may be written, the statement runs in a snapshot that shows no slots.
+func (dr *drain) orRead(ctx context.Context) (answer, error) {
+	uw := unwritable{dr.run, dr.conn, dr.form}
+	if a, done, err := uw.refused(ctx); done || err != nil {
+		return a, err
+	}
+	a, err := dr.retried(ctx)
+	if c := dr.conn; dr.run.isReadOnly(err) && !c.Broken && (!c.Tx.LastKnownOpen() || !c.Shared.Traits.ErrorAborts) {
+		if a, done, serr := uw.runInSnapshot(ctx); done || serr != nil {
+			return a, serr
+		}
+	}
+	return a, err
 }
 
 // retried is drainAndRun, again after a retryable error.
@@ -232,8 +242,8 @@ func (dr *drain) drain(ctx context.Context) (missed bool, err error) {
 // others.
 func (dr *drain) drainTable(ctx context.Context, d *rewrite.DrainTable) (open bool, err error) {
 	open, err = dr.lockAndFold(ctx, d)
-	uw := unwritableOf(dr.run)
-	return open, uw.explainReadOnly(d.Table, uw.explainDenied(d.Table, dr.explainOutdated(d, err)))
+	uw := unwritable{dr.run, dr.conn, dr.form}
+	return open, uw.explainReadOnly(d.Table, uw.explainDenied(d.Table, explainOutdated(dr.conn, d, err)))
 }
 
 func (dr *drain) lockAndFold(ctx context.Context, d *rewrite.DrainTable) (open bool, err error) {
@@ -293,13 +303,13 @@ func (dr *drain) lockByTransaction(d rewrite.DrainTable) rewrite.DrainTable {
 
 // explainOutdated adds an explanation to an error for which the drain would be planned again, had
 // it not ended the application's transaction.
-func (dr *drain) explainOutdated(d *rewrite.DrainTable, err error) error {
-	if err == nil || !dr.conn.Engine.SchemaChanged(err) || dr.conn.InAutocommit() {
+func explainOutdated(c *Conn, d *rewrite.DrainTable, err error) error {
+	if err == nil || !c.Engine.SchemaChanged(err) || c.InAutocommit() {
 		return err
 	}
 	// It was slotsql's own statement, so the facts are certainly out of date. The retry must not
 	// use them, however long reading the catalog takes.
-	dr.conn.Catalog.Expire()
+	c.Catalog.Expire()
 	return fmt.Errorf("slotsql: the columns of slot table %q have changed; retry the transaction: %w", d.Table.Counter.SlotTable.Name, err)
 }
 

@@ -70,7 +70,7 @@ func (g *group) runPart(ctx context.Context, members []*slots.Member) (parts [][
 	switch {
 	case outcome == slots.OutcomeCounted:
 		return nil
-	case outcome == slots.OutcomeAlone && err == nil && g.run.Plan.Group.Touch:
+	case outcome == slots.OutcomeAlone && err == nil && g.run.Plan.Group.Touch():
 		for _, m := range members { // each would have met the same row
 			g.refuse(m)
 		}
@@ -173,7 +173,7 @@ func (g *group) runStatement(ctx context.Context, members []*slots.Member) (slot
 	outcome, failure := judge(r, a.affected, err)
 	switch outcome {
 	case slots.OutcomeCounted:
-		members = g.repeated(ctx, bound, args, &a, members)
+		members = g.others(ctx, &a, members)
 		g.tellEach(a, members)
 		r.Plan.tally.ranGrouped(len(members))
 		sharingOf(r).noteShared(members)
@@ -183,27 +183,10 @@ func (g *group) runStatement(ctx context.Context, members []*slots.Member) (slot
 	return outcome, failure
 }
 
-// repeated finds out what a touch affects that sets what the row has already, and so all members but the first: where the engine counts
-// the rows that are changed, that depends on the client's settings. The statement itself is sent again, and tells. If it fails, which
-// changes nothing, only the first member has a result, and the others run alone.
-func (g *group) repeated(ctx context.Context, bound *rewrite.Bound, args []driver.NamedValue, a *groupReply, members []*slots.Member) []*slots.Member {
-	a.again = a.affected
-	if len(members) == 1 || !g.run.Plan.Group.Touch || !g.run.conn.Shared.Traits.CountsChanged {
-		return members
-	}
-	again, err := g.send(ctx, bound, args)
-	if err != nil {
-		g.tell(slots.Verdict{Outcome: slots.OutcomeAlone}, members[1:]...)
-		return members[:1]
-	}
-	a.again = again.affected
-	return members
-}
-
 // groupReply is the database's answer to a group's statement.
 type groupReply struct {
 	affected int64 // of the first member
-	again    int64 // of each other one
+	others   int64 // of each other one
 	result   driver.Result
 	rows     [][]driver.Value
 }
@@ -215,12 +198,12 @@ func (g *group) send(ctx context.Context, bound *rewrite.Bound, args []driver.Na
 	r := g.run
 	drained := g.drained[bound]
 	if drained == nil || r.Plan.Bounded != nil && !r.call.wantsRows {
-		a, err = g.read(direct{r.conn}.sendKept(ctx, r.sql(bound), r.callWith(args)))
+		a, err = g.read(direct{r.conn}.sendKept(ctx, r.sql(bound), callWith(r, args)))
 		if drained == nil || a.affected > 0 || err != nil && !r.refusedBase(err) {
 			return a, err
 		}
 	}
-	return g.read(r.conn.newRun(drained, direct{r.conn}, r.callWith(args)).drained(ctx))
+	return g.read(r.conn.newRun(drained, direct{r.conn}, callWith(r, args)).exactly(ctx, &drainWays))
 }
 
 // read reads the database's answer.
@@ -365,8 +348,8 @@ func (g *group) affectedBy(i int, a groupReply) int64 {
 	if i > 0 && g.run.Plan.Group.Upsert != nil && g.run.conn.Shared.Traits.UpsertCounts {
 		return 2
 	}
-	if i > 0 && g.run.Plan.Group.Touch {
-		return a.again
+	if i > 0 && g.run.Plan.Group.Touch() {
+		return a.others
 	}
 	return a.affected
 }

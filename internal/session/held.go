@@ -56,7 +56,7 @@ func (rd reading) queryHeld(ctx context.Context) (driver.Rows, error) {
 	}
 	rd.run.Plan.proofs.note(true)
 	rd.run.Plan.tally.readObserved()
-	rd.conn.noteRead(rd.run.Plan.Touched)
+	noteRead(rd.conn, rd.run.Plan.Touched)
 	for _, k := range keys {
 		ch := rd.conn.changes[k]
 		ch.readAlone()

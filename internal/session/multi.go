@@ -219,7 +219,7 @@ func drainedWhole(ctx context.Context, r *Run) (a answer, done bool, err error) 
 	dr := r.drainOf(all)
 	dr.reason = "several statements in one call return rows"
 	r.partsStay = !r.conn.Shared.Traits.MultiIsTx
-	a, err = dr.retried(ctx)
+	a, err = dr.orRead(ctx)
 	return a, true, err
 }
 

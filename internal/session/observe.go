@@ -88,7 +88,7 @@ func observedDrain(ctx context.Context, r *Run) (a answer, done bool, err error)
 		a.rows, err = rd.observeUndoable(ctx)
 	}
 	if a.rows != nil {
-		c.noteRead(r.Plan.Touched)
+		noteRead(c, r.Plan.Touched)
 		c.Tx.Read()
 		r.Plan.tally.readObserved()
 	} else {

@@ -51,7 +51,7 @@ func usualOf(p *rewrite.Plan) (u usual) {
 		(len(p.Read.Stars) == 0 || p.Class == rewrite.Read)
 	if g := p.Group; g != nil {
 		u.groups = p.Class == rewrite.PassThrough || p.Class == rewrite.Drain || p.Class == rewrite.AdditiveBase
-		u.ordinary = u.ordinary && g.Block == 0 && g.InsertID == 0 && len(g.Stars) == 0
+		u.ordinary = u.ordinary && g.Lease.Block == 0 && g.InsertID == 0 && len(g.Stars) == 0
 	}
 	u.quiet = p.Effects == 0 && len(p.Base.DeletesFrom) == 0
 	u.locks = p.Base.LocksOnly || p.Class == rewrite.Drain

@@ -82,7 +82,7 @@ func takingOf(r *Run, p *rewrite.Portion) (t taking, ok bool) {
 // execPortion runs the statement on a slot. The result is nil if it is to run on the base row.
 func execPortion(ctx context.Context, r *Run) (driver.Result, error) {
 	pt := &portion{run: r, conn: r.conn, form: r.Plan.Bounded.Portion}
-	if pt.form == nil || !r.conn.takesPortions() {
+	if pt.form == nil || !takesPortions(r.conn) {
 		return nil, nil
 	}
 	var ok bool
@@ -122,7 +122,7 @@ func execPortion(ctx context.Context, r *Run) (driver.Result, error) {
 
 // takesPortions reports whether the session and its transaction are such that statements may
 // take from slots.
-func (c *Conn) takesPortions() bool {
+func takesPortions(c *Conn) bool {
 	return c.Shared.OpensAside && !c.Cluster && !c.Origin.RoleSet() && !c.Origin.RoleUnknown() && c.Ordinary() &&
 		!c.snapshotBegun() && sql.IsolationLevel(c.begun) != sql.LevelSerializable
 }

@@ -17,7 +17,7 @@ func readingOf(r *Run) reading { return reading{r, r.conn} }
 // ownChanges is for a transaction that has changed rows. It either reads them itself, or drains those of the statement's tables.
 func ownChanges(ctx context.Context, r *Run) (a answer, done bool, err error) {
 	if c := r.conn; len(c.changes)+len(c.late) == 0 {
-		c.noteRead(r.Plan.Touched)
+		noteRead(c, r.Plan.Touched)
 		return answer{}, false, nil
 	}
 	if r.call.wantsRows {

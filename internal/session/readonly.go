@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/slotsql/slotsql/rewrite"
 	"github.com/slotsql/slotsql/rewrite/schema"
 
 	"github.com/slotsql/slotsql/dialect"
@@ -20,9 +21,8 @@ import (
 type unwritable struct {
 	run  *Run
 	conn *Conn
+	form *rewrite.DrainPlan // what it drains
 }
-
-func unwritableOf(r *Run) unwritable { return unwritable{r, r.conn} }
 
 // isInReadOnlyTx reports whether the open transaction is READ ONLY, on an engine where the error of a drain would end it.
 func (uw unwritable) isInReadOnlyTx(ctx context.Context) (bool, error) {
@@ -47,18 +47,17 @@ func (r *Run) isReadOnly(err error) bool {
 	return ok && err != nil && d.ReadOnly(err)
 }
 
-// inReadOnlyTx runs the statement in a READ ONLY transaction, or has the engine refuse it at once: a drain would wait for others
-// before it is refused.
-func inReadOnlyTx(ctx context.Context, r *Run) (a answer, done bool, err error) {
-	uw := unwritableOf(r)
+// refused runs the statement in a READ ONLY transaction, or has the engine refuse it at once: a drain would wait for others
+// before it is refused. It reports false if the transaction may write, or there is none.
+func (uw unwritable) refused(ctx context.Context) (a answer, done bool, err error) {
 	if readOnly, err := uw.isInReadOnlyTx(ctx); err != nil || !readOnly {
 		return answer{}, false, err
 	}
 	if a, done, err = uw.runInSnapshot(ctx); done || err != nil {
 		return a, done, err
 	}
-	w, t := r.conn.Shared.Dialect.(dialect.ReadOnlyWatcher), r.Plan.Drain.Tables[0].Table
-	return answer{}, true, uw.explainReadOnly(t, r.exec(ctx, w.Refused(t)))
+	w, t := uw.conn.Shared.Dialect.(dialect.ReadOnlyWatcher), uw.form.Tables[0].Table
+	return answer{}, true, uw.explainReadOnly(t, uw.run.exec(ctx, w.Refused(t)))
 }
 
 // runInSnapshot runs the statement in a snapshot that shows no slots: that of the application's transaction, or one of its own. It
@@ -66,7 +65,7 @@ func inReadOnlyTx(ctx context.Context, r *Run) (a answer, done bool, err error) 
 func (uw unwritable) runInSnapshot(ctx context.Context) (a answer, done bool, err error) {
 	c := uw.conn
 	d, ok := c.Shared.Dialect.(dialect.ReadOnlyReader)
-	if !ok || len(uw.run.Plan.Drain.Before)+len(uw.run.Plan.Drain.After) > 0 {
+	if !ok || len(uw.form.Before)+len(uw.form.After) > 0 {
 		return answer{}, false, nil
 	}
 	if !c.Shared.Dialect.Drain().Nested { // any transaction of SQLite's has one snapshot
@@ -94,8 +93,8 @@ func (uw unwritable) runInSnapshot(ctx context.Context) (a answer, done bool, er
 
 // showsNone reports whether the tables have no slots in the snapshot.
 func (uw unwritable) showsNone(ctx context.Context, d dialect.ReadOnlyReader) (bool, error) {
-	for i := range uw.run.Plan.Drain.Tables {
-		for _, query := range d.Shows(uw.run.Plan.Drain.Tables[i].Table) {
+	for i := range uw.form.Tables {
+		for _, query := range d.Shows(uw.form.Tables[i].Table) {
 			some, err := uw.conn.Session().Query(ctx, query)
 			if err != nil || len(some) > 0 {
 				return false, err

@@ -185,7 +185,7 @@ func (rc rowChanges) noteDrained(tables []rewrite.DrainTable) {
 // statement reads.
 func (rc rowChanges) drainChanges(ctx context.Context, tables []*schema.Table) error {
 	c := rc.conn
-	c.noteRead(tables)
+	noteRead(c, tables)
 	if len(c.changed()) == 0 {
 		return nil
 	}
@@ -379,7 +379,7 @@ func (in increment) lockFirst(ctx context.Context, first drainCause) (a answer, 
 	// session may insert it; so it is remembered, and drained before it is read.
 	dr := in.run.drainOf(&rewrite.DrainPlan{Tables: []rewrite.DrainTable{in.of.Row}})
 	dr.reason, dr.adds = first.String(), true
-	if a, err = dr.retried(ctx); err == nil {
+	if a, err = dr.orRead(ctx); err == nil {
 		rowChangesOf(in.run).note(&in.of.Row, changedOnBase)
 	}
 	return a, true, err

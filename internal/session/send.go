@@ -20,7 +20,7 @@ type call struct {
 }
 
 // callWith returns the call with other arguments, and no options.
-func (r *Run) callWith(args []driver.NamedValue) call {
+func callWith(r *Run, args []driver.NamedValue) call {
 	return call{args: args, wantsRows: r.call.wantsRows}
 }
 

@@ -55,7 +55,7 @@ func drawOf(r *Run) draw { return draw{r, r.conn} }
 // drawTicket draws a number from a block; false if the execution is to run as written.
 func (r *Run) drawTicket(ctx context.Context) (a answer, done bool, err error) {
 	dw := drawOf(r)
-	if r.Plan.Group == nil || r.Plan.Group.Block == 0 {
+	if r.Plan.Group == nil || r.Plan.Group.Lease.Block == 0 {
 		return answer{}, false, nil
 	}
 	key, inTx, ok, err := dw.mayDraw(ctx)
@@ -63,7 +63,7 @@ func (r *Run) drawTicket(ctx context.Context) (a answer, done bool, err error) {
 		return answer{}, err != nil, err
 	}
 	s := r.conn.Shared
-	most, roll := r.Plan.Group.Block, s.sides.tickets.blocks.Of(key)
+	most, roll := r.Plan.Group.Lease.Block, s.sides.tickets.blocks.Of(key)
 	var patience <-chan time.Time
 	for {
 		n, drawn, ahead := roll.Draw(most, !s.Traits.OneWriter)
@@ -263,8 +263,8 @@ func (dw draw) leaseOn(ctx context.Context, c *Conn, l *slots.Lease) (b *block, 
 	if err != nil {
 		return nil, err
 	}
-	if form.TryLock != nil && c != dw.conn { // beside a transaction, which may have the row itself
-		if _, err := on.find(ctx, form.TryLock); err != nil {
+	if form.Lease.TryLock != nil && c != dw.conn { // beside a transaction, which may have the row itself
+		if _, err := on.find(ctx, form.Lease.TryLock); err != nil {
 			return nil, err
 		}
 	}

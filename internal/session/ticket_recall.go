@@ -68,7 +68,7 @@ func needsRecall(r *Run) bool {
 func runRecalled(ctx context.Context, r *Run) (answer, error) {
 	if inc := r.Plan.Increment; inc != nil || r.Plan.Class == rewrite.AdditiveBase && !r.args().FitBase(&r.Plan.Base) {
 		r.cause = argumentUnfit
-		return r.drained(ctx)
+		return r.exactly(ctx, &drainWays)
 	}
 	run := func(ctx context.Context) (answer, error) { return r.try(ctx, r.Plan.ways) }
 	if r.conn.InAutocommit() {

@@ -33,11 +33,10 @@ func init() {
 		lacksTransaction, // the engine refuses it outside one: as it is, for its error
 		behindRecall,     // it may lower numbers that blocks of tickets have been leased from
 		observedDrain,    // a query that writes beside slots: with the question whether there are any
-		inReadOnlyTx,     // nothing may be written
-		whileAsleep,      // no table has slots: with that proven for whole tables
+		whileAsleep,      // no table has slots: with that proven for whole tables, if anything may be written
 		whileSlotless,    // its row has no slots: with that proven for the row
 		foldOptional,     // it may be the statement that makes folds succeed again
-		afterDrain,       // slots are folded into the base rows, and it runs in the same transaction
+		afterDrain,       // slots are folded into the base rows, and it runs in the same transaction; where nothing may be written, as it is
 	}}
 
 	// An increment of one row: on its base row while nobody waits for that, else in a slot.
@@ -105,16 +104,19 @@ func (r *Run) try(ctx context.Context, w *ways) (a answer, err error) {
 			break
 		}
 	}
+	return r.exactly(ctx, w)
+}
+
+// exactly runs the statement in the first of the ways that are exact whatever has been found.
+func (r *Run) exactly(ctx context.Context, w *ways) (a answer, err error) {
 	for _, way := range w.exact {
+		done := false
 		if a, done, err = way(ctx, r); done || err != nil {
-			return a, err
+			break
 		}
 	}
 	return a, err
 }
-
-// drained runs the statement with whatever drain it needs.
-func (r *Run) drained(ctx context.Context) (answer, error) { return r.try(ctx, &drainWays) }
 
 // run runs the plan. If the facts that it was made with no longer hold, a new plan is made and run.
 func (r *Run) run(ctx context.Context) (answer, error) {
