@@ -88,9 +88,9 @@ func (m *dml) clamped(e *ast.Expr, column string) (sum, guard *ast.Expr) {
 
 // extreme returns the comparison that the greater, or the lesser, of two values implies for
 // the one that it is; "" for another expression.
-func (k *constants) extreme(e *ast.Expr) string {
+func (cs *constants) extreme(e *ast.Expr) string {
 	greatest, least := "greatest", "least"
-	if k.d.Traits().ScalarMax {
+	if cs.d.Traits().ScalarMax {
 		greatest, least = "max", "min"
 	}
 	switch {
