@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestOneCounter: counter.go alone makes a rewrite.Counter, so that the golden cases
+// TestOneCounter: counter.go alone makes a schema.Counter, so that the golden cases
 // and slotsql init plan with the facts that a program plans with. A test of a
 // dialect's statements may make one of its own, and so may dialecttest.
 func TestOneCounter(t *testing.T) {
@@ -30,13 +30,13 @@ func TestOneCounter(t *testing.T) {
 		}
 		ast.Inspect(f, func(n ast.Node) bool {
 			lit, ok := n.(*ast.CompositeLit)
-			if !ok || !names(lit.Type, "rewrite", "Counter") && !(f.Name.Name == "rewrite" && names(lit.Type, "", "Counter")) {
+			if !ok || !names(lit.Type, "schema", "Counter") && !(f.Name.Name == "schema" && names(lit.Type, "", "Counter")) {
 				return true
 			}
 			if here := path == filepath.Join(root, "internal", "catalog", "counter.go"); here {
 				found = true
 			} else {
-				t.Errorf("%s: a rewrite.Counter is made outside internal/catalog/counter.go", fset.Position(lit.Pos()))
+				t.Errorf("%s: a schema.Counter is made outside internal/catalog/counter.go", fset.Position(lit.Pos()))
 			}
 			return true
 		})
