@@ -21,7 +21,7 @@ import (
 //     many of them as CHECK_CONSTRAINTS.
 //
 // Else SHOW CREATE TABLE tells all, to who has any right on the table as a whole. For the
-// rest the table is unseen (rewrite.Table.Unseen). Triggers are listed for who has any right on
+// rest the table is unseen (schema.Table.Unseen). Triggers are listed for who has any right on
 // the table or a column (MariaDB).
 
 // unseen reads what information_schema has left out.

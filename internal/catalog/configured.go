@@ -20,7 +20,7 @@ func (c *Catalog) Configured() []config.TableConfig {
 // StoredTable tells where the slots of a table are.
 type StoredTable struct {
 	Table   string
-	Slotted string // see rewrite.Counter.Slotted
+	Slotted string // see schema.Counter.Slotted
 }
 
 // Stored returns the tables with slots whose facts are known, in any namespace.

@@ -11,7 +11,7 @@ import (
 	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
-// This file is the only place where a rewrite.Counter is made: for programs that use the database,
+// This file is the only place where a schema.Counter is made: for programs that use the database,
 // for the golden cases, and for what slotsql init tries out. What the existing slot table adds is
 // learned later: see learnSlots.
 

@@ -3,7 +3,7 @@
 //
 // A Catalog belongs to a connector: it has the configured tables, and one Schema for each namespace
 // that sessions have used. A Schema is the facts of one namespace, with the plans made from them; it
-// implements rewrite.Catalog, and is replaced rather than changed if a fact turns out to be wrong. A
+// implements names.Catalog, and is replaced rather than changed if a fact turns out to be wrong. A
 // View is a connection of the parent driver that reads facts as its session sees them.
 //
 // The life of a fact: loadSchema reads it from the database (schema_load.go), for all sessions of

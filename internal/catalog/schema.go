@@ -13,7 +13,7 @@ import (
 )
 
 // Schema is what is known about the tables of one namespace, and the plans made from that. It
-// implements rewrite.Catalog. Facts are only added; if one turns out to be wrong, the whole schema
+// implements names.Catalog. Facts are only added; if one turns out to be wrong, the whole schema
 // is marked stale and read again.
 type Schema struct {
 	Catalog   *Catalog
@@ -169,7 +169,7 @@ func (sc *Schema) adopt(t *schema.Table) {
 	sc.mu.Unlock()
 }
 
-// Counters implements rewrite.Catalog.
+// Counters implements names.Catalog.
 func (sc *Schema) Counters() []*schema.Table {
 	sc.mu.RLock()
 	defer sc.mu.RUnlock()

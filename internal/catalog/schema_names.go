@@ -26,7 +26,7 @@ func (sc *Schema) know(c CheckedTable) {
 	sc.Known[sc.NameKey([]ast.Ident{{Name: t.Name, Quoted: true}})] = t
 }
 
-// Lookup implements rewrite.Catalog.
+// Lookup implements names.Catalog.
 func (sc *Schema) Lookup(name []ast.Ident) (*schema.Table, bool) {
 	sc.mu.RLock()
 	defer sc.mu.RUnlock()

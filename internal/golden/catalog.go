@@ -12,7 +12,7 @@ import (
 	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
-// Catalog is a rewrite.Catalog of the tables of one case.
+// Catalog is a names.Catalog of the tables of one case.
 type Catalog struct {
 	*catalog.Schema
 	d      rewrite.Dialect
@@ -55,7 +55,7 @@ func NewCatalog(d dialect.Dialect, tables []*schema.Table, sql string) (*Catalog
 	return c, nil
 }
 
-// Lookup implements rewrite.Catalog: every table that there is is known.
+// Lookup implements names.Catalog: every table that there is is known.
 func (c *Catalog) Lookup(name []ast.Ident) (*schema.Table, bool) {
 	for _, t := range c.tables {
 		if !c.d.SameTable(name[len(name)-1], t.Name) {

@@ -251,7 +251,7 @@ func (j *judge) configured(counters []string, merges []schema.Companion) *schema
 	return &t
 }
 
-// candidate is a rewrite.Catalog: it has one counter table, and all others as they are.
+// candidate is a names.Catalog: it has one counter table, and all others as they are.
 type candidate struct {
 	d       dialect.Dialect
 	tables  []Table
@@ -259,10 +259,10 @@ type candidate struct {
 	of      *schema.Table // what counter is in tables
 }
 
-// Counters implements rewrite.Catalog.
+// Counters implements names.Catalog.
 func (c *candidate) Counters() []*schema.Table { return []*schema.Table{c.counter} }
 
-// Lookup implements rewrite.Catalog.
+// Lookup implements names.Catalog.
 func (c *candidate) Lookup(name []ast.Ident) (*schema.Table, bool) {
 	t := tableNamed(c.d, c.tables, name)
 	if t == c.of && t != nil {

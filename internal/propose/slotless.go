@@ -125,7 +125,7 @@ type grouping struct {
 	shared *schema.Table
 }
 
-// Counters implements rewrite.Catalog.
+// Counters implements names.Catalog.
 func (g *grouping) Counters() []*schema.Table { return nil }
 
 // Grouped implements rewrite.GroupCatalog.
