@@ -42,6 +42,8 @@ type boundedForm struct {
 	p *planning
 }
 
+func boundedOf(g *grouper) boundedForm { return boundedForm{g, g.p} }
+
 // planBounded adds to the plan of a drain the form that the base row may decide.
 func (bf boundedForm) planBounded(plan *Plan) {
 	if plan.Class != Drain || len(plan.Drain.Tables) != 1 || !bf.proves() {

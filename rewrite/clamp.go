@@ -47,7 +47,7 @@ func (m *dml) planClamp(plan *Plan) {
 	if !g.increments() || g.plan() != "" {
 		return
 	}
-	if (boundedForm{g, g.p}).planBounded(plan); plan.Bounded == nil {
+	if boundedOf(g).planBounded(plan); plan.Bounded == nil {
 		return
 	}
 	var tp template

@@ -13,6 +13,8 @@ type keyGrouping struct {
 	p *planning
 }
 
+func keyGroupingOf(b *blockReader) keyGrouping { return keyGrouping{b, b.p} }
+
 // byKey finds a block that may rely on what PostgreSQL knows of a table and
 // not of a query: that columns which are not grouped have one value once the
 // primary key is grouped.

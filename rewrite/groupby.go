@@ -84,7 +84,7 @@ func (b *blockReader) selects(x *names.Binding) bool {
 }
 
 func (b *blockReader) namesCounter(x *names.Binding, e *ast.Expr) bool {
-	c := keyGrouping{b, b.p}.columnIn(x, e.Name)
+	c := keyGroupingOf(b).columnIn(x, e.Name)
 	return c != "" && x.Table.IsSlotted(c)
 }
 

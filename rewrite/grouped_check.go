@@ -17,6 +17,8 @@ type checkConstraints struct {
 	p *planning
 }
 
+func checksOf(g *grouper) checkConstraints { return checkConstraints{g, g.p} }
+
 // checked names a constraint that keeps a counter out of groups.
 func (cc checkConstraints) checked(counter string) string {
 	if !slices.Contains(cc.g.real.Checked, counter) && !cc.checkedThrough(counter) {
@@ -33,7 +35,7 @@ func (cc checkConstraints) checked(counter string) string {
 		}
 		known = true
 		e, in := cc.condition(k.SQL)
-		if e == nil || !(checkConstraints{in, in.p}).interval(e) {
+		if e == nil || !checksOf(in).interval(e) {
 			return why
 		}
 	}
@@ -126,7 +128,7 @@ func (cc checkConstraints) same(e *ast.Expr) bool {
 
 // shifted reports whether an expression is a counter, or one plus or minus what is the same for all.
 func (cc checkConstraints) shifted(e *ast.Expr) bool {
-	if _, ok := (groupGuards{cc.g, cc.p}).shift(e); ok {
+	if _, ok := guardsOf(cc.g).shift(e); ok {
 		return true
 	}
 	name := cc.g.countedIn(e)

@@ -30,13 +30,13 @@ func (cc checkConstraints) neverFails(c *schema.Computed) bool {
 	switch {
 	case e == nil:
 		return false
-	case !checkConstraints{in, in.p}.readsCounted(e):
+	case !checksOf(in).readsCounted(e):
 		return true
 	case c.Column == "":
-		return cannotFail(e) || checkConstraints{in, in.p}.oneWay(e)
+		return cannotFail(e) || checksOf(in).oneWay(e)
 	}
 	t := cc.g.m.table.Column(c.Column)
-	return t != nil && t.Domain == "" && (t.Numeric != schema.NotNumeric || t.Type == "boolean") && checkConstraints{in, in.p}.oneWay(e)
+	return t != nil && t.Domain == "" && (t.Numeric != schema.NotNumeric || t.Type == "boolean") && checksOf(in).oneWay(e)
 }
 
 // computes names what the engine computes from a column and may fail for some value of it.

@@ -24,6 +24,8 @@ type groupGuards struct {
 	p *planning
 }
 
+func guardsOf(g *grouper) groupGuards { return groupGuards{g, g.p} }
+
 // where finds the guards.
 func (g *grouper) where() string {
 	if g.m.st.Where == nil {
@@ -32,7 +34,7 @@ func (g *grouper) where() string {
 	if g.real.Triggers.Update && !g.rows.only {
 		return "WHERE reads what a trigger may change"
 	}
-	if why := (groupGuards{g, g.p}).predicate(g.m.st.Where); why != "" {
+	if why := guardsOf(g).predicate(g.m.st.Where); why != "" {
 		return "WHERE " + why
 	}
 	return ""

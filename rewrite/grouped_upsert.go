@@ -24,6 +24,8 @@ type upsertGrouper struct {
 	p *planning
 }
 
+func upsertOf(g *grouper) upsertGrouper { return upsertGrouper{g, g.p} }
+
 // An UpsertGroup is what else there is to know of a group of upserts. When its statement
 // affects no row, or cannot be for all, each member runs the application's own.
 type UpsertGroup struct {
@@ -63,10 +65,10 @@ func (p *planning) planUpsertGroup(plan *Plan, st *ast.Statement) *Plan {
 		return plan
 	}
 	g := newGrouper(m)
-	if !(upsertGrouper{g, g.p}).upserts() {
+	if !upsertOf(g).upserts() {
 		return plan
 	}
-	if plan.GroupReason = (upsertGrouper{g, g.p}).planUpsert(); plan.GroupReason != "" {
+	if plan.GroupReason = upsertOf(g).planUpsert(); plan.GroupReason != "" {
 		return plan
 	}
 	g.group.Bound = g.text()
@@ -139,7 +141,7 @@ func (ug upsertGrouper) inserted() string {
 func (ug upsertGrouper) conflictKeys() string {
 	key := ug.arbiter()
 	if key == nil {
-		return insertion{ug.g.m, ug.p}.unknownKey()
+		return insertionOf(ug.g.m).unknownKey()
 	}
 	for _, name := range key.Columns {
 		c := ug.g.m.table.Column(name)
@@ -287,7 +289,7 @@ func (ug upsertGrouper) countUpsert(c *schema.Column, value *ast.Expr) string {
 	if why := ug.newRowTakes(c, given, first); why != "" {
 		return why
 	}
-	if name := (checkConstraints{ug.g, ug.p}).computes(c.Name); name != "" {
+	if name := checksOf(ug.g).computes(c.Name); name != "" {
 		return name + " is computed from counter " + c.Name + " of a new row, too"
 	}
 	ast.Unparen(value).Walk(func(x *ast.Expr) bool {

@@ -14,7 +14,7 @@ import (
 
 // newRowTakes names why a new row of one of the members might be refused, or stored otherwise.
 func (ug upsertGrouper) newRowTakes(c *schema.Column, given *ast.Expr, first delta) string {
-	checked := slices.Contains(ug.g.real.Checked, c.Name) || checkConstraints{ug.g, ug.p}.checkedThrough(c.Name)
+	checked := slices.Contains(ug.g.real.Checked, c.Name) || checksOf(ug.g).checkedThrough(c.Name)
 	if !c.Unsigned && !checked {
 		return ""
 	}
@@ -45,20 +45,20 @@ func (ug upsertGrouper) newRowTakes(c *schema.Column, given *ast.Expr, first del
 // they compare it with whole numbers and nothing else.
 func (ug upsertGrouper) checkedRange(c *schema.Column) (low, high int64, ok bool) {
 	low, high = math.MinInt64, math.MaxInt64
-	if c.Numeric != schema.Integer || (checkConstraints{ug.g, ug.p}).checkedThrough(c.Name) {
+	if c.Numeric != schema.Integer || checksOf(ug.g).checkedThrough(c.Name) {
 		return low, high, false
 	}
 	for _, k := range ug.g.real.Checks {
 		if !slices.Contains(k.Columns, c.Name) {
 			continue
 		}
-		e, in := checkConstraints{ug.g, ug.p}.condition(k.SQL)
+		e, in := checksOf(ug.g).condition(k.SQL)
 		if e == nil {
 			return low, high, false
 		}
 		ok = true
 		for _, part := range ast.Conjuncts(e, nil) {
-			if !(upsertGrouper{in, in.p}).narrows(c, ast.Unparen(part), &low, &high) {
+			if !upsertOf(in).narrows(c, ast.Unparen(part), &low, &high) {
 				return low, high, false
 			}
 		}

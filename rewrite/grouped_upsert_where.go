@@ -18,7 +18,7 @@ import (
 func (ug upsertGrouper) arbiter() *schema.Unique {
 	c := ug.g.m.st.Conflict
 	if c.Predicate == nil {
-		return insertion{ug.g.m, ug.p}.conflictKey()
+		return insertionOf(ug.g.m).conflictKey()
 	}
 	if len(c.Others) > 0 || len(c.Columns) == 0 {
 		return nil

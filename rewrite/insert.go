@@ -14,7 +14,7 @@ func (p *planning) planInsert(st *ast.Statement) *Plan {
 	m := p.newDML(asRow(st))
 	st = m.st
 	if m.table == nil {
-		r, err := p.reading(m.reader, insertion{m, m.p}.readInsert)
+		r, err := p.reading(m.reader, insertionOf(m).readInsert)
 		return m.p.planReads(r, err, "the query locks rows of a counter table")
 	}
 	if m.table.Counter.Single() {
@@ -25,11 +25,12 @@ func (p *planning) planInsert(st *ast.Statement) *Plan {
 	if st.Conflict == nil || st.Conflict.Nothing {
 		if st.Replace && !(p.d.Traits().ReplaceCascades && cascadesDelete(p.d, m.table)) {
 			// The rows it replaces may be found by any unique key.
-			return insertion{m, m.p}.drainInserted("the statement may replace rows")
+			return insertionOf(m).drainInserted("the statement may replace rows")
 		}
-		return insertion{m, m.p}.inserted(insertion{m, m.p}.planSource())
+		ins := insertionOf(m)
+		return ins.inserted(ins.planSource())
 	}
-	return insertion{m, m.p}.planUpsert()
+	return insertionOf(m).planUpsert()
 }
 
 // asRow takes MySQL's INSERT ... SET a = 1, b = 2 for what it is another way to
@@ -52,6 +53,8 @@ type insertion struct {
 	m *dml
 	p *planning
 }
+
+func insertionOf(m *dml) insertion { return insertion{m, m.p} }
 
 // planSource plans an INSERT that writes new rows only: counters that its
 // query or values read become totals.

@@ -15,6 +15,8 @@ type itemNames struct {
 	p *planning
 }
 
+func itemNamesOf(b *blockReader) itemNames { return itemNames{b, b.p} }
+
 // itemName returns the result column's name that the edits inside the item
 // would change, or "" when they do not change it.
 func (nm itemNames) itemName(it ast.Item) (string, bool) {
@@ -102,7 +104,7 @@ func ruleName(b *blockReader, e *ast.Expr) (string, bool) {
 
 func operandName(b *blockReader, e *ast.Expr) (string, bool) {
 	if e = ast.Unparen(e); e.Kind == ast.ColumnRef {
-		return itemNames{b, b.p}.columnName(e), true
+		return itemNamesOf(b).columnName(e), true
 	}
 	return ruleName(b, e)
 }

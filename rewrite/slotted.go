@@ -13,6 +13,8 @@ type slotWriter struct {
 	p *planning
 }
 
+func slotWriterOf(m *dml) slotWriter { return slotWriter{m, m.p} }
+
 // slotted turns a base plan into a slotted upsert, with a drain of the same
 // row as its fallback.
 func (sw slotWriter) slotted(base *Plan, a assigned, rows *rowset, where fragment) *Plan {

@@ -87,7 +87,7 @@ func (m *dml) planAssigned(a assigned) *Plan {
 	if m.st.Where != nil {
 		where = m.p.src.cut(m.st.Where.Span)
 	}
-	return slotWriter{m, m.p}.slotted(plan, a, rows, where)
+	return slotWriterOf(m).slotted(plan, a, rows, where)
 }
 
 // assigned is SET, sorted.

@@ -35,7 +35,7 @@ func (ins insertion) slottedUpsert(base *Plan, as assigned) *Plan {
 	if !ins.insertedIncrements(as.increments) {
 		return why("the delta is not a literal or a placeholder")
 	}
-	plan := slotWriter{ins.m, ins.p}.slotted(base, as, rows, rows.where)
+	plan := slotWriterOf(ins.m).slotted(base, as, rows, rows.where)
 	if plan.Class != Additive {
 		return plan
 	}

@@ -192,6 +192,7 @@ func (rs *Resolver) outerHas(sc *Scope, name ast.Ident) bool {
 // An Answer may be unknown.
 type Answer int
 
+// The answers. Maybe: a function, or a table that the catalog does not know, may have such a column.
 const (
 	No Answer = iota
 	Maybe

@@ -149,7 +149,7 @@ func (rs *Resolver) WithScope(parent *Scope, with []*ast.CTE) *Scope {
 	return parent
 }
 
-// cteScope is the scope that a CTE's own query stands in; sc is one that
+// CTEScope is the scope that a CTE's own query stands in; sc is one that
 // withScope made of its clause.
 func (rs *Resolver) CTEScope(sc *Scope, c *ast.CTE) *Scope {
 	for s := sc; s != nil; s = s.Parent {
