@@ -38,9 +38,6 @@ func (m *dml) planTarget() *Plan {
 		return m.drain(why)
 	}
 	if reads, why := m.reads(a.except); reads {
-		if len(a.increments) > 0 || a.setsCompanion() {
-			return m.drain(why)
-		}
 		return m.drain(why)
 	}
 	plan := m.planAssigned(a)
