@@ -61,9 +61,9 @@ func (p *planning) additive(sc *names.Scope, value *ast.Expr, t *schema.Table, c
 // keepsNumbers reports whether a cast to a type of so many bits, of any number for 0, leaves every number
 // of a column as it is. CAST(c AS SIGNED) - 1 is then c - 1, except that what is less than 0 is
 // no error before it is stored. Where a column holds values of any type a cast may change one.
-func (k *constants) keepsNumbers(c *schema.Column, bits int) bool {
+func (cs *constants) keepsNumbers(c *schema.Column, bits int) bool {
 	switch {
-	case c == nil || k.d.Traits().AnyType:
+	case c == nil || cs.d.Traits().AnyType:
 		return false
 	case c.Numeric == schema.Integer && c.Bits > 0 && bits > 0:
 		return c.Bits < bits || c.Bits == bits && !c.Unsigned
@@ -73,8 +73,8 @@ func (k *constants) keepsNumbers(c *schema.Column, bits int) bool {
 
 // storesLike reports whether a cast to a type of so many bits does to a sum what storing it in the
 // column does: (c + 1)::integer of an integer is the number or the error that c + 1 is.
-func (k *constants) storesLike(c *schema.Column, bits int) bool {
-	return k.d.Traits().TypedConstants && c != nil && c.Numeric == schema.Integer && !c.Unsigned && c.Bits > 0 && c.Bits == bits &&
+func (cs *constants) storesLike(c *schema.Column, bits int) bool {
+	return cs.d.Traits().TypedConstants && c != nil && c.Numeric == schema.Integer && !c.Unsigned && c.Bits > 0 && c.Bits == bits &&
 		c.Domain == ""
 }
 
@@ -117,7 +117,7 @@ func (d delta) most(n int64) int64 {
 	return n
 }
 
-func (k *constants) simpleDelta(ops []operand) (delta, bool) {
+func (cs *constants) simpleDelta(ops []operand) (delta, bool) {
 	if len(ops) != 1 || ops[0].sometimes {
 		return delta{}, false
 	}
@@ -128,7 +128,7 @@ func (k *constants) simpleDelta(ops []operand) (delta, bool) {
 	e, negative = ast.Signed(e, negative)
 	switch e.Kind {
 	case ast.Number:
-		s := k.src.sql[e.Start:e.End]
+		s := cs.src.sql[e.Start:e.End]
 		if strings.HasPrefix(s, "-") {
 			s, negative = s[1:], !negative
 		}
@@ -140,7 +140,7 @@ func (k *constants) simpleDelta(ops []operand) (delta, bool) {
 		}
 		return delta{literal: s}, true
 	case ast.Param:
-		a, ok := k.src.paramAt(e.Span)
+		a, ok := cs.src.paramAt(e.Span)
 		a.Negate = negative
 		return delta{arg: a}, ok
 	}

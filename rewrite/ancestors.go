@@ -18,19 +18,19 @@ import (
 
 // planAncestor plans DROP TABLE and TRUNCATE of ancestors of counter tables; nil for any other
 // statement.
-func (f *definitions) planAncestor() *Plan {
-	if !f.src.is(0, "DROP") && !f.src.is(0, "TRUNCATE") {
+func (df *definitions) planAncestor() *Plan {
+	if !df.src.is(0, "DROP") && !df.src.is(0, "TRUNCATE") {
 		return nil
 	}
-	st, err := parse(f.d, f.mentions.sentinels, f.src.sql)
+	st, err := parse(df.d, df.mentions.sentinels, df.src.sql)
 	if err != nil || st.Kind != ast.KindDrop && st.Kind != ast.KindTruncate {
 		return nil
 	}
 	var below []*schema.Table // in the order of the names
 	by := map[*schema.Table]string{}
 	for _, n := range st.Tables {
-		t, _ := f.names.Lookup(n)
-		for _, c := range f.mentions.catalog.Counters() {
+		t, _ := df.names.Lookup(n)
+		for _, c := range df.mentions.catalog.Counters() {
 			named := t != nil && (t.Schema == c.Schema && t.Name == c.Name ||
 				slices.Contains(c.Storage.Ancestors, schema.TableName{Schema: t.Schema, Name: t.Name}))
 			if named && by[c] == "" {
@@ -42,9 +42,9 @@ func (f *definitions) planAncestor() *Plan {
 	case len(below) == 0:
 		return nil
 	case st.Kind == ast.KindTruncate:
-		plan := f.planTruncate(below, nil, by)
+		plan := df.planTruncate(below, nil, by)
 		plan.Drain.FoldOptional = false
 		return plan
 	}
-	return f.planDrop(below, nil)
+	return df.planDrop(below, nil)
 }

@@ -100,8 +100,8 @@ func onlySource(st *ast.Statement) bool {
 
 // checkable returns the condition of a statement that may be run and undone, and in which whatever reads a counter reads it
 // in the statement's snapshot, or locks its row against new slots; nil for any other.
-func (d *drainer) checkable(st *ast.Statement, tables []*schema.Table) *ast.Expr {
-	if st == nil || st.Opaque != "" || st.Replace || d.src.exec || d.src.large || d.src.hasWord("SHARE") || !d.volatility.calm(st) {
+func (dr *drainer) checkable(st *ast.Statement, tables []*schema.Table) *ast.Expr {
+	if st == nil || st.Opaque != "" || st.Replace || dr.src.exec || dr.src.large || dr.src.hasWord("SHARE") || !dr.volatility.calm(st) {
 		return nil
 	}
 	for _, t := range tables {
@@ -112,7 +112,7 @@ func (d *drainer) checkable(st *ast.Statement, tables []*schema.Table) *ast.Expr
 	}
 	switch st.Kind {
 	case ast.KindUpdate, ast.KindDelete:
-		if st.Target != nil && d.names.LookupCounter(st.Target.Name) != nil {
+		if st.Target != nil && dr.names.LookupCounter(st.Target.Name) != nil {
 			return st.Where
 		}
 	case ast.KindSelect:
@@ -131,14 +131,14 @@ func deletes(st *ast.Statement) (found bool) {
 }
 
 // calm reports whether a statement calls only functions that have no side effects and read no tables, and inserts nothing.
-func (vo volatility) calm(st *ast.Statement) bool {
-	known, calm := stable(vo.consts.d), true
+func (vl volatility) calm(st *ast.Statement) bool {
+	known, calm := stable(vl.consts.d), true
 	v := ast.Visitor{
 		Expr: func(e *ast.Expr) {
 			if e.Kind == ast.Call {
 				calm = calm && known.Functions[e.Op]
 			} else if e.Kind == ast.Binary || e.Kind == ast.Unary || e.Kind == ast.Opaque {
-				calm = calm && vo.volatileForm(known, e) == ""
+				calm = calm && vl.volatileForm(known, e) == ""
 			}
 		},
 		Statement: func(s *ast.Statement) {

@@ -42,55 +42,57 @@ type boundedForm struct {
 	p *planning
 }
 
+func boundedOf(g *grouper) boundedForm { return boundedForm{g, g.p} }
+
 // planBounded adds to the plan of a drain the form that the base row may decide.
-func (b boundedForm) planBounded(plan *Plan) {
-	if plan.Class != Drain || len(plan.Drain.Tables) != 1 || !b.proves() {
+func (bf boundedForm) planBounded(plan *Plan) {
+	if plan.Class != Drain || len(plan.Drain.Tables) != 1 || !bf.proves() {
 		return
 	}
 	row := plan.Drain.Tables[0]
-	if !row.Keyed && !b.g.real.Counter.Single() || row.New != nil || row.Table != b.g.real {
+	if !row.Keyed && !bf.g.real.Counter.Single() || row.New != nil || row.Table != bf.g.real {
 		return
 	}
-	plan.Bounded = &Bounded{Row: row, Key: b.g.rows.slotKey(b.g.real), NotNumber: b.g.group.NotNumber, Forms: row.Forms}
-	b.planPortion(plan.Bounded)
+	plan.Bounded = &Bounded{Row: row, Key: bf.g.rows.slotKey(bf.g.real), NotNumber: bf.g.group.NotNumber, Forms: row.Forms}
+	bf.planPortion(plan.Bounded)
 }
 
 // proves reports whether the base row alone may decide: the statement looks at no counter
 // but by guards that are harder for the base value to satisfy than for the total.
-func (b boundedForm) proves() bool {
-	if len(b.g.group.Guards) == 0 || b.g.group.InsertID > 0 || len(b.g.m.st.Returning) > 0 {
+func (bf boundedForm) proves() bool {
+	if len(bf.g.group.Guards) == 0 || bf.g.group.InsertID > 0 || len(bf.g.m.st.Returning) > 0 {
 		return false
 	}
-	for _, guard := range b.g.group.Guards {
-		side := b.g.real.Counter.Side(b.g.counts[guard.Share].column.Name)
+	for _, guard := range bf.g.group.Guards {
+		side := bf.g.real.Counter.Side(bf.g.counts[guard.Share].column.Name)
 		if guard.AtLeast && side != schema.NeverNegative || !guard.AtLeast && side != schema.NeverPositive {
 			return false
 		}
 	}
-	for i := range b.g.counts {
-		if b.g.counts[i].coalesced && b.g.counts[i].column.Nullable {
+	for i := range bf.g.counts {
+		if bf.g.counts[i].coalesced && bf.g.counts[i].column.Nullable {
 			return false
 		}
 	}
-	free := !b.readsSlotted(b.g.m.st.Where, true)
-	for _, a := range b.g.m.st.Set {
-		name, _ := names.Column(b.p.d, b.g.m.table, a.Column[len(a.Column)-1])
-		free = free && (b.g.share(name) >= 0 || !b.readsSlotted(a.Value, false))
+	free := !bf.readsSlotted(bf.g.m.st.Where, true)
+	for _, a := range bf.g.m.st.Set {
+		name, _ := names.Column(bf.p.d, bf.g.m.table, a.Column[len(a.Column)-1])
+		free = free && (bf.g.share(name) >= 0 || !bf.readsSlotted(a.Value, false))
 	}
 	return free
 }
 
 // readsSlotted reports whether an expression reads a column whose newest value may be in
 // slots; guards reports whether the counters of the statement's guards are none.
-func (b boundedForm) readsSlotted(e *ast.Expr, guards bool) bool {
+func (bf boundedForm) readsSlotted(e *ast.Expr, guards bool) bool {
 	if e == nil {
 		return false
 	}
-	c, found := b.g.real.Counter, false
+	c, found := bf.g.real.Counter, false
 	e.Walk(func(x *ast.Expr) bool {
 		if x.Kind == ast.ColumnRef {
-			name := b.p.names.TargetColumn(b.g.m.sc, b.g.m.target, x.Name)
-			found = found || name == "" || slices.Contains(c.Counters, name) && (!guards || b.g.share(name) < 0) || b.g.real.Companion(name) != nil
+			name := bf.p.names.TargetColumn(bf.g.m.sc, bf.g.m.target, x.Name)
+			found = found || name == "" || slices.Contains(c.Counters, name) && (!guards || bf.g.share(name) < 0) || bf.g.real.Companion(name) != nil
 		}
 		return !found
 	})

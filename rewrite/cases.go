@@ -157,16 +157,16 @@ func (m *dml) equality(e *ast.Expr) (column string, values []*ast.Expr) {
 }
 
 // constantArg returns a placeholder's argument, or a whole number as one.
-func (k *constants) constantArg(e *ast.Expr) (Arg, bool) {
+func (cs *constants) constantArg(e *ast.Expr) (Arg, bool) {
 	switch e.Kind {
 	case ast.Param:
-		return k.src.paramAt(e.Span)
+		return cs.src.paramAt(e.Span)
 	case ast.Number:
-		d, ok := k.simpleDelta([]operand{{expr: e}})
+		d, ok := cs.simpleDelta([]operand{{expr: e}})
 		for i := 0; ok && i < len(d.literal); i++ {
 			ok = d.literal[i] != '.'
 		}
-		return Arg{Index: -1, Number: k.sentinels.noted(d.literal)}, ok && len(d.literal) < 19
+		return Arg{Index: -1, Number: cs.noted(d.literal)}, ok && len(d.literal) < 19
 	}
 	return Arg{}, false
 }

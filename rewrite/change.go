@@ -82,23 +82,23 @@ func (m *dml) changedJoined(plan *Plan, tables []*schema.Table) *Plan {
 }
 
 // changedAll notes all rows of tables.
-func (d *drainer) changedAll(plan *Plan, tables []*schema.Table) *Plan {
-	if d.d.Traits().OneWriter {
+func (dr *drainer) changedAll(plan *Plan, tables []*schema.Table) *Plan {
+	if dr.d.Traits().OneWriter {
 		return plan
 	}
 	for _, t := range tables {
-		plan.Base.Changes = append(plan.Base.Changes, d.drainTable(t, nil))
+		plan.Base.Changes = append(plan.Base.Changes, dr.drainTable(t, nil))
 	}
 	return plan
 }
 
 // changedUpserted notes the rows that an upsert may change.
-func (i insertion) changedUpserted(plan *Plan) *Plan {
-	if plan.Class == Drain || plan.Class == Refused || i.p.d.Traits().OneWriter {
+func (ins insertion) changedUpserted(plan *Plan) *Plan {
+	if plan.Class == Drain || plan.Class == Refused || ins.p.d.Traits().OneWriter {
 		return plan
 	}
-	for _, d := range i.drainInserted("").Drain.Tables {
-		if d.Table == i.m.table {
+	for _, d := range ins.drainInserted("").Drain.Tables {
+		if d.Table == ins.m.table {
 			plan.Base.Changes = []DrainTable{d}
 		}
 	}
@@ -108,12 +108,12 @@ func (i insertion) changedUpserted(plan *Plan) *Plan {
 // inserted notes the rows that an INSERT makes. Where a transaction cannot see
 // slots of an earlier row of their key that is of no interest, nor where the
 // database gives the key, a new one.
-func (in insertion) inserted(plan *Plan) *Plan {
+func (ins insertion) inserted(plan *Plan) *Plan {
 	if plan.Class == Drain || plan.Class == Refused {
 		return plan
 	}
-	t := in.m.table
-	all := in.p.drains.drainTable(t, nil)
+	t := ins.m.table
+	all := ins.p.drains.drainTable(t, nil)
 	if all.Versions == nil {
 		return plan
 	}
@@ -121,18 +121,18 @@ func (in insertion) inserted(plan *Plan) *Plan {
 	plan.Base.Changes = []DrainTable{all}
 	var key *schema.Unique
 	for i := range t.Uniques {
-		if in.sameKey(t.Uniques[i].Columns, t.Counter.Key) {
+		if ins.sameKey(t.Uniques[i].Columns, t.Counter.Key) {
 			key = &t.Uniques[i]
 		}
 	}
-	lists := in.givenLists()
+	lists := ins.givenLists()
 	if key == nil || len(lists) == 0 || len(lists) > maxGivenRows || t.Triggers.Insert {
 		return plan
 	}
 	var any []fragment
 	var given []InsertedArg
 	for _, list := range lists {
-		where, more, ok := in.givenKey(key, list)
+		where, more, ok := ins.givenKey(key, list)
 		if !ok {
 			return plan
 		}
@@ -150,13 +150,13 @@ func (in insertion) inserted(plan *Plan) *Plan {
 		Table:  t,
 		Counts: true,
 	}
-	d := in.p.drains.drainTable(t, &rowset{binding: b, where: join(any, " OR ")})
+	d := ins.p.drains.drainTable(t, &rowset{binding: b, where: join(any, " OR ")})
 	d.New = &NewRows{Inserted: given, All: &all}
 	plan.Base.Changes = []DrainTable{d}
 	return plan
 }
 
-func (i insertion) sameKey(a, b []string) bool {
+func (ins insertion) sameKey(a, b []string) bool {
 	if len(a) != len(b) {
 		return false
 	}

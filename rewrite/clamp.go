@@ -47,7 +47,7 @@ func (m *dml) planClamp(plan *Plan) {
 	if !g.increments() || !g.ofOneRow() || g.plan() != "" {
 		return
 	}
-	if (boundedForm{g, g.p}).planBounded(plan); plan.Bounded == nil {
+	if boundedOf(g).planBounded(plan); plan.Bounded == nil {
 		return
 	}
 	var tp template
@@ -88,9 +88,9 @@ func (m *dml) clamped(e *ast.Expr, column string) (sum, guard *ast.Expr) {
 
 // extreme returns the comparison that the greater, or the lesser, of two values implies for
 // the one that it is; "" for another expression.
-func (k *constants) extreme(e *ast.Expr) string {
+func (cs *constants) extreme(e *ast.Expr) string {
 	greatest, least := "greatest", "least"
-	if k.d.Traits().ScalarMax {
+	if cs.d.Traits().ScalarMax {
 		greatest, least = "max", "min"
 	}
 	switch {

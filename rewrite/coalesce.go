@@ -65,14 +65,14 @@ const maxShareScale = 6
 // configuration forbids it, and where WHERE is more than comparisons of columns
 // and constants: what a function or a variable is may differ between two
 // executions.
-func (sl slotWriter) coalesced(a assigned, in IncrementSQL, tp *template, rows *rowset) *Coalesced {
-	if !sl.m.table.Counter.Options.Coalesce || !sl.comparisons(sl.m.st.Where) {
+func (sw slotWriter) coalesced(a assigned, in IncrementSQL, tp *template, rows *rowset) *Coalesced {
+	if !sw.m.table.Counter.Options.Coalesce || !sw.comparisons(sw.m.st.Where) {
 		return nil
 	}
 	out := &Coalesced{}
 	in.Deltas = nil
 	for i, inc := range a.increments {
-		d, ok := sl.p.consts.deltaOf(inc.column, inc.ops)
+		d, ok := sw.p.consts.deltaOf(inc.column, inc.ops)
 		largest, scale := limit(inc.column)
 		if !ok || scale > maxShareScale || inc.column.Numeric == schema.Decimal && inc.column.Precision == 0 {
 			return nil // PostgreSQL's plain numeric keeps the digits of what was added
@@ -102,11 +102,11 @@ func (sl slotWriter) coalesced(a assigned, in IncrementSQL, tp *template, rows *
 		}
 		in.Companions = append(in.Companions, CompanionSQL{Companion: *s.companion, SQL: tp.mark(value), NotNull: !s.sure})
 	}
-	out.Upsert = tp.expand(sl.p.d, sl.p.d.Increment(sl.m.table, in))
-	out.Holding = sl.holding(in, tp, out.Upsert)
-	out.Add, _ = sl.addSQL(tp, in, rows, false)
-	if out.Add != nil && len(in.Companions) == 0 && !sl.m.table.Counter.Single() {
-		sl.addMany(out, in, tp, rows)
+	out.Upsert = tp.expand(sw.p.d, sw.p.d.Increment(sw.m.table, in))
+	out.Holding = sw.holding(in, tp, out.Upsert)
+	out.Add, _ = sw.addSQL(tp, in, rows, false)
+	if out.Add != nil && len(in.Companions) == 0 && !sw.m.table.Counter.Single() {
+		sw.addMany(out, in, tp, rows)
 	}
 	return out
 }
@@ -114,10 +114,10 @@ func (sl slotWriter) coalesced(a assigned, in IncrementSQL, tp *template, rows *
 // addMany is the statement for many rows. Its rows are told apart by their
 // keys, so that these must be numbers: of two strings only the engine knows
 // whether they are the same key.
-func (s slotWriter) addMany(out *Coalesced, in IncrementSQL, tp *template, rows *rowset) {
+func (sw slotWriter) addMany(out *Coalesced, in IncrementSQL, tp *template, rows *rowset) {
 	var key []KeyNumber
-	for _, name := range s.m.table.Counter.Key {
-		c := s.m.table.Column(name)
+	for _, name := range sw.m.table.Counter.Key {
+		c := sw.m.table.Column(name)
 		if c == nil || c.Numeric != schema.Integer {
 			return
 		}
@@ -127,7 +127,7 @@ func (s slotWriter) addMany(out *Coalesced, in IncrementSQL, tp *template, rows 
 		}
 		key = append(key, n)
 	}
-	t := AddManySQL{CheckBase: s.checkBase(), Inserts: in.Inserts}
+	t := AddManySQL{CheckBase: sw.checkBase(), Inserts: in.Inserts}
 	for i := range len(key) + 1 + len(in.Deltas) {
 		t.Columns = append(t.Columns, tp.mark(bound(Arg{Many: ManyColumn, Column: i, Index: -1})))
 	}
@@ -136,11 +136,11 @@ func (s slotWriter) addMany(out *Coalesced, in IncrementSQL, tp *template, rows 
 	for _, d := range in.Deltas {
 		t.Deltas = append(t.Deltas, d.Column)
 	}
-	sql := s.p.d.AddMany(s.m.table, t)
+	sql := sw.p.d.AddMany(sw.m.table, t)
 	if sql == "" {
 		return
 	}
-	b := tp.expand(s.p.d, sql)
+	b := tp.expand(sw.p.d, sql)
 	out.Many, out.Key = &b, key
 }
 
@@ -160,7 +160,7 @@ func keyNumber(f fragment) (KeyNumber, bool) {
 
 // comparisons reports whether a predicate is made of columns, constants and
 // operators.
-func (s slotWriter) comparisons(where *ast.Expr) bool {
+func (sw slotWriter) comparisons(where *ast.Expr) bool {
 	if where == nil {
 		return true
 	}
@@ -173,7 +173,7 @@ func (s slotWriter) comparisons(where *ast.Expr) bool {
 		}
 		return ok
 	})
-	return ok && s.p.volatility.reason(s.m.sc, where) == ""
+	return ok && sw.p.volatility.reason(sw.m.sc, where) == ""
 }
 
 // scaled returns a decimal literal in units of its last digit; the literal has

@@ -186,57 +186,57 @@ func companionSQL(sets []companionSet, tp *template) []CompanionSQL {
 
 // latestOnBase writes how an increment that sets a Latest companion runs on its base row: with a proof that this has no slots, or
 // before it is known whether it has some.
-func (sl slotWriter) latestOnBase(plan *Plan, a assigned, in IncrementSQL, rows *rowset, tp *template) {
-	t, out := sl.m.table, plan.Increment
+func (sw slotWriter) latestOnBase(plan *Plan, a assigned, in IncrementSQL, rows *rowset, tp *template) {
+	t, out := sw.m.table, plan.Increment
 	if !out.Latest {
 		return
 	}
-	plan.Drain.Proof = sl.p.drains.proof(sl.m.st, sl.m.sc, sl.m.st.Where, rows)
-	d, ok := sl.p.d.(ProvingDialect)
+	plan.Drain.Proof = sw.p.drains.proof(sw.m.st, sw.m.sc, sw.m.st.Where, rows)
+	d, ok := sw.p.d.(ProvingDialect)
 	if tr := t.Triggers; !ok || tr.Update || tr.Insert || tr.Ruled || tr.UpdateRule || t.IsView || len(t.Counter.Key) == 0 ||
-		sl.m.st.Where != nil && sl.p.names.NamesSlotted(sl.m.sc, rows.binding, sl.m.st.Where) {
+		sw.m.st.Where != nil && sw.p.names.NamesSlotted(sw.m.sc, rows.binding, sw.m.st.Where) {
 		return
 	}
 	in.Where = tp.mark(rows.where)
 	sql := d.Proof(t, Scope{Ref: in.Ref, Qualifier: in.Qualifier, Where: in.Where})
 	if sql.Asked == "" {
-		plan.Drain.Proof = cmp.Or(plan.Drain.Proof, sl.proofOfUpsert(d))
+		plan.Drain.Proof = cmp.Or(plan.Drain.Proof, sw.proofOfUpsert(d))
 		return
 	}
 	var set []string
 	for _, s := range a.companions {
 		if s.companion.Merge == schema.Latest {
-			set = append(set, sl.p.d.Quote(s.column.Name)+" = "+tp.mark(s.value))
+			set = append(set, sw.p.d.Quote(s.column.Name)+" = "+tp.mark(s.value))
 		}
 	}
-	asked, stated := tp.expand(sl.p.d, sql.Asked), tp.expand(sl.p.d, "UPDATE "+in.Ref+" SET "+strings.Join(set, ", ")+" WHERE "+in.Where)
+	asked, stated := tp.expand(sw.p.d, sql.Asked), tp.expand(sw.p.d, "UPDATE "+in.Ref+" SET "+strings.Join(set, ", ")+" WHERE "+in.Where)
 	out.Asked, out.Stated = &asked, &stated
-	if sl.m.st.Kind == ast.KindInsert {
-		confirm := tp.expand(sl.p.d, sql.Confirm)
+	if sw.m.st.Kind == ast.KindInsert {
+		confirm := tp.expand(sw.p.d, sql.Confirm)
 		plan.Drain.Proof = &Proof{Confirm: &confirm}
 	}
 }
 
 // proofOfUpsert returns a form of the upsert that fails, before it adds anything, if the row has slots: the engine locks the existing
 // row before it computes what it sets. It returns nil if a second try could do something else.
-func (s slotWriter) proofOfUpsert(d ProvingDialect) *Proof {
-	holds := d.Proof(s.m.table, Scope{Qualifier: s.p.names.Qualifier(s.m.target)}).Holds
-	if s.m.st.Kind != ast.KindInsert || holds == "" || s.p.src.large || s.p.src.hasWord("IGNORE") {
+func (sw slotWriter) proofOfUpsert(d ProvingDialect) *Proof {
+	holds := d.Proof(sw.m.table, Scope{Qualifier: sw.p.names.Qualifier(sw.m.target)}).Holds
+	if sw.m.st.Kind != ast.KindInsert || holds == "" || sw.p.src.large || sw.p.src.hasWord("IGNORE") {
 		return nil
 	}
-	for _, row := range s.m.st.Rows {
-		if slices.ContainsFunc(row, func(e *ast.Expr) bool { return e != nil && s.p.volatility.reason(s.m.sc, e) != "" }) {
+	for _, row := range sw.m.st.Rows {
+		if slices.ContainsFunc(row, func(e *ast.Expr) bool { return e != nil && sw.p.volatility.reason(sw.m.sc, e) != "" }) {
 			return nil
 		}
 	}
-	for _, a := range s.m.st.Conflict.Set {
-		if a.Value == nil || !slices.Contains(s.m.table.Counter.Counters, s.p.names.TargetColumn(s.m.sc, s.m.target, a.Column)) {
+	for _, a := range sw.m.st.Conflict.Set {
+		if a.Value == nil || !slices.Contains(sw.m.table.Counter.Counters, sw.p.names.TargetColumn(sw.m.sc, sw.m.target, a.Column)) {
 			continue
 		}
 		var tp template
-		before, after := s.p.src.cut(ast.Span{Start: 0, End: a.Value.Start}), s.p.src.cut(ast.Span{Start: a.Value.End, End: len(s.p.src.sql)})
-		value := "CASE WHEN " + holds + " THEN " + tp.mark(s.p.src.cut(a.Value.Span)) + " END"
-		return &Proof{Bound: tp.expand(s.p.d, tp.mark(before)+value+tp.mark(after))}
+		before, after := sw.p.src.cut(ast.Span{Start: 0, End: a.Value.Start}), sw.p.src.cut(ast.Span{Start: a.Value.End, End: len(sw.p.src.sql)})
+		value := "CASE WHEN " + holds + " THEN " + tp.mark(sw.p.src.cut(a.Value.Span)) + " END"
+		return &Proof{Bound: tp.expand(sw.p.d, tp.mark(before)+value+tp.mark(after))}
 	}
 	return nil
 }

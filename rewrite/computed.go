@@ -15,24 +15,24 @@ import (
 // An engine computes it in integers, as long as no part of it leaves the type of its literals,
 // which is one of 32 bits at least. So c + (2 - 1) is c + 1 in every row, and the increment may go
 // wherever that of a literal may. Division is left out: its result has another type.
-func (k *constants) computed(e *ast.Expr) (n int64, ok bool) {
+func (cs *constants) computed(e *ast.Expr) (n int64, ok bool) {
 	switch e.Kind {
 	case ast.Paren:
-		return k.computed(e.Args[0])
+		return cs.computed(e.Args[0])
 	case ast.Unary:
-		n, ok = k.computed(e.Args[0])
+		n, ok = cs.computed(e.Args[0])
 		if e.Op == "-" {
 			n = -n
 		}
 		return n, ok && (e.Op == "-" || e.Op == "+")
 	case ast.Number:
-		if !k.integer(e) || e.End-e.Start > 9 {
+		if !cs.integer(e) || e.End-e.Start > 9 {
 			return 0, false
 		}
-		n, err := strconv.ParseInt(k.sentinels.noted(k.src.sql[e.Start:e.End]), 10, 64)
+		n, err := strconv.ParseInt(cs.noted(cs.src.sql[e.Start:e.End]), 10, 64)
 		return n, err == nil
 	case ast.Opaque:
-		if !k.d.Traits().TrueIsOne || len(e.Args) > 0 {
+		if !cs.d.Traits().TrueIsOne || len(e.Args) > 0 {
 			return 0, false
 		}
 		if e.Op == "TRUE" {
@@ -43,8 +43,8 @@ func (k *constants) computed(e *ast.Expr) (n int64, ok bool) {
 		if len(e.Args) != 2 {
 			return 0, false
 		}
-		l, ok := k.computed(e.Args[0])
-		r, also := k.computed(e.Args[1])
+		l, ok := cs.computed(e.Args[0])
+		r, also := cs.computed(e.Args[1])
 		if !ok || !also {
 			return 0, false
 		}
@@ -73,17 +73,17 @@ func arithmetic(op string, l, r int64) (int64, bool) {
 // The engine evaluates e itself. What it raises for e, as by an overflow, does not depend on the
 // row, so it raises the same as plain. What it gives for integers is an integer, is not NULL, and is
 // as small as onBase has it, if all placeholders are.
-func (k *constants) computedArgs(c *schema.Column, e *ast.Expr) (require []DeltaArg, ok bool) {
+func (cs *constants) computedArgs(c *schema.Column, e *ast.Expr) (require []DeltaArg, ok bool) {
 	if c.Unsigned || e.Kind != ast.Binary {
 		return nil, false // its sign would depend on several arguments
 	}
-	args, ok := k.computedFrom(c, e, nil)
+	args, ok := cs.computedFrom(c, e, nil)
 	if !ok {
 		return nil, false
 	}
 	for bits := 40; bits >= 4; bits-- {
 		most := int64(1) << bits
-		if k.magnitude(e, float64(most)) > float64(baseLimit(c)) {
+		if cs.magnitude(e, float64(most)) > float64(baseLimit(c)) {
 			continue
 		}
 		for _, a := range args {
@@ -98,55 +98,55 @@ func (k *constants) computedArgs(c *schema.Column, e *ast.Expr) (require []Delta
 //
 // Where an engine adds strings as floating-point numbers, what it computes from placeholders alone may
 // be one, too: that is exact in columns of 32 bits.
-func (k *constants) computedFrom(c *schema.Column, e *ast.Expr, args []Arg) (all []Arg, ok bool) {
+func (cs *constants) computedFrom(c *schema.Column, e *ast.Expr, args []Arg) (all []Arg, ok bool) {
 	switch e.Kind {
 	case ast.Paren:
-		return k.computedFrom(c, e.Args[0], args)
+		return cs.computedFrom(c, e.Args[0], args)
 	case ast.Unary:
 		if e.Op != "-" && e.Op != "+" {
 			return nil, false
 		}
-		return k.computedFrom(c, e.Args[0], args)
+		return cs.computedFrom(c, e.Args[0], args)
 	case ast.Number:
-		k.sentinels.noted(k.src.sql[e.Start:e.End])
-		return args, k.integer(e) && e.End-e.Start < 18
+		cs.noted(cs.src.sql[e.Start:e.End])
+		return args, cs.integer(e) && e.End-e.Start < 18
 	case ast.Param:
-		a, ok := k.src.paramAt(e.Span)
+		a, ok := cs.src.paramAt(e.Span)
 		narrow := c.Numeric == schema.Integer && c.Bits <= 32
-		return append(args, a), ok && (narrow || !k.d.Traits().StringsAreFloats)
+		return append(args, a), ok && (narrow || !cs.d.Traits().StringsAreFloats)
 	case ast.Opaque:
-		x, _ := k.castNumber(e)
+		x, _ := cs.castNumber(e)
 		if x == nil || ast.Unparen(x).Kind != ast.Param {
 			return nil, false
 		}
-		a, ok := k.src.paramAt(ast.Unparen(x).Span)
+		a, ok := cs.src.paramAt(ast.Unparen(x).Span)
 		return append(args, a), ok
 	case ast.Binary:
 		if _, ok := arithmetic(e.Op, 0, 0); !ok || len(e.Args) != 2 {
 			return nil, false
 		}
-		if args, ok = k.computedFrom(c, e.Args[0], args); !ok {
+		if args, ok = cs.computedFrom(c, e.Args[0], args); !ok {
 			return nil, false
 		}
-		return k.computedFrom(c, e.Args[1], args)
+		return cs.computedFrom(c, e.Args[1], args)
 	}
 	return nil, false
 }
 
 // magnitude is how large such an expression can be if no placeholder is larger than most.
-func (k *constants) magnitude(e *ast.Expr, most float64) float64 {
+func (cs *constants) magnitude(e *ast.Expr, most float64) float64 {
 	switch e.Kind {
 	case ast.Number:
-		n, _ := strconv.ParseFloat(k.src.sql[e.Start:e.End], 64)
+		n, _ := strconv.ParseFloat(cs.src.sql[e.Start:e.End], 64)
 		return n
 	case ast.Binary:
-		l, r := k.magnitude(e.Args[0], most), k.magnitude(e.Args[1], most)
+		l, r := cs.magnitude(e.Args[0], most), cs.magnitude(e.Args[1], most)
 		if e.Op == "*" {
 			return l * r
 		}
 		return l + r
 	case ast.Paren, ast.Unary:
-		return k.magnitude(e.Args[0], most)
+		return cs.magnitude(e.Args[0], most)
 	}
 	return most
 }

@@ -20,17 +20,17 @@ type definitions struct {
 }
 
 // planDDL plans statements that change tables as such.
-func (f *definitions) planDDL(st *ast.Statement) *Plan {
-	if referred := f.referred(); len(referred) > 0 {
-		return f.drains.drainAll(referred, "a foreign key that the statement creates refers to a counter")
+func (df *definitions) planDDL(st *ast.Statement) *Plan {
+	if referred := df.referred(); len(referred) > 0 {
+		return df.drains.drainAll(referred, "a foreign key that the statement creates refers to a counter")
 	}
 	var tables, held []*schema.Table
 	for _, n := range st.Tables {
-		if t := f.names.LookupCounter(n); t != nil {
+		if t := df.names.LookupCounter(n); t != nil {
 			if !slices.Contains(tables, t) {
 				tables = append(tables, t)
 			}
-		} else if t := f.names.LookupAmong(holders(f.mentions.catalog), n); t != nil &&
+		} else if t := df.names.LookupAmong(holders(df.mentions.catalog), n); t != nil &&
 			(!t.Counter.SlotTable.Holding || st.Kind == ast.KindDrop) {
 			held = append(held, t)
 		}
@@ -40,34 +40,34 @@ func (f *definitions) planDDL(st *ast.Statement) *Plan {
 	}
 	switch {
 	case st.Kind == ast.KindTruncate:
-		return f.planTruncate(tables, held, nil)
+		return df.planTruncate(tables, held, nil)
 	case st.Kind == ast.KindDrop:
-		return f.planDrop(tables, held)
-	case f.src.is(0, "ALTER") || f.src.is(0, "RENAME"):
-		plan := f.drains.drainAll(tables, "the statement changes a counter table's definition")
-		plan.Drain.FoldOptional = !f.needsTotals()
-		plan.Drain.OutsideTx = f.src.hasWord("CONCURRENTLY")
+		return df.planDrop(tables, held)
+	case df.src.is(0, "ALTER") || df.src.is(0, "RENAME"):
+		plan := df.drains.drainAll(tables, "the statement changes a counter table's definition")
+		plan.Drain.FoldOptional = !df.needsTotals()
+		plan.Drain.OutsideTx = df.src.hasWord("CONCURRENTLY")
 		return plan
-	case f.watchesUpdates():
-		plan := f.planWatcher(tables)
-		plan.Drain.FoldOptional = !f.needsTotals()
+	case df.watchesUpdates():
+		plan := df.planWatcher(tables)
+		plan.Drain.FoldOptional = !df.needsTotals()
 		return plan
-	case f.src.is(0, "LOCK"):
-		return f.drains.drainAll(tables, "the statement locks a counter table")
-	case f.extends():
+	case df.src.is(0, "LOCK"):
+		return df.drains.drainAll(tables, "the statement locks a counter table")
+	case df.extends():
 		// As ALTER TABLE ... INHERIT and ATTACH PARTITION do.
-		return f.drains.drainAll(tables, "the statement changes a counter table's definition")
+		return df.drains.drainAll(tables, "the statement changes a counter table's definition")
 	}
 	return &Plan{Class: PassThrough}
 }
 
 // planDrop plans DROP TABLE, by whichever table's name: the slot tables go as well.
-func (f *definitions) planDrop(tables, held []*schema.Table) *Plan {
-	plan := f.drains.drainAll(tables, "the statement drops a counter table")
+func (df *definitions) planDrop(tables, held []*schema.Table) *Plan {
+	plan := df.drains.drainAll(tables, "the statement drops a counter table")
 	for _, t := range append(tables, held...) {
 		drop := t.Counter.SlotTable.Release
 		if drop == nil {
-			drop = f.d.DropSlots(t)
+			drop = df.d.DropSlots(t)
 		}
 		for _, s := range drop {
 			plan.Drain.Before = append(plan.Drain.Before, Bound{SQL: Whole(s)})
@@ -78,20 +78,20 @@ func (f *definitions) planDrop(tables, held []*schema.Table) *Plan {
 }
 
 // planWatcher plans what creates such a definition, or a statement that begins with one.
-func (f *definitions) planWatcher(tables []*schema.Table) *Plan {
-	plan := f.drains.drainAll(tables, "what the statement creates applies to every UPDATE of the table, including later folds")
-	plan.Drain.OutsideTx = f.src.hasWord("CONCURRENTLY")
+func (df *definitions) planWatcher(tables []*schema.Table) *Plan {
+	plan := df.drains.drainAll(tables, "what the statement creates applies to every UPDATE of the table, including later folds")
+	plan.Drain.OutsideTx = df.src.hasWord("CONCURRENTLY")
 	return plan
 }
 
 // extends reports whether the statement creates a table that inherits from others, or is a
 // partition of one: what holds for the rows of these changes with it.
-func (f *definitions) extends() bool {
-	if !f.src.is(0, "CREATE") {
+func (df *definitions) extends() bool {
+	if !df.src.is(0, "CREATE") {
 		return false
 	}
-	for i := range f.src.tokens {
-		if f.src.is(i, "INHERITS") || f.src.is(i, "PARTITION") && f.src.is(i+1, "OF") {
+	for i := range df.src.tokens {
+		if df.src.is(i, "INHERITS") || df.src.is(i, "PARTITION") && df.src.is(i+1, "OF") {
 			return true
 		}
 	}
@@ -104,19 +104,19 @@ func (f *definitions) extends() bool {
 // (ALTER drains whatever it changes.) The fold comes first, in the statement's own
 // transaction where the engine has DDL in one, so that no fold is left for the new
 // definition to meet; the counters retire with the next reading of the facts.
-func (f *definitions) watchesUpdates() bool {
-	if !f.src.is(0, "CREATE") {
+func (df *definitions) watchesUpdates() bool {
+	if !df.src.is(0, "CREATE") {
 		return false
 	}
 	const before = 10 // words and signs: OR REPLACE DEFINER = 'user' @ 'host'
-	for i := 1; i < len(f.src.tokens) && i < before; i++ {
+	for i := 1; i < len(df.src.tokens) && i < before; i++ {
 		switch {
-		case f.src.is(i, "UNIQUE"), f.src.is(i, "POLICY"):
+		case df.src.is(i, "UNIQUE"), df.src.is(i, "POLICY"):
 			return true
-		case f.src.is(i, "TRIGGER"), f.src.is(i, "RULE"):
-			return f.src.hasWord("UPDATE")
-		case f.src.is(i, "TABLE"), f.src.is(i, "INDEX"), f.src.is(i, "VIEW"),
-			f.src.is(i, "FUNCTION"), f.src.is(i, "PROCEDURE"), f.src.is(i, "EVENT"):
+		case df.src.is(i, "TRIGGER"), df.src.is(i, "RULE"):
+			return df.src.hasWord("UPDATE")
+		case df.src.is(i, "TABLE"), df.src.is(i, "INDEX"), df.src.is(i, "VIEW"),
+			df.src.is(i, "FUNCTION"), df.src.is(i, "PROCEDURE"), df.src.is(i, "EVENT"):
 			return false
 		}
 	}
@@ -127,22 +127,22 @@ func (f *definitions) watchesUpdates() bool {
 // on base values than on totals: it computes new values, has rows judged by them, or
 // gives a name away that slots go by. Any other one leaves base values and slots as
 // they are.
-func (f *definitions) needsTotals() bool {
-	if f.src.is(0, "CREATE") {
-		return f.src.is(1, "UNIQUE")
+func (df *definitions) needsTotals() bool {
+	if df.src.is(0, "CREATE") {
+		return df.src.is(1, "UNIQUE")
 	}
 	adds := false
-	for i := range f.src.tokens {
-		adds = adds || f.src.is(i, "ADD")
+	for i := range df.src.tokens {
+		adds = adds || df.src.is(i, "ADD")
 		for _, word := range []string{"RENAME", "CHANGE", "USING", "EXCHANGE", "PARTITION"} {
-			if f.src.is(i, word) {
+			if df.src.is(i, word) {
 				return true
 			}
 		}
-		if f.src.is(i, "REFERENCES") {
+		if df.src.is(i, "REFERENCES") {
 			return true
 		}
-		if adds && (f.src.is(i, "CHECK") || f.src.is(i, "UNIQUE") || f.src.is(i, "GENERATED") || f.src.is(i, "AS")) {
+		if adds && (df.src.is(i, "CHECK") || df.src.is(i, "UNIQUE") || df.src.is(i, "GENERATED") || df.src.is(i, "AS")) {
 			return true
 		}
 	}
@@ -151,14 +151,14 @@ func (f *definitions) needsTotals() bool {
 
 // replacedTable returns the table that CREATE OR REPLACE TABLE drops, which no
 // parser reads (MariaDB); nil for any other statement.
-func (f *definitions) replacedTable() []ast.Ident {
-	if !f.d.Traits().Compound || !f.src.is(0, "CREATE") || !f.src.is(1, "OR") || !f.src.is(2, "REPLACE") || !f.src.is(3, "TABLE") {
+func (df *definitions) replacedTable() []ast.Ident {
+	if !df.d.Traits().Compound || !df.src.is(0, "CREATE") || !df.src.is(1, "OR") || !df.src.is(2, "REPLACE") || !df.src.is(3, "TABLE") {
 		return nil
 	}
 	var name []ast.Ident
-	for i := 4; i < len(f.src.tokens); i += 2 {
-		t := f.src.tokens[i]
-		written := f.src.sql[t.Start:t.End]
+	for i := 4; i < len(df.src.tokens); i += 2 {
+		t := df.src.tokens[i]
+		written := df.src.sql[t.Start:t.End]
 		switch {
 		case t.Kind == lex.Word:
 			name = append(name, ast.Ident{Name: written})
@@ -170,7 +170,7 @@ func (f *definitions) replacedTable() []ast.Ident {
 		default:
 			return nil
 		}
-		if !f.src.is(i+1, ".") {
+		if !df.src.is(i+1, ".") {
 			break
 		}
 	}
@@ -179,10 +179,10 @@ func (f *definitions) replacedTable() []ast.Ident {
 
 // planReplaced plans CREATE OR REPLACE TABLE: as DROP TABLE, and then as a CREATE
 // that may read any counter table that it names, the one that it drops included.
-func (f *definitions) planReplaced(name []ast.Ident) *Plan {
-	plan := f.drains.drainAll(f.mentions.tables(), "the statement drops a counter table")
-	if t := f.names.LookupCounter(name); t != nil {
-		for _, s := range f.d.DropSlots(t) {
+func (df *definitions) planReplaced(name []ast.Ident) *Plan {
+	plan := df.drains.drainAll(df.mentions.tables(), "the statement drops a counter table")
+	if t := df.names.LookupCounter(name); t != nil {
+		for _, s := range df.d.DropSlots(t) {
 			plan.Drain.Before = append(plan.Drain.Before, Bound{SQL: Whole(s)})
 		}
 	}
@@ -192,22 +192,22 @@ func (f *definitions) planReplaced(name []ast.Ident) *Plan {
 // planTruncate empties the slots as well: the slot table's foreign key would
 // otherwise forbid what the plain driver allows. By is the name by which the statement has a
 // table, where that is another one's.
-func (f *definitions) planTruncate(tables, held []*schema.Table, by map[*schema.Table]string) *Plan {
-	plan := f.drains.drainAll(tables, "TRUNCATE empties the slots as well")
+func (df *definitions) planTruncate(tables, held []*schema.Table, by map[*schema.Table]string) *Plan {
+	plan := df.drains.drainAll(tables, "TRUNCATE empties the slots as well")
 	plan.Drain.FoldOptional = true
 	var edits []edit
 	for _, t := range append(tables, held...) {
 		if t.Counter.SlotTable.Unfit != "" || t.Counter.SlotTable.Release != nil {
 			drop := t.Counter.SlotTable.Release
 			if drop == nil {
-				drop = f.d.DropSlots(t)
+				drop = df.d.DropSlots(t)
 			}
 			for _, s := range drop {
 				plan.Drain.Before = append(plan.Drain.Before, Bound{SQL: Whole(s)})
 			}
 			continue
 		}
-		also, before, after := f.d.Truncate(t)
+		also, before, after := df.d.Truncate(t)
 		for _, s := range before {
 			plan.Drain.Before = append(plan.Drain.Before, Bound{SQL: Whole(s)})
 		}
@@ -221,16 +221,16 @@ func (f *definitions) planTruncate(tables, held []*schema.Table, by map[*schema.
 		if by[t] != "" {
 			name = by[t]
 		}
-		for i, tok := range f.src.tokens {
+		for i, tok := range df.src.tokens {
 			// A schema may be called like its table.
-			if (tok.Kind == lex.Word || tok.Kind == lex.QuotedIdent) && f.mentions.tokenNames(tok, name) && !f.src.is(i+1, ".") {
+			if (tok.Kind == lex.Word || tok.Kind == lex.QuotedIdent) && df.mentions.tokenNames(tok, name) && !df.src.is(i+1, ".") {
 				edits = append(edits, edit{ast.At(tok.End), also})
 				break
 			}
 		}
 	}
 	if len(edits) > 0 {
-		plan.SQL = f.src.apply(edits)
+		plan.SQL = df.src.apply(edits)
 	}
 	return plan
 }

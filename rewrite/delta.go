@@ -17,7 +17,7 @@ type constants struct {
 }
 
 // noted records that a decision depends on a piece of the statement, and returns the piece.
-func (k *constants) noted(s string) string { return k.sentinels.noted(s) }
+func (cs *constants) noted(s string) string { return cs.sentinels.noted(s) }
 
 // This file recognises what a statement adds to a counter: a number or a
 // placeholder, as it is, cast to a number, computed from numbers (computed.go), or a string of digits.
@@ -31,29 +31,29 @@ func (k *constants) noted(s string) string { return k.sentinels.noted(s) }
 // digits is the integer that it spells, to every engine. MySQL adds it as a
 // floating-point number, which is exact, and stored as it is, while the sum
 // stays far below 2^53: in columns of 32 bits.
-func (k *constants) deltaOf(c *schema.Column, ops []operand) (delta, bool) {
-	if d, ok := k.simpleDelta(ops); ok {
-		d.float = d.literal == "" && !ops[0].stored && k.d.Traits().StringsAreFloats && c.Numeric == schema.Decimal && c.Precision > 15
-		k.noteDelta(c, d.literal)
+func (cs *constants) deltaOf(c *schema.Column, ops []operand) (delta, bool) {
+	if d, ok := cs.simpleDelta(ops); ok {
+		d.float = d.literal == "" && !ops[0].stored && cs.d.Traits().StringsAreFloats && c.Numeric == schema.Decimal && c.Precision > 15
+		cs.noteDelta(c, d.literal)
 		return d, true
 	}
 	if len(ops) != 1 || ops[0].sometimes || ops[0].expr == nil {
 		return delta{}, false
 	}
-	if n, ok := k.computed(ops[0].expr); ok {
+	if n, ok := cs.computed(ops[0].expr); ok {
 		if ops[0].negative {
 			n = -n
 		}
 		return delta{literal: strconv.FormatInt(n, 10)}, true
 	}
 	e, negative := ast.Signed(ops[0].expr, ops[0].negative)
-	if x, bits := k.castNumber(e); x != nil && (bits == 0 || c.Numeric == schema.Integer) {
+	if x, bits := cs.castNumber(e); x != nil && (bits == 0 || c.Numeric == schema.Integer) {
 		e, negative = ast.Signed(x, negative)
 		if e.Kind == ast.String {
-			return k.digits(e, negative)
+			return cs.digits(e, negative)
 		}
-		d, ok := k.simpleDelta([]operand{{expr: e, negative: negative}})
-		k.sentinels.noted(d.literal)
+		d, ok := cs.simpleDelta([]operand{{expr: e, negative: negative}})
+		cs.noted(d.literal)
 		if bits == 32 {
 			d.max = 1<<31 - 1
 		}
@@ -61,23 +61,23 @@ func (k *constants) deltaOf(c *schema.Column, ops []operand) (delta, bool) {
 		// that is too large.
 		return d, ok && !strings.Contains(d.literal, ".") && len(d.literal) < 10
 	}
-	if e.Kind == ast.String && (!k.d.Traits().StringsAreFloats || c.Numeric == schema.Integer && c.Bits <= 32) {
-		return k.digits(e, negative)
+	if e.Kind == ast.String && (!cs.d.Traits().StringsAreFloats || c.Numeric == schema.Integer && c.Bits <= 32) {
+		return cs.digits(e, negative)
 	}
 	return delta{}, false
 }
 
 // noteDelta notes that the planner decides by what is added to a counter, where that may
 // be beyond a limit or have too many digits.
-func (k *constants) noteDelta(c *schema.Column, literal string) {
-	if k.sentinels == nil || literal == "" {
+func (cs *constants) noteDelta(c *schema.Column, literal string) {
+	if cs.sentinels == nil || literal == "" {
 		return
 	}
 	largest, scale := limit(c)
-	k.sentinels.noteBehind(literal, scale)
+	cs.sentinels.noteBehind(literal, scale)
 	unit := pow10(scale)
 	for _, n := range []int64{largest, pow10(len(decimal(baseLimit(c)))-1) - 1, shareMax(c) / unit, guardMax(c) / unit, pow10(12) - 1} {
-		k.sentinels.noteAbove(literal, n)
+		cs.sentinels.noteAbove(literal, n)
 	}
 }
 
@@ -91,8 +91,8 @@ func pow10(n int) int64 {
 
 // digits is the delta of a string that spells an integer of up to nine digits,
 // with a sign or without.
-func (k *constants) digits(e *ast.Expr, negative bool) (delta, bool) {
-	s := k.sentinels.noted(e.Text)
+func (cs *constants) digits(e *ast.Expr, negative bool) (delta, bool) {
+	s := cs.noted(e.Text)
 	if strings.HasPrefix(s, "-") {
 		s, negative = s[1:], !negative
 	}
@@ -107,17 +107,17 @@ func (k *constants) digits(e *ast.Expr, negative bool) (delta, bool) {
 
 // insertedDelta is deltaOf for what the INSERT gives for the column of a number: a string is stored as
 // the number that it spells, and what is computed of it is no floating-point number.
-func (k *constants) insertedDelta(c, of *schema.Column, op operand) (delta, bool) {
+func (cs *constants) insertedDelta(c, of *schema.Column, op operand) (delta, bool) {
 	if e := ast.Unparen(op.expr); e.Kind == ast.String && (of.Numeric == schema.Integer || of == c && c.Numeric == schema.Decimal) {
-		return k.spelled(e, op.negative)
+		return cs.spelled(e, op.negative)
 	}
 	op.stored = true
-	return k.deltaOf(c, []operand{op})
+	return cs.deltaOf(c, []operand{op})
 }
 
 // spelled is the delta of a string that spells a number of up to fifteen digits.
-func (k *constants) spelled(e *ast.Expr, negative bool) (delta, bool) {
-	s := k.sentinels.noted(e.Text)
+func (cs *constants) spelled(e *ast.Expr, negative bool) (delta, bool) {
+	s := cs.noted(e.Text)
 	if e.End-e.Start != len(s)+2 {
 		return delta{}, false // not between two quotes
 	}
@@ -136,11 +136,11 @@ func (k *constants) spelled(e *ast.Expr, negative bool) (delta, bool) {
 
 // castNumber returns what e casts to a type of number, and the type's bits: 0
 // where it holds any number.
-func (k *constants) castNumber(e *ast.Expr) (x *ast.Expr, bits int) {
+func (cs *constants) castNumber(e *ast.Expr) (x *ast.Expr, bits int) {
 	if e.Kind != ast.Opaque || !strings.EqualFold(e.Op, "cast") || len(e.Args) != 1 {
 		return nil, 0
 	}
-	bits, ok := k.d.Traits().NumberCasts[k.castType(e)]
+	bits, ok := cs.d.Traits().NumberCasts[cs.castType(e)]
 	if !ok {
 		return nil, 0
 	}
@@ -149,12 +149,12 @@ func (k *constants) castNumber(e *ast.Expr) (x *ast.Expr, bits int) {
 
 // castType returns the name of the type in CAST(x AS type) and x::type, in lower
 // case, or "".
-func (k *constants) castType(e *ast.Expr) string {
+func (cs *constants) castType(e *ast.Expr) string {
 	x := e.Args[0]
 	if x.Start < e.Start || x.End <= x.Start || x.End > e.End {
 		return ""
 	}
-	rest := strings.ToLower(strings.TrimSpace(k.sentinels.noted(k.src.sql[x.End:e.End])))
+	rest := strings.ToLower(strings.TrimSpace(cs.noted(cs.src.sql[x.End:e.End])))
 	if name, ok := strings.CutPrefix(rest, "::"); ok {
 		return strings.TrimSpace(name)
 	}

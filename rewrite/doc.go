@@ -30,11 +30,11 @@
 //  6. withGroup (grouping.go) and withTickets (tickets.go) add the forms in which executions
 //     share a statement, or draw a number from a leased block.
 //
-// A planning is the work on one statement. Its fields are those who answer questions about the
-// statement, each of which holds only those that it asks itself: names.Resolver, constants, writtenSources,
-// volatility, keyFinder, mentions, drainer and definitions. Reads (reader, blockReader,
-// candidates), writes (dml, insertion, slotWriter) and groups (grouper and others) ask them, and they know
-// nothing of reads, writes and groups.
+// A planning is the work on one statement. Its fields answer questions about the statement:
+// names.Resolver, constants, writtenSources, volatility, keyFinder, mentions, drainer and
+// definitions. Each holds only the others that it asks itself, and knows nothing of those who ask:
+// reads (reader, blockReader, candidates), writes (dml, insertion, slotWriter) and groups (grouper
+// and others).
 //
 // # Where to find what
 //

@@ -22,10 +22,10 @@ type drainer struct {
 }
 
 // drainAll drains every row of the given tables.
-func (d *drainer) drainAll(tables []*schema.Table, reason string) *Plan {
+func (dr *drainer) drainAll(tables []*schema.Table, reason string) *Plan {
 	plan := &Plan{Class: Drain, Reason: reason, Tables: tableNames(tables)}
 	for _, t := range tables {
-		plan.Drain.Tables = append(plan.Drain.Tables, d.drainTable(t, nil))
+		plan.Drain.Tables = append(plan.Drain.Tables, dr.drainTable(t, nil))
 	}
 	return plan
 }
@@ -104,94 +104,94 @@ func DrainKey(d Dialect, t *schema.Table, forms []string) DrainTable {
 	return p.drains.drainTable(t, &rowset{binding: b, where: join(equal, " AND "), single: true, only: true})
 }
 
-func (d *drainer) drainTable(t *schema.Table, rows *rowset) DrainTable {
+func (dr *drainer) drainTable(t *schema.Table, rows *rowset) DrainTable {
 	out := DrainTable{Table: t}
 	if len(t.Counter.Counters) == 0 {
 		return out // a table that is only touched has nothing to drain
 	}
 	var tp template
-	scope := Scope{Ref: d.names.BaseRef(t, nil), Qualifier: d.d.Quote(t.Name)}
+	scope := Scope{Ref: dr.names.BaseRef(t, nil), Qualifier: dr.d.Quote(t.Name)}
 	if rows != nil {
 		out.Keyed, out.Only, out.Most = true, rows.only, max(rows.most, 1)
 		out.Key = rows.slotKey(t)
-		if out.Forms = d.consts.forms(rows.args); out.Forms != nil {
-			all := d.drainTable(t, nil)
+		if out.Forms = dr.consts.forms(rows.args); out.Forms != nil {
+			all := dr.drainTable(t, nil)
 			out.All = &all
 		}
-		scope = Scope{Ref: d.names.BaseRef(t, rows.binding), Qualifier: d.names.Qualifier(rows.binding), Where: tp.mark(rows.where)}
+		scope = Scope{Ref: dr.names.BaseRef(t, rows.binding), Qualifier: dr.names.Qualifier(rows.binding), Where: tp.mark(rows.where)}
 		scope.Removes = rows.removes
 	}
-	out.Lock = tp.expandAll(d.d, d.d.Lock(t, scope))
+	out.Lock = tp.expandAll(dr.d, dr.d.Lock(t, scope))
 	if rows != nil && !rows.removes {
 		strongest := scope
 		strongest.Removes = true
-		alone := tp.expandAll(d.d, d.d.Lock(t, strongest))
+		alone := tp.expandAll(dr.d, dr.d.Lock(t, strongest))
 		if !slices.EqualFunc(alone, out.Lock, func(a, b Bound) bool { return a.SQL == b.SQL }) {
 			out.LockAlone = alone
 		}
 	}
-	out.Rows = tp.expand(d.d, scope.Ref+" WHERE "+scope.Where)
-	if out.Fold = tp.expandAll(d.d, d.d.Fold(t, scope)); len(out.Fold) == 0 {
+	out.Rows = tp.expand(dr.d, scope.Ref+" WHERE "+scope.Where)
+	if out.Fold = tp.expandAll(dr.d, dr.d.Fold(t, scope)); len(out.Fold) == 0 {
 		out.Folding, out.Open = FoldByName, rows == nil && len(t.Counter.Key) > 0
 	}
-	if c, ok := d.d.(ConservingDialect); ok {
+	if c, ok := dr.d.(ConservingDialect); ok {
 		if sql := c.Unmoved(t, scope); sql != "" {
-			b := tp.expand(d.d, sql)
+			b := tp.expand(dr.d, sql)
 			out.Look.Unmoved = &b
 		}
 	}
-	if h, ok := d.d.(HoldingDialect); ok {
-		b := tp.expand(d.d, h.Held(t, scope))
+	if h, ok := dr.d.(HoldingDialect); ok {
+		b := tp.expand(dr.d, h.Held(t, scope))
 		out.Look.Held = &b
 	}
-	if s, ok := d.d.(SnapshotDialect); ok {
-		b := tp.expand(d.d, s.Snapshot(t, scope))
+	if s, ok := dr.d.(SnapshotDialect); ok {
+		b := tp.expand(dr.d, s.Snapshot(t, scope))
 		out.Look.Snapshot = &b
 	}
-	if v := d.d.Versions(t, scope); v != nil {
-		out.Versions = &Versions{Find: tp.expand(d.d, v.Find), Hide: v.Hide, Drop: v.Drop, Touch: tp.expandAll(d.d, v.Touch)}
+	if v := dr.d.Versions(t, scope); v != nil {
+		out.Versions = &Versions{Find: tp.expand(dr.d, v.Find), Hide: v.Hide, Drop: v.Drop, Touch: tp.expandAll(dr.d, v.Touch)}
 	}
 	return out
 }
 
 // drainRows drains the rows whose keys the statement's predicate names, or all rows of its table
 // when it names none, and all rows of every other counter table of the statement.
-func (d *drainer) drainRows(st *ast.Statement, sc *names.Scope, b *names.Binding, where *ast.Expr, once bool, reason string) *Plan {
-	tables := d.mentions.tables()
+func (dr *drainer) drainRows(st *ast.Statement, sc *names.Scope, b *names.Binding, where *ast.Expr, once bool, reason string) *Plan {
+	tables := dr.mentions.tables()
 	var rows *rowset
 	if once && b != nil && b.Counts {
-		rows = d.keys.fixedRows(sc, b, where)
+		rows = dr.keys.fixedRows(sc, b, where)
 	}
 	if rows != nil {
-		rows.removes = d.removes(st, b.Table)
+		rows.removes = dr.removes(st, b.Table)
 	}
 	plan := &Plan{Class: Drain, Reason: reason, Tables: tableNames(tables)}
 	for _, t := range tables {
 		if rows != nil && t == b.Table {
-			plan.Drain.Tables = append(plan.Drain.Tables, d.drainTable(t, rows))
+			plan.Drain.Tables = append(plan.Drain.Tables, dr.drainTable(t, rows))
 			plan.Drain.Uncounted = st.Kind == ast.KindSelect || st.Merge
 			continue
 		}
-		plan.Drain.Tables = append(plan.Drain.Tables, d.drainTable(t, nil))
+		plan.Drain.Tables = append(plan.Drain.Tables, dr.drainTable(t, nil))
 	}
 	if len(tables) == 1 {
 		some := rows != nil && !rows.single || rows == nil && plan.Drain.Tables[0].Open
 		plan.Drain.Deletes = some && st.Kind == ast.KindDelete && len(st.From) == 0
-		plan.Drain.Proof = d.proof(st, sc, where, rows)
-		plan.Drain.LockingRead = d.lockingRead(st, sc, where, rows)
+		plan.Drain.Proof = dr.proof(st, sc, where, rows)
+		plan.Drain.LockingRead = dr.lockingRead(st, sc, where, rows)
 	}
 	return plan
 }
 
 // drainSelect drains for a query: the rows it fixes when it reads one counter
 // table once, at its top.
-func (d *drainer) drainSelect(st *ast.Statement, tables []*schema.Table, reason string) *Plan {
+func (dr *drainer) drainSelect(st *ast.Statement, tables []*schema.Table, reason string) *Plan {
 	q := st.Select
-	if q == nil || len(q.Operands) > 0 || len(q.From) != 1 || len(q.From[0].Name) == 0 || d.names.Sources(st) != 1 {
-		return d.drainAll(tables, reason)
+	if q == nil || len(q.Operands) > 0 || len(q.From) != 1 || len(q.From[0].Name) == 0 || dr.names.Sources(st) != 1 {
+		return dr.drainAll(tables, reason)
 	}
-	sc := d.names.NewScope(d.names.WithScope(nil, q.With), nil, q.From)
-	return d.drainRows(st, sc, sc.Bindings[0], q.Where, true, reason)
+	sc := dr.names.NewScope(dr.names.WithScope(nil, q.With), nil, q.From)
+	return dr.drainRows(st, sc, sc.Bindings[0], q.Where, true, reason)
 }
 
 func numericColumn(c *schema.Column) bool { return c != nil && c.Numeric != schema.NotNumeric }

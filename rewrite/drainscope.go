@@ -38,17 +38,17 @@ func (d *DrainTable) Scope() string {
 
 // removes reports whether a statement that drains rows of a table deletes them or changes their keys, or locks
 // them as if it did.
-func (d *drainer) removes(st *ast.Statement, t *schema.Table) bool {
+func (dr *drainer) removes(st *ast.Statement, t *schema.Table) bool {
 	switch st.Kind {
 	case ast.KindSelect:
-		return st.Select != nil && st.Select.Lock && !d.src.hasWord("SHARE") && !d.src.hasWord("NO") // FOR NO KEY UPDATE
+		return st.Select != nil && st.Select.Lock && !dr.src.hasWord("SHARE") && !dr.src.hasWord("NO") // FOR NO KEY UPDATE
 	case ast.KindInsert:
 		return st.Replace
 	case ast.KindUpdate:
 		return slices.ContainsFunc(st.Set, func(a ast.Assignment) bool {
-			name, has := names.Column(d.d, t, a.Column[len(a.Column)-1])
+			name, has := names.Column(dr.d, t, a.Column[len(a.Column)-1])
 			return has && t.ChangesKey(name)
 		})
 	}
-	return st.Kind == ast.KindDelete || d.src.hasWord("DELETE")
+	return st.Kind == ast.KindDelete || dr.src.hasWord("DELETE")
 }

@@ -33,19 +33,19 @@ func (dr *drainer) narrowDrain(plan *Plan, st *ast.Statement) *Plan {
 
 // rowsOfWith returns the rows of a table that a WITH query updates or deletes, and whether it deletes them; nil
 // where anything else in the statement names the table, or they may be any rows.
-func (d *drainer) rowsOfWith(st *ast.Statement, t *schema.Table) (rows *rowset, deletes bool) {
+func (dr *drainer) rowsOfWith(st *ast.Statement, t *schema.Table) (rows *rowset, deletes bool) {
 	var writer *ast.Statement
 	known, named := true, 0
 	v := ast.Visitor{
 		Statement: func(s *ast.Statement) {
 			known = known && s.Opaque == ""
-			if s != st && s.Target != nil && len(s.Target.Name) > 0 && d.names.LookupCounter(s.Target.Name) == t {
+			if s != st && s.Target != nil && len(s.Target.Name) > 0 && dr.names.LookupCounter(s.Target.Name) == t {
 				writer = s
 			}
 		},
 		CTE: func(c *ast.CTE) { known = known && (c.Select != nil || c.Statement != nil) },
 		Source: func(s *ast.Source) {
-			if len(s.Name) > 0 && d.names.LookupCounter(s.Name) == t {
+			if len(s.Name) > 0 && dr.names.LookupCounter(s.Name) == t {
 				named++
 			}
 		},
@@ -54,9 +54,9 @@ func (d *drainer) rowsOfWith(st *ast.Statement, t *schema.Table) (rows *rowset, 
 	if !known || named != 1 || writer == nil || writer.Kind != ast.KindUpdate && writer.Kind != ast.KindDelete || len(writer.From) > 0 {
 		return nil, false
 	}
-	sc := d.names.NewScope(nil, nil, []*ast.Source{writer.Target})
-	if rows = d.keys.fixedRows(sc, sc.Bindings[0], writer.Where); rows != nil {
-		rows.removes = d.removes(writer, t)
+	sc := dr.names.NewScope(nil, nil, []*ast.Source{writer.Target})
+	if rows = dr.keys.fixedRows(sc, sc.Bindings[0], writer.Where); rows != nil {
+		rows.removes = dr.removes(writer, t)
 	}
 	return rows, writer.Kind == ast.KindDelete
 }

@@ -20,14 +20,14 @@ type keyFinder struct {
 // fixedRows finds a unique key that the top-level conjunction of where fixes to constants.
 // The predicate it returns consists of those conjuncts alone: the rows it
 // selects cannot change under the drain's lock, whatever else the statement asks.
-func (k *keyFinder) fixedRows(sc *names.Scope, b *names.Binding, where *ast.Expr) *rowset {
+func (kf *keyFinder) fixedRows(sc *names.Scope, b *names.Binding, where *ast.Expr) *rowset {
 	if where == nil || b == nil || b.Table == nil {
 		return nil
 	}
 	columns := map[string]*fixedColumn{}
 	all := equalities(where)
 	for _, c := range all {
-		if f := k.fixedColumn(sc, b, c); f != nil && f.beats(columns[f.name]) {
+		if f := kf.fixedColumn(sc, b, c); f != nil && f.beats(columns[f.name]) {
 			columns[f.name] = f
 		}
 	}
@@ -36,7 +36,7 @@ func (k *keyFinder) fixedRows(sc *names.Scope, b *names.Binding, where *ast.Expr
 	}
 	var best *rowset
 	for _, u := range slices.Concat(b.Table.Uniques, b.Table.PresentUniques()) {
-		rows := k.rowsFixedBy(b, &u, columns)
+		rows := kf.rowsFixedBy(b, &u, columns)
 		if rows == nil {
 			continue
 		}
@@ -65,35 +65,35 @@ func (f *fixedColumn) beats(old *fixedColumn) bool {
 }
 
 // fixedColumn returns the column that a conjunct fixes, nil if it fixes none.
-func (k *keyFinder) fixedColumn(sc *names.Scope, b *names.Binding, conjunct *ast.Expr) *fixedColumn {
-	column, values := k.equated(sc, b, conjunct)
+func (kf *keyFinder) fixedColumn(sc *names.Scope, b *names.Binding, conjunct *ast.Expr) *fixedColumn {
+	column, values := kf.equated(sc, b, conjunct)
 	if column == nil || column.Kind != ast.ColumnRef {
 		return nil
 	}
-	name := k.names.TargetColumn(sc, b, column.Name)
+	name := kf.names.TargetColumn(sc, b, column.Name)
 	if name == "" || b.Table.IsSlotted(name) {
 		return nil
 	}
-	f := &fixedColumn{name: name, frag: k.equality(conjunct, b, name, values), wider: conjunct.End == 0 && len(values) > 1}
+	f := &fixedColumn{name: name, frag: kf.equality(conjunct, b, name, values), wider: conjunct.End == 0 && len(values) > 1}
 	if q := ast.Unparen(values[0]); len(values) == 1 && q.Kind == ast.Subquery && q.Op == "" {
 		var only bool
-		if values, only = k.selfValues(sc, b.Table, name, q.Query); len(values) == 0 {
+		if values, only = kf.selfValues(sc, b.Table, name, q.Query); len(values) == 0 {
 			return nil
 		}
 		f.wider = !only
-		f.frag = k.oneOf(b, name, values)
+		f.frag = kf.oneOf(b, name, values)
 	}
 	f.single, f.value, f.values = len(values) == 1, values[0].Span, len(values)
-	if given := k.givenKeys(sc, b, name, values); given != nil {
+	if given := kf.givenKeys(sc, b, name, values); given != nil {
 		values = given.values
 		f.single, f.wider, f.values, f.frag = false, true, given.most, given.where
 	}
 	for _, v := range values {
-		if !k.consts.comparesExactly(b.Table.Column(name), v) {
+		if !kf.consts.comparesExactly(b.Table.Column(name), v) {
 			return nil
 		}
 		v.Walk(func(x *ast.Expr) bool {
-			if a, found := k.src.paramAt(x.Span); found && x.Kind == ast.Param {
+			if a, found := kf.src.paramAt(x.Span); found && x.Kind == ast.Param {
 				f.args = append(f.args, a)
 			}
 			return true
@@ -103,14 +103,14 @@ func (k *keyFinder) fixedColumn(sc *names.Scope, b *names.Binding, conjunct *ast
 }
 
 // equated returns what a conjunct has on the two sides of = or IN, nil if it is another one.
-func (k *keyFinder) equated(sc *names.Scope, b *names.Binding, conjunct *ast.Expr) (column *ast.Expr, values []*ast.Expr) {
+func (kf *keyFinder) equated(sc *names.Scope, b *names.Binding, conjunct *ast.Expr) (column *ast.Expr, values []*ast.Expr) {
 	e := conjunct
 	for e.Kind == ast.Paren {
 		e = e.Args[0]
 	}
 	switch {
 	case e.Kind == ast.Binary && e.Op == "=" && len(e.Args) == 2:
-		if e.Args[0].Kind != ast.ColumnRef || k.names.TargetColumn(sc, b, e.Args[0].Name) == "" {
+		if e.Args[0].Kind != ast.ColumnRef || kf.names.TargetColumn(sc, b, e.Args[0].Name) == "" {
 			return e.Args[1], e.Args[:1]
 		}
 		return e.Args[0], e.Args[1:]
@@ -121,19 +121,19 @@ func (k *keyFinder) equated(sc *names.Scope, b *names.Binding, conjunct *ast.Exp
 }
 
 // comparesExactly reports whether a value is a constant that the engine compares with the column as it would store it.
-func (k *constants) comparesExactly(c *schema.Column, v *ast.Expr) bool {
+func (cs *constants) comparesExactly(c *schema.Column, v *ast.Expr) bool {
 	if !ast.Constant(v) || v.Kind == ast.Null {
 		return false
 	}
 	x := ast.Unparen(v)
-	if !numericColumn(c) && x.Kind != ast.String && x.Kind != ast.Param && k.d.Traits().LooseEquality {
+	if !numericColumn(c) && x.Kind != ast.String && x.Kind != ast.Param && cs.d.Traits().LooseEquality {
 		return false // MySQL: a number, which -'1' is as well, matches many strings
 	}
-	return x.Kind != ast.String || k.fitsForm(k.keyForm(c), x.Text)
+	return x.Kind != ast.String || cs.fitsForm(cs.keyForm(c), x.Text)
 }
 
 // rowsFixedBy returns the rows of a unique key whose columns are all fixed; else nil.
-func (k *keyFinder) rowsFixedBy(b *names.Binding, u *schema.Unique, columns map[string]*fixedColumn) *rowset {
+func (kf *keyFinder) rowsFixedBy(b *names.Binding, u *schema.Unique, columns map[string]*fixedColumn) *rowset {
 	rows := &rowset{
 		binding: b,
 		single:  true,
@@ -151,7 +151,7 @@ func (k *keyFinder) rowsFixedBy(b *names.Binding, u *schema.Unique, columns map[
 		}
 		parts = append(parts, f.frag)
 		rows.only = rows.only && !f.wider
-		rows.values[col] = k.src.cut(f.value)
+		rows.values[col] = kf.src.cut(f.value)
 		rows.single = rows.single && f.single
 		rows.most = min(rows.most*f.values, maxKeys)
 		for _, a := range f.args {

@@ -17,23 +17,25 @@ type checkConstraints struct {
 	p *planning
 }
 
+func checksOf(g *grouper) checkConstraints { return checkConstraints{g, g.p} }
+
 // checked names a constraint that keeps a counter out of groups.
-func (c checkConstraints) checked(counter string) string {
-	if !slices.Contains(c.g.real.Checked, counter) && !c.checkedThrough(counter) {
+func (cc checkConstraints) checked(counter string) string {
+	if !slices.Contains(cc.g.real.Checked, counter) && !cc.checkedThrough(counter) {
 		return ""
 	}
 	why := "a CHECK constraint of counter " + counter + " may hold for two numbers and not for those between"
-	if n := c.g.counts[c.g.share(counter)]; n.coalesced && n.column.Nullable {
+	if n := cc.g.counts[cc.g.share(counter)]; n.coalesced && n.column.Nullable {
 		return why // where it is NULL, the number that it is taken for has not been checked
 	}
 	known := false
-	for _, k := range c.g.real.Checks {
-		if !slices.Contains(k.Columns, counter) && !c.readsComputed(k.Columns) {
+	for _, k := range cc.g.real.Checks {
+		if !slices.Contains(k.Columns, counter) && !cc.readsComputed(k.Columns) {
 			continue
 		}
 		known = true
-		e, in := c.condition(k.SQL)
-		if e == nil || !(checkConstraints{in, in.p}).interval(e) {
+		e, in := cc.condition(k.SQL)
+		if e == nil || !checksOf(in).interval(e) {
 			return why
 		}
 	}
@@ -44,18 +46,18 @@ func (c checkConstraints) checked(counter string) string {
 }
 
 // checkedThrough reports whether a constraint uses what is computed from a counter.
-func (ch checkConstraints) checkedThrough(counter string) bool {
-	for i := range ch.g.m.table.Columns {
-		if c := &ch.g.m.table.Columns[i]; c.Generated && slices.Contains(c.DependsOn, counter) && slices.Contains(ch.g.real.Checked, c.Name) {
+func (cc checkConstraints) checkedThrough(counter string) bool {
+	for i := range cc.g.m.table.Columns {
+		if c := &cc.g.m.table.Columns[i]; c.Generated && slices.Contains(c.DependsOn, counter) && slices.Contains(cc.g.real.Checked, c.Name) {
 			return true
 		}
 	}
 	return false
 }
 
-func (ch checkConstraints) readsComputed(columns []string) bool {
+func (cc checkConstraints) readsComputed(columns []string) bool {
 	for _, c := range columns {
-		if ch.g.counted[c] {
+		if cc.g.counted[c] {
 			return true
 		}
 	}
@@ -63,56 +65,56 @@ func (ch checkConstraints) readsComputed(columns []string) bool {
 }
 
 // condition reads the condition of a constraint; in is the group, with names as there.
-func (c checkConstraints) condition(sql string) (e *ast.Expr, in *grouper) {
+func (cc checkConstraints) condition(sql string) (e *ast.Expr, in *grouper) {
 	if sql == "" {
 		return nil, nil
 	}
-	query := "SELECT 1 FROM " + c.p.d.Quote(c.g.m.table.Name) + " WHERE " + sql
-	st, err := c.p.d.Parse(query)
+	query := "SELECT 1 FROM " + cc.p.d.Quote(cc.g.m.table.Name) + " WHERE " + sql
+	st, err := cc.p.d.Parse(query)
 	if err != nil || st.Opaque != "" || st.Select == nil || st.Select.Where == nil {
 		return nil, nil
 	}
-	here := *c.g
-	m := *c.g.m
-	m.p = newPlanning(c.p.pl, newSource(c.p.d.LexRules(), query))
+	here := *cc.g
+	m := *cc.g.m
+	m.p = newPlanning(cc.p.pl, newSource(cc.p.d.LexRules(), query))
 	here.p, here.m = m.p, &m
 	return st.Select.Where, &here
 }
 
 // interval reports whether a condition that holds for two values of a counter holds for
 // all between them, whatever the other columns are, as long as they stay as they are.
-func (c checkConstraints) interval(e *ast.Expr) bool {
+func (cc checkConstraints) interval(e *ast.Expr) bool {
 	e = ast.Unparen(e)
-	if !c.readsCounted(e) || nullTest(e) != nil {
+	if !cc.readsCounted(e) || nullTest(e) != nil {
 		return true // an increment changes nothing about NULL
 	}
 	switch {
 	case e.Kind == ast.Binary && e.Op == "AND" && len(e.Args) == 2:
-		return c.interval(e.Args[0]) && c.interval(e.Args[1])
+		return cc.interval(e.Args[0]) && cc.interval(e.Args[1])
 	case e.Kind == ast.Binary && e.Op == "OR" && len(e.Args) == 2:
 		l, r := e.Args[0], e.Args[1]
-		if c.same(r) {
+		if cc.same(r) {
 			l, r = r, l
 		}
-		return c.same(l) && c.interval(r)
+		return cc.same(l) && cc.interval(r)
 	case e.Kind == ast.Binary && len(e.Args) == 2 && turned[e.Op] != "":
 		l, r := e.Args[0], e.Args[1]
-		if c.g.countedIn(l) == "" {
+		if cc.g.countedIn(l) == "" {
 			l, r = r, l
 		}
-		return c.shifted(l) && c.same(r)
-	case e.Kind == ast.Opaque && c.g.isBetween(e):
-		return c.shifted(e.Args[0]) && c.same(e.Args[1]) && c.same(e.Args[2])
+		return cc.shifted(l) && cc.same(r)
+	case e.Kind == ast.Opaque && cc.g.isBetween(e):
+		return cc.shifted(e.Args[0]) && cc.same(e.Args[1]) && cc.same(e.Args[2])
 	}
 	return false
 }
 
 // readsCounted reports whether an expression reads a counter, or what is computed from it.
-func (c checkConstraints) readsCounted(e *ast.Expr) bool {
+func (cc checkConstraints) readsCounted(e *ast.Expr) bool {
 	found := false
 	e.Walk(func(x *ast.Expr) bool {
 		if x.Kind == ast.ColumnRef {
-			found = found || c.g.counted[c.p.names.TargetColumn(c.g.m.sc, c.g.m.target, x.Name)]
+			found = found || cc.g.counted[cc.p.names.TargetColumn(cc.g.m.sc, cc.g.m.target, x.Name)]
 		}
 		return !found
 	})
@@ -120,22 +122,22 @@ func (c checkConstraints) readsCounted(e *ast.Expr) bool {
 }
 
 // same reports whether an expression is the same for all members.
-func (c checkConstraints) same(e *ast.Expr) bool {
-	return nullTest(ast.Unparen(e)) != nil || c.g.unlike(e, none) == ""
+func (cc checkConstraints) same(e *ast.Expr) bool {
+	return nullTest(ast.Unparen(e)) != nil || cc.g.unlike(e, none) == ""
 }
 
 // shifted reports whether an expression is a counter, or one plus or minus what is the same for all.
-func (c checkConstraints) shifted(e *ast.Expr) bool {
-	if _, ok := (groupGuards{c.g, c.p}).shift(e); ok {
+func (cc checkConstraints) shifted(e *ast.Expr) bool {
+	if _, ok := guardsOf(cc.g).shift(e); ok {
 		return true
 	}
-	name := c.g.countedIn(e)
+	name := cc.g.countedIn(e)
 	if name == "" {
 		return false
 	}
-	ops, ok := c.p.additive(c.g.m.sc, e, c.g.m.table, name)
+	ops, ok := cc.p.additive(cc.g.m.sc, e, cc.g.m.table, name)
 	for _, op := range ops {
-		ok = ok && !op.sometimes && op.expr != nil && c.same(op.expr)
+		ok = ok && !op.sometimes && op.expr != nil && cc.same(op.expr)
 	}
 	return ok
 }

@@ -14,10 +14,10 @@ import (
 // the first and the last, and so does not fail if it has not failed for either.
 
 // computedFrom names what is computed from a counter and may fail for a value that a group passes over.
-func (ch checkConstraints) computedFrom(counter string) string {
-	for i := range ch.g.real.Storage.Computed {
-		c := &ch.g.real.Storage.Computed[i]
-		if (slices.Contains(c.Columns, counter) || ch.readsComputed(c.Columns)) && !ch.neverFails(c) {
+func (cc checkConstraints) computedFrom(counter string) string {
+	for i := range cc.g.real.Storage.Computed {
+		c := &cc.g.real.Storage.Computed[i]
+		if (slices.Contains(c.Columns, counter) || cc.readsComputed(c.Columns)) && !cc.neverFails(c) {
 			return c.Name + " is computed from counter " + counter + ", and may refuse a number between two that it takes"
 		}
 	}
@@ -25,25 +25,25 @@ func (ch checkConstraints) computedFrom(counter string) string {
 }
 
 // neverFails reports whether what is computed fails for no value between two for which it does not fail.
-func (ch checkConstraints) neverFails(c *schema.Computed) bool {
-	e, in := ch.condition(c.SQL)
+func (cc checkConstraints) neverFails(c *schema.Computed) bool {
+	e, in := cc.condition(c.SQL)
 	switch {
 	case e == nil:
 		return false
-	case !checkConstraints{in, in.p}.readsCounted(e):
+	case !checksOf(in).readsCounted(e):
 		return true
 	case c.Column == "":
-		return cannotFail(e) || checkConstraints{in, in.p}.oneWay(e)
+		return cannotFail(e) || checksOf(in).oneWay(e)
 	}
-	t := ch.g.m.table.Column(c.Column)
-	return t != nil && t.Domain == "" && (t.Numeric != schema.NotNumeric || t.Type == "boolean") && checkConstraints{in, in.p}.oneWay(e)
+	t := cc.g.m.table.Column(c.Column)
+	return t != nil && t.Domain == "" && (t.Numeric != schema.NotNumeric || t.Type == "boolean") && checksOf(in).oneWay(e)
 }
 
 // computes names what the engine computes from a column and may fail for some value of it.
-func (ch checkConstraints) computes(column string) string {
-	for i := range ch.g.real.Storage.Computed {
-		c := &ch.g.real.Storage.Computed[i]
-		if e, _ := ch.condition(c.SQL); slices.Contains(c.Columns, column) && (c.Column != "" || e == nil || !cannotFail(e)) {
+func (cc checkConstraints) computes(column string) string {
+	for i := range cc.g.real.Storage.Computed {
+		c := &cc.g.real.Storage.Computed[i]
+		if e, _ := cc.condition(c.SQL); slices.Contains(c.Columns, column) && (c.Column != "" || e == nil || !cannotFail(e)) {
 			return c.Name
 		}
 	}
@@ -52,24 +52,24 @@ func (ch checkConstraints) computes(column string) string {
 
 // oneWay reports whether the value of an expression only rises, only falls, or stays as it is while members
 // add to counters, and is NULL for all of them or for none.
-func (c checkConstraints) oneWay(e *ast.Expr) bool {
+func (cc checkConstraints) oneWay(e *ast.Expr) bool {
 	e = ast.Unparen(e)
-	if !c.readsCounted(e) {
-		return c.same(e)
+	if !cc.readsCounted(e) {
+		return cc.same(e)
 	}
 	switch {
 	case e.Kind == ast.ColumnRef:
-		return c.g.countedIn(e) != "" // and not computed from one
+		return cc.g.countedIn(e) != "" // and not computed from one
 	case e.Kind == ast.Unary && (e.Op == "-" || e.Op == "+"):
-		return c.oneWay(e.Args[0])
+		return cc.oneWay(e.Args[0])
 	case e.Kind == ast.Binary && len(e.Args) == 2:
 		l, r := e.Args[0], e.Args[1]
 		if !comparison[e.Op] && e.Op != "+" && e.Op != "-" && e.Op != "*" || e.Op == "=" || e.Op == "<>" || e.Op == "!=" || e.Op == "" {
 			return false
 		}
-		return c.oneWay(l) && c.same(r) || c.same(l) && c.oneWay(r)
+		return cc.oneWay(l) && cc.same(r) || cc.same(l) && cc.oneWay(r)
 	case e.Kind == ast.Call && e.Op == "coalesce" && len(e.Args) == 2:
-		return c.oneWay(e.Args[0]) && c.same(e.Args[1])
+		return cc.oneWay(e.Args[0]) && cc.same(e.Args[1])
 	}
 	return false
 }

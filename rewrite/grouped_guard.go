@@ -24,6 +24,8 @@ type groupGuards struct {
 	p *planning
 }
 
+func guardsOf(g *grouper) groupGuards { return groupGuards{g, g.p} }
+
 // where finds the guards.
 func (g *grouper) where() string {
 	if g.m.st.Where == nil {
@@ -32,27 +34,27 @@ func (g *grouper) where() string {
 	if g.real.Triggers.Update && !g.rows.only {
 		return "WHERE reads what a trigger may change"
 	}
-	if why := (groupGuards{g, g.p}).predicate(g.m.st.Where); why != "" {
+	if why := guardsOf(g).predicate(g.m.st.Where); why != "" {
 		return "WHERE " + why
 	}
 	return ""
 }
 
-func (u groupGuards) predicate(e *ast.Expr) string {
+func (gg groupGuards) predicate(e *ast.Expr) string {
 	e = ast.Unparen(e)
 	if e.Kind == ast.Binary && (e.Op == "AND" || e.Op == "OR") && len(e.Args) == 2 {
-		if why := u.predicate(e.Args[0]); why != "" {
+		if why := gg.predicate(e.Args[0]); why != "" {
 			return why
 		}
-		return u.predicate(e.Args[1])
+		return gg.predicate(e.Args[1])
 	}
-	name := u.g.countedIn(e)
+	name := gg.g.countedIn(e)
 	if name == "" {
-		return u.g.unlike(e, none)
+		return gg.g.unlike(e, none)
 	}
 	otherwise := "compares counter " + name + " otherwise than by >, >=, <, <= and BETWEEN"
 	if x := nullTest(e); x != nil {
-		if n := u.g.counts[u.g.share(name)]; n.coalesced && n.column.Nullable {
+		if n := gg.g.counts[gg.g.share(name)]; n.coalesced && n.column.Nullable {
 			return otherwise
 		}
 		return "" // adding a number changes nothing about that
@@ -60,19 +62,19 @@ func (u groupGuards) predicate(e *ast.Expr) string {
 	switch {
 	case e.Kind == ast.Binary && len(e.Args) == 2 && turned[e.Op] != "":
 		l, r, op := e.Args[0], e.Args[1], e.Op
-		if u.g.countedIn(l) == "" {
+		if gg.g.countedIn(l) == "" {
 			l, r, op = r, l, turned[op]
 		}
-		if other := u.g.countedIn(r); other != "" {
+		if other := gg.g.countedIn(r); other != "" {
 			return "compares counter " + name + " with counter " + other
 		}
-		return u.guard(l, op, r)
-	case e.Kind == ast.Opaque && u.g.isBetween(e):
+		return gg.guard(l, op, r)
+	case e.Kind == ast.Opaque && gg.g.isBetween(e):
 		for i, op := range []string{">=", "<="} {
 			if !ast.Constant(e.Args[i+1]) {
 				return otherwise
 			}
-			if why := u.guard(e.Args[0], op, e.Args[i+1]); why != "" {
+			if why := gg.guard(e.Args[0], op, e.Args[i+1]); why != "" {
 				return why
 			}
 		}
@@ -115,35 +117,35 @@ func (g *grouper) countedIn(e *ast.Expr) (name string) {
 // A member that meets the counter at c + S, after what others before it have added,
 // demands c + S op b: one number takes the place of b, or of the constant beside the
 // counter, or is subtracted from it.
-func (u groupGuards) guard(l *ast.Expr, op string, r *ast.Expr) string {
-	name := u.g.countedIn(l)
-	i := u.g.share(name)
-	n := &u.g.counts[i]
-	ops, ok := u.p.additive(u.g.m.sc, l, u.g.m.table, name)
-	counter := u.g.counterIn(l)
+func (gg groupGuards) guard(l *ast.Expr, op string, r *ast.Expr) string {
+	name := gg.g.countedIn(l)
+	i := gg.g.share(name)
+	n := &gg.g.counts[i]
+	ops, ok := gg.p.additive(gg.g.m.sc, l, gg.g.m.table, name)
+	counter := gg.g.counterIn(l)
 	if !ok || len(ops) > 1 || len(ops) == 1 && !ast.Constant(ops[0].expr) {
-		return u.shiftedGuard(name, counter, l, op, r)
+		return gg.shiftedGuard(name, counter, l, op, r)
 	}
 	if counter.Kind == ast.Call && n.column.Nullable && !n.coalesced {
 		return "takes counter " + name + " for a number where it is NULL"
 	}
 	guard := Guard{Share: i, AtLeast: op[0] == '>', Max: guardMax(n.column)}
-	arg := Arg{Bound: len(u.g.group.Guards) + 1, Index: -1}
+	arg := Arg{Bound: len(gg.g.group.Guards) + 1, Index: -1}
 	var beside delta
 	if len(ops) == 1 {
-		if beside, ok = u.p.consts.deltaOf(n.column, ops); !ok {
+		if beside, ok = gg.p.consts.deltaOf(n.column, ops); !ok {
 			return "compares counter " + name + " plus what is not a literal or a placeholder"
 		}
 	}
-	limit, isNumber := u.p.consts.deltaOf(n.column, []operand{{expr: r}})
+	limit, isNumber := gg.p.consts.deltaOf(n.column, []operand{{expr: r}})
 	switch {
 	case isNumber && (len(ops) == 0 || beside.literal != "" || limit.literal == ""):
-		return u.bind(n.column, guard, arg, operand{expr: r}, limit)
+		return gg.bind(n.column, guard, arg, operand{expr: r}, limit)
 	case ast.Constant(r) && !isNumber:
 		return "compares counter " + name + " with what is no number"
 	}
 	if !isNumber {
-		if why := u.g.unlike(r, none); why != "" {
+		if why := gg.g.unlike(r, none); why != "" {
 			return why
 		}
 	}
@@ -153,29 +155,29 @@ func (u groupGuards) guard(l *ast.Expr, op string, r *ast.Expr) string {
 		if beside.literal != "" {
 			beside.literal = negatedLiteral(beside.literal)
 		}
-		return u.bind(n.column, guard, arg, operand{expr: ops[0].expr, negative: !ops[0].negative}, beside)
+		return gg.bind(n.column, guard, arg, operand{expr: ops[0].expr, negative: !ops[0].negative}, beside)
 	}
-	u.subtract(n.column, guard, arg, counter)
+	gg.subtract(n.column, guard, arg, counter)
 	return ""
 }
 
 // subtract has the guard hold for the counter less its bound.
-func (u groupGuards) subtract(c *schema.Column, guard Guard, arg Arg, counter *ast.Expr) {
-	sql := u.p.src.sql[counter.Start:counter.End]
-	less := "(" + sql + " - " + u.g.sumText(c, arg) + ")"
-	if d, ok := u.p.d.(GroupingDialect); ok {
-		less = d.Less(sql, u.g.sumText(c, arg))
+func (gg groupGuards) subtract(c *schema.Column, guard Guard, arg Arg, counter *ast.Expr) {
+	sql := gg.p.src.sql[counter.Start:counter.End]
+	less := "(" + sql + " - " + gg.g.sumText(c, arg) + ")"
+	if d, ok := gg.p.d.(GroupingDialect); ok {
+		less = d.Less(sql, gg.g.sumText(c, arg))
 	}
 	before, after, _ := strings.Cut(less, sql)
-	u.g.edit(ast.At(counter.Start), before)
-	u.g.edit(ast.At(counter.End), after)
-	u.g.group.Guards = append(u.g.group.Guards, guard)
+	gg.g.edit(ast.At(counter.Start), before)
+	gg.g.edit(ast.At(counter.End), after)
+	gg.g.group.Guards = append(gg.g.group.Guards, guard)
 }
 
 // bind puts a bound in the place of the number or placeholder that a member has there.
-func (u groupGuards) bind(c *schema.Column, guard Guard, arg Arg, op operand, d delta) string {
+func (gg groupGuards) bind(c *schema.Column, guard Guard, arg Arg, op operand, d delta) string {
 	if d.literal != "" {
-		n, ok := u.g.literalUnits(c, d)
+		n, ok := gg.g.literalUnits(c, d)
 		if !ok || n > guard.Max || n < -guard.Max {
 			return "compares counter " + c.Name + " with a number that is too large or has too many digits"
 		}
@@ -184,14 +186,14 @@ func (u groupGuards) bind(c *schema.Column, guard Guard, arg Arg, op operand, d 
 		a := d.arg
 		guard.Arg = &a
 	}
-	at, flip, ok := u.g.amount(op.expr, op.negative)
+	at, flip, ok := gg.g.amount(op.expr, op.negative)
 	if !ok {
 		return "compares counter " + c.Name + " with a number at a place that slotsql cannot tell"
 	}
 	arg.Negate = flip
-	u.g.used(c, op.expr, d)
-	u.g.edit(at, u.g.sumText(c, arg))
-	u.g.group.Guards = append(u.g.group.Guards, guard)
+	gg.g.used(c, op.expr, d)
+	gg.g.edit(at, gg.g.sumText(c, arg))
+	gg.g.group.Guards = append(gg.g.group.Guards, guard)
 	return ""
 }
 

@@ -79,7 +79,7 @@ func (p *planning) planGroup(plan *Plan, st *ast.Statement) *Plan {
 	if plan.GroupReason = g.plan(); plan.GroupReason != "" {
 		return plan
 	}
-	boundedForm{g, g.p}.planBounded(plan)
+	boundedOf(g).planBounded(plan)
 	if !g.real.Counter.Options.Coalesce {
 		plan.GroupReason = "coalesce: false"
 		return plan

@@ -177,7 +177,7 @@ func (g *grouper) shares() string {
 			return "cannot tell where what is added to counter " + n.column.Name + " stands"
 		}
 		if n.first != nil {
-			if s.First, ok = (upsertGrouper{g, g.p}).firstNumber(n.column, *n.first, s.Max); !ok {
+			if s.First, ok = upsertOf(g).firstNumber(n.column, *n.first, s.Max); !ok {
 				return "what counter " + n.column.Name + " of a new row begins with is too large or has too many digits"
 			}
 			g.used(n.column, n.operand.expr, *n.first)
@@ -205,10 +205,10 @@ func (g *grouper) bounded(counter string) string {
 	if why := g.real.Tied(with); why != "" {
 		return "counter " + counter + " " + why
 	}
-	if why := (checkConstraints{g, g.p}).computedFrom(counter); why != "" {
+	if why := checksOf(g).computedFrom(counter); why != "" {
 		return why
 	}
-	return checkConstraints{g, g.p}.checked(counter)
+	return checksOf(g).checked(counter)
 }
 
 // shareMax is the largest magnitude that one statement may add: what the column's type
@@ -337,7 +337,7 @@ func (g *grouper) free(a assigning) *InsertedArg {
 	if itself := func(c string) bool { return c == name }; g.real.UniqueOver(itself) != nil || g.real.Tied(itself) != "" {
 		return nil
 	}
-	if (checkConstraints{g, g.p}).computes(name) != "" {
+	if checksOf(g).computes(name) != "" {
 		return nil
 	}
 	if ast.Unparen(a.value).Kind != ast.Param {

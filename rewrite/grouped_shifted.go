@@ -14,48 +14,48 @@ import (
 
 // shiftedGuard plans l op r, where l is an incremented counter plus or minus what is the same
 // for all members, as r is.
-func (u groupGuards) shiftedGuard(name string, counter, l *ast.Expr, op string, r *ast.Expr) string {
+func (gg groupGuards) shiftedGuard(name string, counter, l *ast.Expr, op string, r *ast.Expr) string {
 	computes := "computes with counter " + name
-	negative, ok := u.shift(l)
-	if !ok || u.g.unlike(r, none) != "" || ast.Constant(r) && !u.isNumber(r) {
+	negative, ok := gg.shift(l)
+	if !ok || gg.g.unlike(r, none) != "" || ast.Constant(r) && !gg.isNumber(r) {
 		return computes
 	}
-	i := u.g.share(name)
-	n := &u.g.counts[i]
+	i := gg.g.share(name)
+	n := &gg.g.counts[i]
 	if counter.Kind == ast.Call && n.column.Nullable && !n.coalesced {
 		return "takes counter " + name + " for a number where it is NULL"
 	}
-	if u.sameType(l, n.column) && ast.Unparen(r).Kind == ast.Param {
-		d, _ := u.p.consts.deltaOf(n.column, []operand{{expr: r}})
-		u.g.used(n.column, r, d)
+	if gg.sameType(l, n.column) && ast.Unparen(r).Kind == ast.Param {
+		d, _ := gg.p.consts.deltaOf(n.column, []operand{{expr: r}})
+		gg.g.used(n.column, r, d)
 	}
 	guard := Guard{Share: i, AtLeast: (op[0] == '>') != negative, Max: guardMax(n.column)}
-	u.subtract(n.column, guard, Arg{Bound: len(u.g.group.Guards) + 1, Index: -1}, counter)
+	gg.subtract(n.column, guard, Arg{Bound: len(gg.g.group.Guards) + 1, Index: -1}, counter)
 	return ""
 }
 
 // isNumber reports whether a constant is a number or a placeholder for one.
-func (u groupGuards) isNumber(e *ast.Expr) bool {
+func (gg groupGuards) isNumber(e *ast.Expr) bool {
 	e, _ = ast.Signed(e, false)
 	return e.Kind == ast.Number || e.Kind == ast.Param
 }
 
 // shift reports whether an expression is a counter plus or minus numbers that are the same for
 // all members, and whether the counter is subtracted.
-func (u groupGuards) shift(e *ast.Expr) (negative, ok bool) {
+func (gg groupGuards) shift(e *ast.Expr) (negative, ok bool) {
 	e = ast.Unparen(e)
-	if e.Kind == ast.ColumnRef || u.p.consts.coalesces(e) && ast.Constant(e.Args[1]) {
-		return false, u.g.countedIn(e) != ""
+	if e.Kind == ast.ColumnRef || gg.p.consts.coalesces(e) && ast.Constant(e.Args[1]) {
+		return false, gg.g.countedIn(e) != ""
 	}
 	if e.Kind != ast.Binary || len(e.Args) != 2 || e.Op != "+" && e.Op != "-" {
 		return false, false
 	}
 	l, r := e.Args[0], e.Args[1]
 	switch {
-	case u.sameNumber(r):
-		return u.shift(l)
-	case u.sameNumber(l):
-		negative, ok = u.shift(r)
+	case gg.sameNumber(r):
+		return gg.shift(l)
+	case gg.sameNumber(l):
+		negative, ok = gg.shift(r)
 		return negative != (e.Op == "-"), ok
 	}
 	return false, false
@@ -63,8 +63,8 @@ func (u groupGuards) shift(e *ast.Expr) (negative, ok bool) {
 
 // sameNumber reports whether an expression is a number of constants and columns that the
 // statement leaves as they are.
-func (u groupGuards) sameNumber(e *ast.Expr) bool {
-	if u.g.unlike(e, none) != "" {
+func (gg groupGuards) sameNumber(e *ast.Expr) bool {
+	if gg.g.unlike(e, none) != "" {
 		return false
 	}
 	ok := true
@@ -74,9 +74,9 @@ func (u groupGuards) sameNumber(e *ast.Expr) bool {
 		case ast.Binary:
 			ok = ok && slices.Contains([]string{"+", "-", "*"}, x.Op)
 		case ast.Call:
-			ok = ok && u.p.consts.coalesces(x)
+			ok = ok && gg.p.consts.coalesces(x)
 		case ast.ColumnRef:
-			ok = ok && numericColumn(u.g.m.table.Column(u.p.names.TargetColumn(u.g.m.sc, u.g.m.target, x.Name)))
+			ok = ok && numericColumn(gg.g.m.table.Column(gg.p.names.TargetColumn(gg.g.m.sc, gg.g.m.target, x.Name)))
 		default:
 			ok = false
 		}
@@ -87,13 +87,13 @@ func (u groupGuards) sameNumber(e *ast.Expr) bool {
 
 // sameType reports whether an expression is made of columns of a counter's type alone, so that it
 // gives a placeholder beside it that type.
-func (u groupGuards) sameType(e *ast.Expr, c *schema.Column) bool {
+func (gg groupGuards) sameType(e *ast.Expr, c *schema.Column) bool {
 	same := true
 	e.Walk(func(x *ast.Expr) bool {
 		switch x.Kind {
 		case ast.Paren, ast.Binary:
 		case ast.ColumnRef:
-			other := u.g.m.table.Column(u.p.names.TargetColumn(u.g.m.sc, u.g.m.target, x.Name))
+			other := gg.g.m.table.Column(gg.p.names.TargetColumn(gg.g.m.sc, gg.g.m.target, x.Name))
 			same = same && other != nil && other.Type == c.Type
 		default:
 			same = false

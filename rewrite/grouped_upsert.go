@@ -24,6 +24,8 @@ type upsertGrouper struct {
 	p *planning
 }
 
+func upsertOf(g *grouper) upsertGrouper { return upsertGrouper{g, g.p} }
+
 // An UpsertGroup is what else there is to know of a group of upserts. When its statement
 // affects no row, or cannot be for all, each member runs the application's own.
 type UpsertGroup struct {
@@ -63,10 +65,10 @@ func (p *planning) planUpsertGroup(plan *Plan, st *ast.Statement) *Plan {
 		return plan
 	}
 	g := newGrouper(m)
-	if !(upsertGrouper{g, g.p}).upserts() {
+	if !upsertOf(g).upserts() {
 		return plan
 	}
-	if plan.GroupReason = (upsertGrouper{g, g.p}).planUpsert(); plan.GroupReason != "" {
+	if plan.GroupReason = upsertOf(g).planUpsert(); plan.GroupReason != "" {
 		return plan
 	}
 	g.group.Bound = g.text()
@@ -78,32 +80,32 @@ func (p *planning) planUpsertGroup(plan *Plan, st *ast.Statement) *Plan {
 }
 
 // upserts reports whether the statement increments a counter of a row that is there.
-func (u upsertGrouper) upserts() bool {
-	u.g.m.sc.Strict = u.p.d.Traits().StrictConflict
-	defer func() { u.g.m.sc.Strict = false }()
-	for _, a := range u.g.m.st.Set {
-		name, has := names.Column(u.p.d, u.g.m.table, a.Column[len(a.Column)-1])
-		if !has || !u.g.m.table.IsCounter(name) || a.Value == nil {
+func (ug upsertGrouper) upserts() bool {
+	ug.g.m.sc.Strict = ug.p.d.Traits().StrictConflict
+	defer func() { ug.g.m.sc.Strict = false }()
+	for _, a := range ug.g.m.st.Set {
+		name, has := names.Column(ug.p.d, ug.g.m.table, a.Column[len(a.Column)-1])
+		if !has || !ug.g.m.table.IsCounter(name) || a.Value == nil {
 			continue
 		}
-		if ops, ok := u.p.additive(u.g.m.sc, a.Value, u.g.m.table, name); ok && len(ops) > 0 {
+		if ops, ok := ug.p.additive(ug.g.m.sc, a.Value, ug.g.m.table, name); ok && len(ops) > 0 {
 			return true
 		}
 	}
 	return false
 }
 
-func (u upsertGrouper) planUpsert() string {
-	if why := u.g.excluded(); why != "" {
+func (ug upsertGrouper) planUpsert() string {
+	if why := ug.g.excluded(); why != "" {
 		return why
 	}
-	if t := u.g.real; t.Triggers.Insert || t.Triggers.Update {
+	if t := ug.g.real; t.Triggers.Insert || t.Triggers.Update {
 		return "a trigger fires on INSERT or UPDATE of the table"
 	}
-	u.g.group.Upsert = &UpsertGroup{Numbers: u.g.real.Numbers}
+	ug.g.group.Upsert = &UpsertGroup{Numbers: ug.g.real.Numbers}
 	steps := []func() string{
-		u.inserted, u.conflictKeys, u.arbiterWhere, u.updateWhere, u.conflictSet, u.g.implies,
-		u.setByDatabase, u.upsertShares, u.g.returning, u.g.arguments,
+		ug.inserted, ug.conflictKeys, ug.arbiterWhere, ug.updateWhere, ug.conflictSet, ug.g.implies,
+		ug.setByDatabase, ug.upsertShares, ug.g.returning, ug.g.arguments,
 	}
 	for _, step := range steps {
 		if why := step(); why != "" {
@@ -114,20 +116,20 @@ func (u upsertGrouper) planUpsert() string {
 }
 
 // inserted holds a new row to be the same whoever makes it.
-func (u upsertGrouper) inserted() string {
-	for i, e := range u.g.m.st.Rows[0] {
-		if e == nil || u.g.unlike(e, none) != "" || ast.HasColumn(e) {
+func (ug upsertGrouper) inserted() string {
+	for i, e := range ug.g.m.st.Rows[0] {
+		if e == nil || ug.g.unlike(e, none) != "" || ast.HasColumn(e) {
 			return "a value of the INSERT may differ between executions"
-		} else if len(u.g.m.st.Columns) == 0 && i >= len(u.g.m.table.Columns) {
+		} else if len(ug.g.m.st.Columns) == 0 && i >= len(ug.g.m.table.Columns) {
 			return "the INSERT has too many values"
 		}
 	}
-	for i := range u.g.m.table.Columns {
-		c := &u.g.m.table.Columns[i]
-		switch given := u.valueOf(c) != nil; {
+	for i := range ug.g.m.table.Columns {
+		c := &ug.g.m.table.Columns[i]
+		switch given := ug.valueOf(c) != nil; {
 		case given:
 		case c.Identity:
-			u.g.group.Upsert.Numbers = true
+			ug.g.group.Upsert.Numbers = true
 		case c.Default == schema.DefaultComputed:
 			return "the default of column " + c.Name + " is computed, perhaps from a counter"
 		}
@@ -136,28 +138,28 @@ func (u upsertGrouper) inserted() string {
 }
 
 // conflictKeys holds what is given for the key.
-func (u upsertGrouper) conflictKeys() string {
-	key := u.arbiter()
+func (ug upsertGrouper) conflictKeys() string {
+	key := ug.arbiter()
 	if key == nil {
-		return insertion{u.g.m, u.p}.unknownKey()
+		return insertionOf(ug.g.m).unknownKey()
 	}
 	for _, name := range key.Columns {
-		c := u.g.m.table.Column(name)
-		v := u.valueOf(c)
+		c := ug.g.m.table.Column(name)
+		v := ug.valueOf(c)
 		if v == nil {
 			return "the INSERT has no value for the key"
 		}
 		x := ast.Unparen(v)
 		switch {
 		case x.Kind == ast.Param:
-			if arg, ok := u.p.src.paramAt(x.Span); !ok {
+			if arg, ok := ug.p.src.paramAt(x.Span); !ok {
 				return "the INSERT has no value for the key"
 			} else if c.Nullable || c.Identity {
-				u.g.group.Upsert.Keys = append(u.g.group.Upsert.Keys, InsertedKey{arg, c.Identity})
+				ug.g.group.Upsert.Keys = append(ug.g.group.Upsert.Keys, InsertedKey{arg, c.Identity})
 			}
 		case x.Kind == ast.String && !c.Identity:
 		case x.Kind == ast.Number:
-			if c.Identity && strings.Trim(u.p.consts.noted(u.p.src.sql[x.Start:x.End]), "0.") == "" {
+			if c.Identity && strings.Trim(ug.p.consts.noted(ug.p.src.sql[x.Start:x.End]), "0.") == "" {
 				return "the database numbers column " + c.Name
 			}
 		case x.Kind == ast.Null || c.Nullable || c.Identity:
@@ -169,22 +171,22 @@ func (u upsertGrouper) conflictKeys() string {
 
 // setByDatabase holds columns that the engine sets in a row that is updated: a new row
 // has to have that in them as well.
-func (u upsertGrouper) setByDatabase() string {
+func (ug upsertGrouper) setByDatabase() string {
 	assigned := func(name string) bool {
-		for _, a := range u.g.m.st.Set {
-			if n, ok := names.Column(u.p.d, u.g.m.table, a.Column[len(a.Column)-1]); ok && n == name {
+		for _, a := range ug.g.m.st.Set {
+			if n, ok := names.Column(ug.p.d, ug.g.m.table, a.Column[len(a.Column)-1]); ok && n == name {
 				return true
 			}
 		}
 		return false
 	}
-	for i := range u.g.m.table.Columns {
-		c := &u.g.m.table.Columns[i]
+	for i := range ug.g.m.table.Columns {
+		c := &ug.g.m.table.Columns[i]
 		if !c.OnUpdate || assigned(c.Name) {
 			continue
 		}
-		given := u.valueOf(c)
-		if now, shifted := u.p.consts.clockTime(given); given != nil && now && !shifted || given == nil && c.Default == schema.DefaultNow {
+		given := ug.valueOf(c)
+		if now, shifted := ug.p.consts.clockTime(given); given != nil && now && !shifted || given == nil && c.Default == schema.DefaultNow {
 			continue
 		}
 		return "the database sets column " + c.Name + " of a row that is there"
@@ -193,34 +195,34 @@ func (u upsertGrouper) setByDatabase() string {
 }
 
 // valueOf returns what the INSERT gives for a column, or nil.
-func (u upsertGrouper) valueOf(c *schema.Column) *ast.Expr {
-	i := u.g.m.insertIndex(ast.Ident{Name: c.Name, Quoted: true})
-	if i < 0 || i >= len(u.g.m.st.Rows[0]) {
+func (ug upsertGrouper) valueOf(c *schema.Column) *ast.Expr {
+	i := ug.g.m.insertIndex(ast.Ident{Name: c.Name, Quoted: true})
+	if i < 0 || i >= len(ug.g.m.st.Rows[0]) {
 		return nil
 	}
-	return u.g.m.st.Rows[0][i]
+	return ug.g.m.st.Rows[0][i]
 }
 
 // conflictSet sorts the assignments of the conflict clause.
-func (u upsertGrouper) conflictSet() string {
-	u.g.m.sc.Strict = u.p.d.Traits().StrictConflict
-	defer func() { u.g.m.sc.Strict = false }()
-	for _, a := range u.g.m.st.Set {
-		name, has := names.Column(u.p.d, u.g.m.table, a.Column[len(a.Column)-1])
-		slotted := u.g.real.Counter.Slots > 0 && u.g.real.Companion(name) != nil
-		if !has || len(a.Column) > 1 || u.g.varies[name] || a.Value == nil || u.g.m.table.ChangesKey(name) || slotted {
+func (ug upsertGrouper) conflictSet() string {
+	ug.g.m.sc.Strict = ug.p.d.Traits().StrictConflict
+	defer func() { ug.g.m.sc.Strict = false }()
+	for _, a := range ug.g.m.st.Set {
+		name, has := names.Column(ug.p.d, ug.g.m.table, a.Column[len(a.Column)-1])
+		slotted := ug.g.real.Counter.Slots > 0 && ug.g.real.Companion(name) != nil
+		if !has || len(a.Column) > 1 || ug.g.varies[name] || a.Value == nil || ug.g.m.table.ChangesKey(name) || slotted {
 			return "the conflict clause sets what slotsql does not analyze"
 		}
-		u.g.varies[name] = true
-		c := u.g.m.table.Column(name)
-		if !u.g.m.table.IsCounter(name) {
+		ug.g.varies[name] = true
+		c := ug.g.m.table.Column(name)
+		if !ug.g.m.table.IsCounter(name) {
 			// A new row has the value of the INSERT, one that is there that of SET.
-			if !u.setsInserted(c, a.Value) {
+			if !ug.setsInserted(c, a.Value) {
 				return "the conflict clause sets " + name + " to what the INSERT does not give for it"
 			}
 			continue
 		}
-		if why := u.countUpsert(c, a.Value); why != "" {
+		if why := ug.countUpsert(c, a.Value); why != "" {
 			return why
 		}
 	}
@@ -228,18 +230,18 @@ func (u upsertGrouper) conflictSet() string {
 }
 
 // setsInserted reports whether the conflict clause sets a column to what the INSERT gives for it.
-func (u upsertGrouper) setsInserted(c *schema.Column, value *ast.Expr) bool {
-	if own, ok := u.excludedColumn(ast.Unparen(value)); ok {
-		return own == c.Name && (u.valueOf(c) != nil || !c.Identity)
+func (ug upsertGrouper) setsInserted(c *schema.Column, value *ast.Expr) bool {
+	if own, ok := ug.excludedColumn(ast.Unparen(value)); ok {
+		return own == c.Name && (ug.valueOf(c) != nil || !c.Identity)
 	}
-	given := u.valueOf(c)
-	if given == nil || u.g.unlike(value, none) != "" {
+	given := ug.valueOf(c)
+	if given == nil || ug.g.unlike(value, none) != "" {
 		return false
 	}
-	if arg, ok := u.p.src.paramAt(ast.Unparen(value).Span); ok {
+	if arg, ok := ug.p.src.paramAt(ast.Unparen(value).Span); ok {
 		// A numbered placeholder in both places, each of which has the column's type.
-		twin, ok := u.p.src.paramAt(ast.Unparen(given).Span)
-		u.g.uses[arg] = append(u.g.uses[arg], c.Type, c.Type)
+		twin, ok := ug.p.src.paramAt(ast.Unparen(given).Span)
+		ug.g.uses[arg] = append(ug.g.uses[arg], c.Type, c.Type)
 		return ok && twin == arg
 	}
 	fixed := true
@@ -247,109 +249,109 @@ func (u upsertGrouper) setsInserted(c *schema.Column, value *ast.Expr) bool {
 		fixed = fixed && x.Kind != ast.Param && x.Kind != ast.ColumnRef
 		return fixed
 	})
-	return fixed && u.p.consts.noted(u.p.src.sql[value.Start:value.End]) == u.p.consts.noted(u.p.src.sql[given.Start:given.End])
+	return fixed && ug.p.consts.noted(ug.p.src.sql[value.Start:value.End]) == ug.p.consts.noted(ug.p.src.sql[given.Start:given.End])
 }
 
-func (u upsertGrouper) excludedColumn(e *ast.Expr) (name string, ok bool) {
+func (ug upsertGrouper) excludedColumn(e *ast.Expr) (name string, ok bool) {
 	if e.Kind != ast.Excluded {
 		return "", false
 	}
-	return names.Column(u.p.d, u.g.m.table, e.Name[len(e.Name)-1])
+	return names.Column(ug.p.d, ug.g.m.table, e.Name[len(e.Name)-1])
 }
 
 // countUpsert takes in the increment of one counter, whose row begins with what is added.
-func (u upsertGrouper) countUpsert(c *schema.Column, value *ast.Expr) string {
-	ops, ok := u.p.additive(u.g.m.sc, value, u.g.m.table, c.Name)
-	given := u.valueOf(c)
+func (ug upsertGrouper) countUpsert(c *schema.Column, value *ast.Expr) string {
+	ops, ok := ug.p.additive(ug.g.m.sc, value, ug.g.m.table, c.Name)
+	given := ug.valueOf(c)
 	if !ok || len(ops) != 1 || given == nil {
 		return "the statement sets counter " + c.Name
 	}
-	first, ok := u.p.consts.insertedDelta(c, c, operand{expr: given})
+	first, ok := ug.p.consts.insertedDelta(c, c, operand{expr: given})
 	if !ok {
 		return "what is added to counter " + c.Name + " is not a literal or a placeholder"
 	}
 	n := counting{column: c, delta: first, operand: operand{expr: given}}
-	if own, is := u.excludedColumn(ast.Unparen(ops[0].expr)); !is || own != c.Name || ops[0].negative {
-		if n.delta, ok = u.p.consts.deltaOf(c, ops); !ok {
+	if own, is := ug.excludedColumn(ast.Unparen(ops[0].expr)); !is || own != c.Name || ops[0].negative {
+		if n.delta, ok = ug.p.consts.deltaOf(c, ops); !ok {
 			return "what is added to counter " + c.Name + " is not a literal or a placeholder"
 		}
-		if u.p.consts.noted(n.delta.literal + " " + first.literal); n.delta != first {
+		if ug.p.consts.noted(n.delta.literal + " " + first.literal); n.delta != first {
 			n.first = &first
 		}
 	} else {
 		ops[0].expr = nil // it follows what is given
 	}
 	for _, d := range []delta{first, n.delta} {
-		if why := u.g.addable(c, d); why != "" {
+		if why := ug.g.addable(c, d); why != "" {
 			return why
 		}
 	}
-	if why := u.newRowTakes(c, given, first); why != "" {
+	if why := ug.newRowTakes(c, given, first); why != "" {
 		return why
 	}
-	if name := (checkConstraints{u.g, u.p}).computes(c.Name); name != "" {
+	if name := checksOf(ug.g).computes(c.Name); name != "" {
 		return name + " is computed from counter " + c.Name + " of a new row, too"
 	}
 	ast.Unparen(value).Walk(func(x *ast.Expr) bool {
-		n.coalesced = n.coalesced || u.p.consts.coalesces(x)
+		n.coalesced = n.coalesced || ug.p.consts.coalesces(x)
 		return true
 	})
 	if n.coalesced && c.Nullable {
 		return "counter " + c.Name + " may be NULL"
 	}
-	u.g.counts = append(u.g.counts, n)
+	ug.g.counts = append(ug.g.counts, n)
 	if ops[0].expr == nil {
 		return ""
 	}
-	at, flip, ok := u.g.amount(ops[0].expr, ops[0].negative)
+	at, flip, ok := ug.g.amount(ops[0].expr, ops[0].negative)
 	if !ok {
 		return "cannot tell where what is added to counter " + c.Name + " stands"
 	}
-	u.g.used(c, ops[0].expr, n.delta)
-	u.g.edit(at, u.g.sumText(c, Arg{Total: len(u.g.counts), Index: -1, Negate: flip}))
+	ug.g.used(c, ops[0].expr, n.delta)
+	ug.g.edit(at, ug.g.sumText(c, Arg{Total: len(ug.g.counts), Index: -1, Negate: flip}))
 	return ""
 }
 
 // firstNumber returns what a new row begins with.
-func (u upsertGrouper) firstNumber(c *schema.Column, d delta, most int64) (*FirstNumber, bool) {
+func (ug upsertGrouper) firstNumber(c *schema.Column, d delta, most int64) (*FirstNumber, bool) {
 	if d.literal == "" {
 		arg := d.arg
 		return &FirstNumber{Arg: &arg}, true
 	}
-	n, ok := u.g.literalUnits(c, d)
+	n, ok := ug.g.literalUnits(c, d)
 	return &FirstNumber{Literal: Literal{same: n}}, ok && n <= most && n >= -most
 }
 
 // upsertShares puts the sums in the place of what the INSERT gives.
-func (u upsertGrouper) upsertShares() string {
-	if len(u.g.counts) == 0 {
+func (ug upsertGrouper) upsertShares() string {
+	if len(ug.g.counts) == 0 {
 		return "the statement sets a counter"
 	}
-	if why := u.g.shares(); why != "" || len(u.g.also) == 0 {
+	if why := ug.g.shares(); why != "" || len(ug.g.also) == 0 {
 		return why
 	}
-	d, ok := u.p.d.(ConflictGroupingDialect)
+	d, ok := ug.p.d.(ConflictGroupingDialect)
 	if !ok {
-		return u.g.demand()
+		return ug.g.demand()
 	}
-	for i := range u.g.counts {
-		c := u.g.counts[i].column
-		fits := d.Stores(c, u.g.reference(c), u.g.sumText(c, Arg{Total: i + 1, Index: -1}))
+	for i := range ug.g.counts {
+		c := ug.g.counts[i].column
+		fits := d.Stores(c, ug.g.reference(c), ug.g.sumText(c, Arg{Total: i + 1, Index: -1}))
 		if fits == "" {
 			continue
 		}
-		value := u.assignedValue(c)
+		value := ug.assignedValue(c)
 		before, after := d.OnlyIf(fits)
-		u.g.edits = append([]edit{{ast.At(value.Start), before}}, u.g.edits...)
-		u.g.edit(ast.At(value.End), after)
+		ug.g.edits = append([]edit{{ast.At(value.Start), before}}, ug.g.edits...)
+		ug.g.edit(ast.At(value.End), after)
 	}
 	return ""
 }
 
 // assignedValue returns what the conflict clause sets a counter to.
-func (u upsertGrouper) assignedValue(c *schema.Column) *ast.Expr {
-	for _, a := range u.g.m.st.Set {
-		if name, ok := names.Column(u.p.d, u.g.m.table, a.Column[len(a.Column)-1]); ok && name == c.Name {
+func (ug upsertGrouper) assignedValue(c *schema.Column) *ast.Expr {
+	for _, a := range ug.g.m.st.Set {
+		if name, ok := names.Column(ug.p.d, ug.g.m.table, a.Column[len(a.Column)-1]); ok && name == c.Name {
 			return a.Value
 		}
 	}

@@ -13,29 +13,29 @@ import (
 // proposed one row for each member, whether a row is there or not.
 
 // newRowTakes names why a new row of one of the members might be refused, or stored otherwise.
-func (u upsertGrouper) newRowTakes(c *schema.Column, given *ast.Expr, first delta) string {
-	checked := slices.Contains(u.g.real.Checked, c.Name) || checkConstraints{u.g, u.p}.checkedThrough(c.Name)
+func (ug upsertGrouper) newRowTakes(c *schema.Column, given *ast.Expr, first delta) string {
+	checked := slices.Contains(ug.g.real.Checked, c.Name) || checksOf(ug.g).checkedThrough(c.Name)
 	if !c.Unsigned && !checked {
 		return ""
 	}
 	low, high := int64(math.MinInt64), int64(math.MaxInt64)
 	if checked {
 		var ok bool
-		if low, high, ok = u.checkedRange(c); !ok {
+		if low, high, ok = ug.checkedRange(c); !ok {
 			return "a CHECK constraint of counter " + c.Name + " applies to a new row, too"
 		}
 	}
-	arg, why := u.p.consts.checkInserted(c, given)
+	arg, why := ug.p.consts.checkInserted(c, given)
 	switch {
 	case why != "":
 		return why
 	case arg != nil:
 		arg.Low, arg.High = max(arg.Low, low), min(arg.High, uint64(max(high, 0)))
-		u.g.group.Inserted = append(u.g.group.Inserted, *arg)
+		ug.g.group.Inserted = append(ug.g.group.Inserted, *arg)
 		return ""
 	}
-	u.p.consts.noted(first.literal)
-	if n, ok := u.g.literalUnits(c, first); !ok || n < low || n > high {
+	ug.p.consts.noted(first.literal)
+	if n, ok := ug.g.literalUnits(c, first); !ok || n < low || n > high {
 		return "a CHECK constraint refuses what the INSERT gives for counter " + c.Name
 	}
 	return ""
@@ -43,22 +43,22 @@ func (u upsertGrouper) newRowTakes(c *schema.Column, given *ast.Expr, first delt
 
 // checkedRange returns the numbers that the CHECK constraints of an integer counter allow, where
 // they compare it with whole numbers and nothing else.
-func (u upsertGrouper) checkedRange(c *schema.Column) (low, high int64, ok bool) {
+func (ug upsertGrouper) checkedRange(c *schema.Column) (low, high int64, ok bool) {
 	low, high = math.MinInt64, math.MaxInt64
-	if c.Numeric != schema.Integer || (checkConstraints{u.g, u.p}).checkedThrough(c.Name) {
+	if c.Numeric != schema.Integer || checksOf(ug.g).checkedThrough(c.Name) {
 		return low, high, false
 	}
-	for _, k := range u.g.real.Checks {
+	for _, k := range ug.g.real.Checks {
 		if !slices.Contains(k.Columns, c.Name) {
 			continue
 		}
-		e, in := checkConstraints{u.g, u.p}.condition(k.SQL)
+		e, in := checksOf(ug.g).condition(k.SQL)
 		if e == nil {
 			return low, high, false
 		}
 		ok = true
 		for _, part := range ast.Conjuncts(e, nil) {
-			if !(upsertGrouper{in, in.p}).narrows(c, ast.Unparen(part), &low, &high) {
+			if !upsertOf(in).narrows(c, ast.Unparen(part), &low, &high) {
 				return low, high, false
 			}
 		}
@@ -67,7 +67,7 @@ func (u upsertGrouper) checkedRange(c *schema.Column) (low, high int64, ok bool)
 }
 
 // narrows takes a comparison of a counter with a whole number into the range of its numbers.
-func (u upsertGrouper) narrows(c *schema.Column, e *ast.Expr, low, high *int64) bool {
+func (ug upsertGrouper) narrows(c *schema.Column, e *ast.Expr, low, high *int64) bool {
 	if e.Kind != ast.Binary || len(e.Args) != 2 || turned[e.Op] == "" {
 		return false
 	}
@@ -75,14 +75,14 @@ func (u upsertGrouper) narrows(c *schema.Column, e *ast.Expr, low, high *int64) 
 	if l.Kind != ast.ColumnRef {
 		l, r, op = r, l, turned[op]
 	}
-	if l.Kind != ast.ColumnRef || u.p.names.TargetColumn(u.g.m.sc, u.g.m.target, l.Name) != c.Name {
+	if l.Kind != ast.ColumnRef || ug.p.names.TargetColumn(ug.g.m.sc, ug.g.m.target, l.Name) != c.Name {
 		return false
 	}
-	d, ok := u.p.consts.simpleDelta([]operand{{expr: r}})
+	d, ok := ug.p.consts.simpleDelta([]operand{{expr: r}})
 	if !ok || d.literal == "" {
 		return false
 	}
-	n, ok := u.g.literalUnits(c, d)
+	n, ok := ug.g.literalUnits(c, d)
 	switch op {
 	case ">":
 		*low = max(*low, n+1)

@@ -15,17 +15,17 @@ import (
 // is as true for the group as it is for every member.
 
 // arbiter returns the key that the statement conflicts on.
-func (u upsertGrouper) arbiter() *schema.Unique {
-	c := u.g.m.st.Conflict
+func (ug upsertGrouper) arbiter() *schema.Unique {
+	c := ug.g.m.st.Conflict
 	if c.Predicate == nil {
-		return insertion{u.g.m, u.p}.conflictKey()
+		return insertionOf(ug.g.m).conflictKey()
 	}
 	if len(c.Others) > 0 || len(c.Columns) == 0 {
 		return nil
 	}
 	key := &schema.Unique{}
 	for _, id := range c.Columns {
-		name, ok := names.Column(u.p.d, u.g.m.table, id)
+		name, ok := names.Column(ug.p.d, ug.g.m.table, id)
 		if !ok {
 			return nil
 		}
@@ -35,15 +35,15 @@ func (u upsertGrouper) arbiter() *schema.Unique {
 }
 
 // arbiterWhere holds a new row against the condition behind ON CONFLICT (...).
-func (u upsertGrouper) arbiterWhere() string {
-	p := u.g.m.st.Conflict.Predicate
+func (ug upsertGrouper) arbiterWhere() string {
+	p := ug.g.m.st.Conflict.Predicate
 	if p == nil {
 		return ""
 	}
 	for _, part := range ast.Conjuncts(p, nil) {
 		part = ast.Unparen(part)
 		x, negated := nullTest(part), part.Negated || strings.Contains(strings.ToUpper(part.Op), "NOT")
-		if x == nil || !u.newRowIs(x, !negated) {
+		if x == nil || !ug.newRowIs(x, !negated) {
 			return "a new row may not be in the index that the upsert conflicts on"
 		}
 	}
@@ -51,12 +51,12 @@ func (u upsertGrouper) arbiterWhere() string {
 }
 
 // newRowIs reports whether a column of a new row is NULL, or certainly not.
-func (u upsertGrouper) newRowIs(column *ast.Expr, null bool) bool {
-	c := u.g.m.table.Column(u.p.names.TargetColumn(u.g.m.sc, u.g.m.target, column.Name))
+func (ug upsertGrouper) newRowIs(column *ast.Expr, null bool) bool {
+	c := ug.g.m.table.Column(ug.p.names.TargetColumn(ug.g.m.sc, ug.g.m.target, column.Name))
 	if c == nil {
 		return false
 	}
-	given := u.valueOf(c)
+	given := ug.valueOf(c)
 	if given == nil {
 		return null && c.Nullable && !c.HasDefault && !c.Generated && !c.Identity
 	}
@@ -66,9 +66,9 @@ func (u upsertGrouper) newRowIs(column *ast.Expr, null bool) bool {
 	case ast.Number, ast.String:
 		return !null
 	case ast.Param:
-		arg, ok := u.p.src.paramAt(given.Span)
+		arg, ok := ug.p.src.paramAt(given.Span)
 		if ok && !null {
-			u.g.group.Upsert.notNull(arg)
+			ug.g.group.Upsert.notNull(arg)
 		}
 		return ok && !null
 	}
@@ -87,19 +87,19 @@ func (u *UpsertGroup) notNull(arg Arg) {
 
 // updateWhere holds a new row against the condition behind DO UPDATE: columns equal what the INSERT
 // gives for them.
-func (u upsertGrouper) updateWhere() string {
-	w := u.g.m.st.Conflict.Where
+func (ug upsertGrouper) updateWhere() string {
+	w := ug.g.m.st.Conflict.Where
 	if w == nil {
 		return ""
 	}
 	for _, part := range ast.Conjuncts(w, nil) {
 		part = ast.Unparen(part)
 		if part.Kind != ast.Binary || part.Op != "=" || len(part.Args) != 2 ||
-			!u.newRowEquals(ast.Unparen(part.Args[0]), ast.Unparen(part.Args[1])) {
+			!ug.newRowEquals(ast.Unparen(part.Args[0]), ast.Unparen(part.Args[1])) {
 			return "a new row may not satisfy the WHERE of the conflict clause"
 		}
 	}
-	u.g.m.st.Where = w // which further conditions stand behind
+	ug.g.m.st.Where = w // which further conditions stand behind
 	return ""
 }
 

@@ -31,32 +31,32 @@ func holders(catalog names.Catalog) []*schema.Table {
 
 // planHeld plans a statement that names no counter table but, perhaps, tables that only
 // have slot tables.
-func (f *definitions) planHeld(held []*schema.Table) *Plan {
-	changes := definesTable(f.src)
+func (df *definitions) planHeld(held []*schema.Table) *Plan {
+	changes := definesTable(df.src)
 	var unfit []*schema.Table
 	for _, t := range held {
 		if t.Counter.SlotTable.Holding {
 			unfit = append(unfit, t)
 		}
 	}
-	if !changes && (len(unfit) == 0 || sessionOnly(f.src)) {
+	if !changes && (len(unfit) == 0 || sessionOnly(df.src)) {
 		return &Plan{Class: PassThrough}
 	}
 	refused := func() *Plan {
 		return &Plan{Class: Refused, Tables: tableNames(unfit), Reason: unfit[0].Counter.SlotTable.Unfit}
 	}
-	st, err := parse(f.d, f.mentions.sentinels, f.src.sql)
+	st, err := parse(df.d, df.mentions.sentinels, df.src.sql)
 	switch {
 	case changes && (err != nil || st.Kind != ast.KindTruncate && st.Kind != ast.KindDrop):
 		return &Plan{Class: PassThrough}
 	case changes:
-		return f.planDDL(st)
+		return df.planDDL(st)
 	case err != nil || st.Opaque != "":
 		return refused()
 	}
 	named := false
 	look := func(name []ast.Ident) {
-		if t := f.names.LookupAmong(unfit, name); t != nil {
+		if t := df.names.LookupAmong(unfit, name); t != nil {
 			unfit, named = []*schema.Table{t}, true
 		}
 	}

@@ -14,7 +14,7 @@ func (p *planning) planInsert(st *ast.Statement) *Plan {
 	m := p.newDML(asRow(st))
 	st = m.st
 	if m.table == nil {
-		r, err := p.reading(m.reader, insertion{m, m.p}.readInsert)
+		r, err := p.reading(m.reader, insertionOf(m).readInsert)
 		return m.p.planReads(r, err, "the query locks rows of a counter table")
 	}
 	if m.table.Counter.Single() {
@@ -25,11 +25,12 @@ func (p *planning) planInsert(st *ast.Statement) *Plan {
 	if st.Conflict == nil || st.Conflict.Nothing {
 		if st.Replace && !(p.d.Traits().ReplaceCascades && cascadesDelete(p.d, m.table)) {
 			// The rows it replaces may be found by any unique key.
-			return insertion{m, m.p}.drainInserted("the statement may replace rows")
+			return insertionOf(m).drainInserted("the statement may replace rows")
 		}
-		return insertion{m, m.p}.inserted(insertion{m, m.p}.planSource())
+		ins := insertionOf(m)
+		return ins.inserted(ins.planSource())
 	}
-	return insertion{m, m.p}.planUpsert()
+	return insertionOf(m).planUpsert()
 }
 
 // asRow takes MySQL's INSERT ... SET a = 1, b = 2 for what it is another way to
@@ -53,25 +54,27 @@ type insertion struct {
 	p *planning
 }
 
+func insertionOf(m *dml) insertion { return insertion{m, m.p} }
+
 // planSource plans an INSERT that writes new rows only: counters that its
 // query or values read become totals.
-func (i insertion) planSource() *Plan {
-	r, err := i.p.reading(i.m.reader, i.readSource)
-	if err == nil && i.m.st.Conflict == nil {
-		err = i.returningQueries()
+func (ins insertion) planSource() *Plan {
+	r, err := ins.p.reading(ins.m.reader, ins.readSource)
+	if err == nil && ins.m.st.Conflict == nil {
+		err = ins.returningQueries()
 	}
-	return i.p.planReads(r, err, "the query locks rows of a counter table")
+	return ins.p.planReads(r, err, "the query locks rows of a counter table")
 }
 
 // returningQueries: the counters of a new row are its base values, but a
 // subquery in RETURNING may read other rows.
-func (i insertion) returningQueries() error {
-	r := &reader{p: i.p}
-	for _, it := range i.m.st.Returning {
+func (ins insertion) returningQueries() error {
+	r := &reader{p: ins.p}
+	for _, it := range ins.m.st.Returning {
 		if it.Expr == nil {
 			continue
 		}
-		if err := r.subqueries(i.m.sc, it.Expr); err != nil {
+		if err := r.subqueries(ins.m.sc, it.Expr); err != nil {
 			return err
 		}
 	}
@@ -83,16 +86,16 @@ func (i insertion) returningQueries() error {
 
 // readSource edits what an INSERT reads. Its VALUES and query do not see the
 // target's columns.
-func (i insertion) readSource(r *reader) error {
-	outer := i.p.names.WithScope(i.p.outer, i.m.st.With)
-	if err := r.ctes(outer, i.m.st.With); err != nil {
+func (ins insertion) readSource(r *reader) error {
+	outer := ins.p.names.WithScope(ins.p.outer, ins.m.st.With)
+	if err := r.ctes(outer, ins.m.st.With); err != nil {
 		return err
 	}
-	if err := r.query(outer, i.m.st.Select); err != nil {
+	if err := r.query(outer, ins.m.st.Select); err != nil {
 		return err
 	}
 	b := r.in(&names.Scope{Parent: outer}, nil)
-	for _, row := range i.m.st.Rows {
+	for _, row := range ins.m.st.Rows {
 		for _, e := range row {
 			if err := b.expr(e, inPredicate); err != nil {
 				return err
@@ -104,31 +107,31 @@ func (i insertion) readSource(r *reader) error {
 
 // readInsert edits what an INSERT into a table without counters reads: beside
 // its source, the conflict clause and RETURNING.
-func (i insertion) readInsert(r *reader) error {
-	if err := i.readSource(r); err != nil {
+func (ins insertion) readInsert(r *reader) error {
+	if err := ins.readSource(r); err != nil {
 		return err
 	}
 	before := len(r.edits)
-	if err := i.readConflict(r.in(i.m.sc, nil)); err != nil {
+	if err := ins.readConflict(r.in(ins.m.sc, nil)); err != nil {
 		return err
 	}
-	if i.p.d.Traits().UpsertSeesQuery {
+	if ins.p.d.Traits().UpsertSeesQuery {
 		// A column of the query's own table is not within reach of a subquery
 		// there.
-		wide := &reader{p: i.p}
-		if err := i.readConflict(wide.in(i.conflictScope(), nil)); err != nil {
+		wide := &reader{p: ins.p}
+		if err := ins.readConflict(wide.in(ins.conflictScope(), nil)); err != nil {
 			return err
 		}
 		if len(wide.edits) > len(r.edits)-before {
 			return names.Opaque("the conflict clause reads a counter of the query's table")
 		}
 	}
-	return i.m.returning(r.in(i.m.sc, nil))
+	return ins.m.returning(r.in(ins.m.sc, nil))
 }
 
 // readConflict reads the conflict clause.
-func (i insertion) readConflict(b *blockReader) error {
-	c := i.m.st.Conflict
+func (ins insertion) readConflict(b *blockReader) error {
+	c := ins.m.st.Conflict
 	if c == nil {
 		return nil
 	}
@@ -147,9 +150,9 @@ func (i insertion) readConflict(b *blockReader) error {
 
 // conflictScope is what names in the conflict clause may mean: the target, and
 // where the engine has it so the tables of the INSERT's query.
-func (i insertion) conflictScope() *names.Scope {
-	if q := i.m.st.Select; q != nil && i.p.d.Traits().UpsertSeesQuery && len(q.Operands) == 0 {
-		return i.p.names.NewScope(i.p.outer, i.m.st.With, append([]*ast.Source{i.m.st.Target}, q.From...))
+func (ins insertion) conflictScope() *names.Scope {
+	if q := ins.m.st.Select; q != nil && ins.p.d.Traits().UpsertSeesQuery && len(q.Operands) == 0 {
+		return ins.p.names.NewScope(ins.p.outer, ins.m.st.With, append([]*ast.Source{ins.m.st.Target}, q.From...))
 	}
-	return i.m.sc
+	return ins.m.sc
 }

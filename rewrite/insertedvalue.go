@@ -80,7 +80,7 @@ func monthDays(year, month int) int {
 	return 31
 }
 
-func (k *constants) takes(c *schema.Column) InsertedArg {
+func (cs *constants) takes(c *schema.Column) InsertedArg {
 	g := InsertedArg{Nullable: c.Nullable}
 	typ := strings.ToLower(c.Type)
 	switch {
@@ -92,7 +92,7 @@ func (k *constants) takes(c *schema.Column) InsertedArg {
 	case strings.HasPrefix(typ, "timestamp"), strings.HasPrefix(typ, "datetime"):
 		// MySQL's TIMESTAMP refuses the hour that summer time leaves out.
 		g.Time = true
-		g.TimeText = strings.HasPrefix(typ, "datetime") || strings.Contains(typ, "time zone") || k.d.Traits().AnyType
+		g.TimeText = strings.HasPrefix(typ, "datetime") || strings.Contains(typ, "time zone") || cs.d.Traits().AnyType
 	case typ == "date":
 		g.Time, g.TimeText = true, true
 	case strings.HasPrefix(typ, "varchar"), strings.HasPrefix(typ, "char("), strings.HasPrefix(typ, "character"):
@@ -106,20 +106,20 @@ func (k *constants) takes(c *schema.Column) InsertedArg {
 	case strings.HasPrefix(typ, "text"), strings.HasPrefix(typ, "mediumtext"), strings.HasPrefix(typ, "longtext"):
 		g.Length = 16000
 	}
-	g.ASCII = k.d.LexRules().Foreign || strings.Contains(typ, "character set") && !strings.Contains(typ, "utf8mb4")
+	g.ASCII = cs.d.LexRules().Foreign || strings.Contains(typ, "character set") && !strings.Contains(typ, "utf8mb4")
 	return g
 }
 
 // checkInserted checks the value that an INSERT has for a column. It returns the argument that has to
 // be checked when it is bound, if it is one; why names a value that may not fit.
-func (k *constants) checkInserted(c *schema.Column, e *ast.Expr) (arg *InsertedArg, why string) {
-	g := k.takes(c)
+func (cs *constants) checkInserted(c *schema.Column, e *ast.Expr) (arg *InsertedArg, why string) {
+	g := cs.takes(c)
 	no := "the value given for column " + c.Name + " may not fit it"
 	for e != nil && e.Kind == ast.Paren {
 		e = e.Args[0]
 	}
 	if e != nil && g.Integer && (!c.Unsigned || c.Bits < 64) { // CAST AS SIGNED makes the greatest ones negative
-		if x, bits := k.castNumber(e); x != nil && (bits != 32 || c.Bits <= 32) {
+		if x, bits := cs.castNumber(e); x != nil && (bits != 32 || c.Bits <= 32) {
 			e = ast.Unparen(x)
 		}
 	}
@@ -131,26 +131,26 @@ func (k *constants) checkInserted(c *schema.Column, e *ast.Expr) (arg *InsertedA
 	case c.Generated:
 	case e.Kind == ast.Null && c.Nullable:
 		return nil, ""
-	case e.Kind == ast.String && g.Takes(k.notedText(g, e.Text)):
+	case e.Kind == ast.String && g.Takes(cs.notedText(g, e.Text)):
 		return nil, ""
 	case e.Kind == ast.Param && (g.Integer || g.Time || g.Length > 0):
-		a, ok := k.src.paramAt(e.Span)
+		a, ok := cs.src.paramAt(e.Span)
 		g.Arg = a
 		if ok {
 			return &g, ""
 		}
 	default:
-		if ok, shifted := k.clockTime(e); ok && (g.Time && (g.TimeText || !shifted) || k.d.Traits().AnyType && g.Length > 0) {
+		if ok, shifted := cs.clockTime(e); ok && (g.Time && (g.TimeText || !shifted) || cs.d.Traits().AnyType && g.Length > 0) {
 			return nil, ""
 		}
-		d, ok := k.simpleDelta([]operand{{expr: e}})
+		d, ok := cs.simpleDelta([]operand{{expr: e}})
 		if e.Kind == ast.String && (g.Integer || c.Numeric == schema.Decimal) {
-			d, ok = k.spelled(e, false)
+			d, ok = cs.spelled(e, false)
 		}
 		if !ok || d.literal == "" {
 			break
 		}
-		k.noteInserted(g, c, d.literal)
+		cs.noteInserted(g, c, d.literal)
 		whole, frac, _ := strings.Cut(strings.TrimPrefix(d.literal, "-"), ".")
 		n, err := strconv.ParseUint("0"+whole, 10, 63)
 		negative := strings.HasPrefix(d.literal, "-")
@@ -167,25 +167,25 @@ func (k *constants) checkInserted(c *schema.Column, e *ast.Expr) (arg *InsertedA
 
 // noteInserted records that a decision depends on an inserted number, if it may be beyond what the
 // column accepts.
-func (k *constants) noteInserted(g InsertedArg, c *schema.Column, literal string) {
+func (cs *constants) noteInserted(g InsertedArg, c *schema.Column, literal string) {
 	switch {
-	case k.sentinels == nil:
+	case cs.sentinels == nil:
 	case g.Integer:
-		k.sentinels.noteAbove(literal, int64(min(g.High, math.MaxInt64)))
+		cs.sentinels.noteAbove(literal, int64(min(g.High, math.MaxInt64)))
 		if g.Low < 0 {
-			k.sentinels.noteAbove(literal, -(g.Low + 1))
+			cs.sentinels.noteAbove(literal, -(g.Low + 1))
 		}
 	default:
-		k.sentinels.noteBehind(literal, c.Scale)
-		k.sentinels.noteAbove(literal, pow10(max(0, min(c.Precision-c.Scale, 18)))-1)
+		cs.sentinels.noteBehind(literal, c.Scale)
+		cs.sentinels.noteAbove(literal, pow10(max(0, min(c.Precision-c.Scale, 18)))-1)
 	}
 }
 
 // notedText records that a decision depends on an inserted string, unless the outcome is the same for
 // all short strings of ASCII characters, and returns it.
-func (k *constants) notedText(g InsertedArg, s string) string {
-	if !g.TimeText && (g.Length == 0 || g.Length >= lex.MaxShort) && k.sentinels.short(s) {
+func (cs *constants) notedText(g InsertedArg, s string) string {
+	if !g.TimeText && (g.Length == 0 || g.Length >= lex.MaxShort) && cs.sentinels.short(s) {
 		return s
 	}
-	return k.sentinels.noted(s)
+	return cs.noted(s)
 }

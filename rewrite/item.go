@@ -38,7 +38,7 @@ func (b *blockReader) item(it ast.Item) error {
 			return err
 		}
 	}
-	name, ok := itemNames{b, b.p}.itemName(it)
+	name, ok := itemNamesOf(b).itemName(it)
 	if !ok {
 		return names.Derivable("cannot tell the name of a result column that has no alias", names.AllOf(b.sc)...)
 	}

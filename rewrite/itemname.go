@@ -15,36 +15,38 @@ type itemNames struct {
 	p *planning
 }
 
+func itemNamesOf(b *blockReader) itemNames { return itemNames{b, b.p} }
+
 // itemName returns the result column's name that the edits inside the item
 // would change, or "" when they do not change it.
-func (n itemNames) itemName(it ast.Item) (string, bool) {
+func (nm itemNames) itemName(it ast.Item) (string, bool) {
 	e := ast.Unparen(it.Expr)
 	if e.Kind == ast.ColumnRef {
-		return n.columnName(e), true
+		return nm.columnName(e), true
 	}
-	if by := n.p.d.Traits().ItemNames; by != names.ItemsByRule {
+	if by := nm.p.d.Traits().ItemNames; by != names.ItemsByRule {
 		end := it.Expr.End
 		if by == names.ItemsToNextToken {
-			end = n.p.src.nextToken(end)
+			end = nm.p.src.nextToken(end)
 		}
-		return strings.TrimRight(n.p.consts.noted(n.p.src.sql[it.Expr.Start:end]), " \t\n\f\r"), true
+		return strings.TrimRight(nm.p.consts.noted(nm.p.src.sql[it.Expr.Start:end]), " \t\n\f\r"), true
 	}
-	return ruleName(n.b, e)
+	return ruleName(nm.b, e)
 }
 
 // columnName is how the engine reports a bare column.
-func (n itemNames) columnName(e *ast.Expr) string {
+func (nm itemNames) columnName(e *ast.Expr) string {
 	last := e.Name[len(e.Name)-1]
-	t, err := n.p.names.Resolve(n.b.sc, e.Name)
-	if !n.storedNames() {
+	t, err := nm.p.names.Resolve(nm.b.sc, e.Name)
+	if !nm.storedNames() {
 		return last.Name
 	}
 	if err == nil && t != nil && t.Column != nil {
 		return t.Column.Name
 	}
-	if x := n.b.labelled(e.Name, true); x != nil && x.Derived {
-		for _, c := range n.p.names.Labels(x) {
-			if n.p.names.SameLabel(last, c) {
+	if x := nm.b.labelled(e.Name, true); x != nil && x.Derived {
+		for _, c := range nm.p.names.Labels(x) {
+			if nm.p.names.SameLabel(last, c) {
 				return c.Name
 			}
 		}
@@ -53,14 +55,14 @@ func (n itemNames) columnName(e *ast.Expr) string {
 }
 
 // storedNames reports whether the engine names a bare column of the block as its table does.
-func (n itemNames) storedNames() bool {
-	stored := n.p.d.Traits().StoredNames
-	return stored == names.NamesStored || stored == names.OutermostNamesStored && n.outermost()
+func (nm itemNames) storedNames() bool {
+	stored := nm.p.d.Traits().StoredNames
+	return stored == names.NamesStored || stored == names.OutermostNamesStored && nm.outermost()
 }
 
 // outermost reports whether the block names the columns of the whole result.
-func (n itemNames) outermost() bool {
-	return n.b.q == nil || n.b.q == n.p.queries.top
+func (nm itemNames) outermost() bool {
+	return nm.b.q == nil || nm.b.q == nm.p.queries.top
 }
 
 // ruleName follows PostgreSQL's naming of result columns: operators have no
@@ -102,7 +104,7 @@ func ruleName(b *blockReader, e *ast.Expr) (string, bool) {
 
 func operandName(b *blockReader, e *ast.Expr) (string, bool) {
 	if e = ast.Unparen(e); e.Kind == ast.ColumnRef {
-		return itemNames{b, b.p}.columnName(e), true
+		return itemNamesOf(b).columnName(e), true
 	}
 	return ruleName(b, e)
 }

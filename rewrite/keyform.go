@@ -59,13 +59,13 @@ func (f KeyForm) Fits(s string) bool {
 }
 
 // fitsForm is Fits for a string of the statement.
-func (k *constants) fitsForm(f KeyForm, s string) bool {
-	return f == AnyString || f.Fits(k.sentinels.noted(s))
+func (cs *constants) fitsForm(f KeyForm, s string) bool {
+	return f == AnyString || f.Fits(cs.noted(s))
 }
 
 // keyForm is the form that strings compared with a column need.
-func (k *constants) keyForm(c *schema.Column) KeyForm {
-	if !k.d.Traits().LooseEquality || c == nil {
+func (cs *constants) keyForm(c *schema.Column) KeyForm {
+	if !cs.d.Traits().LooseEquality || c == nil {
 		return AnyString
 	}
 	typ := strings.ToLower(c.Type)
@@ -89,16 +89,16 @@ func (cs *constants) forms(args []keyArg) (out []FormArg) {
 
 // comparedForms is forms for the rest of WHERE: what else stands beside a column of
 // such a type. Not ok is a literal in another form.
-func (s slotWriter) comparedForms() (out []FormArg, ok bool) {
-	if s.m.st.Where == nil || s.m.table == nil || !s.p.d.Traits().LooseEquality {
+func (sw slotWriter) comparedForms() (out []FormArg, ok bool) {
+	if sw.m.st.Where == nil || sw.m.table == nil || !sw.p.d.Traits().LooseEquality {
 		return nil, true
 	}
 	ok = true
-	for _, c := range equalities(s.m.st.Where) {
+	for _, c := range equalities(sw.m.st.Where) {
 		form := AnyString
 		c.Walk(func(x *ast.Expr) bool {
 			if x.Kind == ast.ColumnRef {
-				if f := s.p.consts.keyForm(s.m.table.Column(s.p.names.TargetColumn(s.m.sc, s.m.target, x.Name))); f != AnyString {
+				if f := sw.p.consts.keyForm(sw.m.table.Column(sw.p.names.TargetColumn(sw.m.sc, sw.m.target, x.Name))); f != AnyString {
 					form = f
 				}
 			}
@@ -108,8 +108,8 @@ func (s slotWriter) comparedForms() (out []FormArg, ok bool) {
 			continue
 		}
 		c.Walk(func(x *ast.Expr) bool {
-			ok = ok && (x.Kind != ast.String || s.p.consts.fitsForm(form, x.Text))
-			if a, found := s.p.src.paramAt(x.Span); found && x.Kind == ast.Param {
+			ok = ok && (x.Kind != ast.String || sw.p.consts.fitsForm(form, x.Text))
+			if a, found := sw.p.src.paramAt(x.Span); found && x.Kind == ast.Param {
 				out = append(out, FormArg{a, form})
 			}
 			return true

@@ -81,9 +81,9 @@ func (r *reader) locksOnly() bool {
 }
 
 // lockedRows is the plan of such a query.
-func (d *drainer) lockedRows(st *ast.Statement, tables []*schema.Table) *Plan {
+func (dr *drainer) lockedRows(st *ast.Statement, tables []*schema.Table) *Plan {
 	plan := &Plan{Class: PassThrough}
-	plan.Base.Changes = d.drainSelect(st, tables, "").Drain.Tables
+	plan.Base.Changes = dr.drainSelect(st, tables, "").Drain.Tables
 	return plan
 }
 

@@ -39,9 +39,9 @@ func (pl *Planner) Mentions(sql string) bool {
 
 // mentioned returns the counter tables whose name occurs as an identifier, or
 // inside a string (dynamic SQL).
-func (m *mentions) tables() []*schema.Table {
-	out := m.among(m.catalog.Counters())
-	viewed, _ := m.viewed()
+func (mt *mentions) tables() []*schema.Table {
+	out := mt.among(mt.catalog.Counters())
+	viewed, _ := mt.viewed()
 	for _, t := range viewed {
 		if !slices.Contains(out, t) {
 			out = append(out, t)
@@ -51,34 +51,35 @@ func (m *mentions) tables() []*schema.Table {
 }
 
 // named returns those of the tables whose names occur.
-func (m *mentions) among(tables []*schema.Table) []*schema.Table {
+func (mt *mentions) among(tables []*schema.Table) []*schema.Table {
 	var out []*schema.Table
 	for _, t := range tables {
-		if m.src.large {
-			if lex.ContainsFold(m.src.sql, lex.Spelled(t.Name)) || lex.EscapedNames(m.d.LexRules(), m.src.sql) {
+		if mt.src.large {
+			if lex.ContainsFold(mt.src.sql, lex.Spelled(t.Name)) || lex.EscapedNames(mt.d.LexRules(), mt.src.sql) {
 				out = append(out, t)
 			}
 			continue
 		}
-		for _, tok := range m.src.tokens {
-			if m.tokenNames(tok, t.Name) {
+		for _, tok := range mt.src.tokens {
+			if mt.tokenNames(tok, t.Name) {
 				out = append(out, t)
 				break
 			}
 		}
 		if lex.IsDigit(t.Name[0]) {
-			m.sentinels.noted(m.src.sql)
+			mt.sentinels.noted(mt.src.sql)
 		}
 		// MySQL takes 2fa for a name where the scanner sees a number first.
-		if (m.src.exec || lex.IsDigit(t.Name[0])) && (len(out) == 0 || out[len(out)-1] != t) && lex.ContainsFold(m.src.sql, lex.Spelled(t.Name)) {
+		if (mt.src.exec || lex.IsDigit(t.Name[0])) && (len(out) == 0 || out[len(out)-1] != t) &&
+			lex.ContainsFold(mt.src.sql, lex.Spelled(t.Name)) {
 			out = append(out, t)
 		}
 	}
 	return out
 }
 
-func (m *mentions) tokenNames(tok lex.Token, name string) bool {
-	s := m.src.sql[tok.Start:tok.End]
+func (mt *mentions) tokenNames(tok lex.Token, name string) bool {
+	s := mt.src.sql[tok.Start:tok.End]
 	switch tok.Kind {
 	case lex.Word:
 		return lex.Spells(s, name)
@@ -92,7 +93,7 @@ func (m *mentions) tokenNames(tok lex.Token, name string) bool {
 		fallthrough
 	case lex.String, lex.Bad:
 		if strings.ContainsAny(name, "\"`'") {
-			m.sentinels.noted(s)
+			mt.sentinels.noted(s)
 		}
 		return lex.ContainsFold(s, name) || len(s) > 2 && (s[0] == 'U' || s[0] == 'u') && s[1] == '&' ||
 			strings.ContainsAny(name, "\"`'") && len(s) > len(name)

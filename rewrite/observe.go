@@ -133,7 +133,7 @@ func onlyReads(st *ast.Statement) bool {
 
 // positionsStay reports whether no ORDER BY or GROUP BY may take the added column for one of its own: the engine
 // refuses ORDER BY 3 of a list of two.
-func (k *constants) positionsStay(q *ast.Select, blocks []*ast.Select) bool {
+func (cs *constants) positionsStay(q *ast.Select, blocks []*ast.Select) bool {
 	own := 0
 	for _, it := range blocks[0].Items {
 		if it.Expr == nil {
@@ -151,8 +151,8 @@ func (k *constants) positionsStay(q *ast.Select, blocks []*ast.Select) bool {
 		for x := e; x != nil; {
 			switch {
 			case x.Kind == ast.Number:
-				n, whole := keyNumber(k.src.cut(x.Span))
-				k.sentinels.noteAbove(k.src.sql[x.Start:x.End], int64(own))
+				n, whole := keyNumber(cs.src.cut(x.Span))
+				cs.sentinels.noteAbove(cs.src.sql[x.Start:x.End], int64(own))
 				stay = stay && x == e && whole && n.Literal.same <= int64(own)
 				return
 			case x.Kind == ast.Param:

@@ -14,11 +14,11 @@ import (
 // result column, which is a total already and stays as it is. wholeEntry reports whether
 // e is a whole ORDER BY entry, where every engine looks at result columns
 // first; inside an expression the engines differ.
-func (n itemNames) outputName(e *ast.Expr, in clause, wholeEntry bool) (bool, error) {
-	if n.b.q == nil || e.Kind != ast.ColumnRef || len(e.Name) != 1 {
+func (nm itemNames) outputName(e *ast.Expr, in clause, wholeEntry bool) (bool, error) {
+	if nm.b.q == nil || e.Kind != ast.ColumnRef || len(e.Name) != 1 {
 		return false, nil
 	}
-	traits := n.p.d.Traits()
+	traits := nm.p.d.Traits()
 	switch in {
 	case inOrder:
 		if !wholeEntry && !traits.AliasInExpr {
@@ -31,26 +31,26 @@ func (n itemNames) outputName(e *ast.Expr, in clause, wholeEntry bool) (bool, er
 	default:
 		return false, nil
 	}
-	t, err := n.p.names.Resolve(n.b.sc, e.Name)
+	t, err := nm.p.names.Resolve(nm.b.sc, e.Name)
 	if err != nil {
 		return false, err
 	}
-	if wholeEntry && n.severalHave(e.Name[0]) {
+	if wholeEntry && nm.severalHave(e.Name[0]) {
 		return false, names.Opaque("ORDER BY names several result columns: MySQL may take another one of them, or none")
 	}
-	for _, it := range n.b.q.Items {
-		name, same, err := n.itemMeans(it, t)
+	for _, it := range nm.b.q.Items {
+		name, same, err := nm.itemMeans(it, t)
 		if err != nil {
 			return false, err
 		}
-		if name == nil || !n.p.names.SameLabel(e.Name[0], *name) {
+		if name == nil || !nm.p.names.SameLabel(e.Name[0], *name) {
 			continue
 		}
-		switch edited, derived := n.twice(e.Name[0]); {
+		switch edited, derived := nm.twice(e.Name[0]); {
 		case derived && in == inHaving:
 			return false, names.Opaque("two result columns are named " + name.Name)
 		case edited:
-			return false, names.Derivable("two result columns are named "+name.Name, names.AllOf(n.b.sc)...)
+			return false, names.Derivable("two result columns are named "+name.Name, names.AllOf(nm.b.sc)...)
 		}
 		if wholeEntry || same {
 			// Inside an expression the engine may take the base column; the
@@ -62,7 +62,7 @@ func (n itemNames) outputName(e *ast.Expr, in clause, wholeEntry bool) (bool, er
 		}
 		return true, nil
 	}
-	if wholeEntry && n.starHas(e.Name[0]) {
+	if wholeEntry && nm.starHas(e.Name[0]) {
 		return true, nil
 	}
 	return false, nil
@@ -71,20 +71,20 @@ func (n itemNames) outputName(e *ast.Expr, in clause, wholeEntry bool) (bool, er
 // severalHave reports whether an item and a column of a * have the name, in a block over a query of totals. Of
 // result columns of one name MySQL 8 may take the one whose expression is no column for ORDER BY, or refuse the name as ambiguous, by
 // what the query in FROM has been merged to.
-func (n itemNames) severalHave(label ast.Ident) bool {
-	if !n.p.d.Traits().Defects.Has(RowOfOne) || len(n.b.r.edits) == 0 || !slices.ContainsFunc(n.b.q.From, n.hasQuerySource) {
+func (nm itemNames) severalHave(label ast.Ident) bool {
+	if !nm.p.d.Traits().Defects.Has(RowOfOne) || len(nm.b.r.edits) == 0 || !slices.ContainsFunc(nm.b.q.From, nm.hasQuerySource) {
 		return false
 	}
 	named := func(it ast.Item) bool {
-		name, _, err := n.itemMeans(it, nil)
-		return err == nil && name != nil && n.p.names.SameLabel(label, *name)
+		name, _, err := nm.itemMeans(it, nil)
+		return err == nil && name != nil && nm.p.names.SameLabel(label, *name)
 	}
-	return slices.ContainsFunc(n.b.q.Items, named) && n.starsHave(label, false) > 0
+	return slices.ContainsFunc(nm.b.q.Items, named) && nm.starsHave(label, false) > 0
 }
 
 // hasQuerySource reports whether a source is a query, one of WITH included, or a join of one.
-func (n itemNames) hasQuerySource(s *ast.Source) bool {
-	return s != nil && (s.Select != nil || n.p.names.CTE(n.b.sc, s.Name) != nil || n.hasQuerySource(s.Left) || n.hasQuerySource(s.Right))
+func (nm itemNames) hasQuerySource(s *ast.Source) bool {
+	return s != nil && (s.Select != nil || nm.p.names.CTE(nm.b.sc, s.Name) != nil || nm.hasQuerySource(s.Left) || nm.hasQuerySource(s.Right))
 }
 
 // twice reports whether several items have the name, and that one of them is no
@@ -115,7 +115,7 @@ func (nm itemNames) twice(label ast.Ident) (edited, derived bool) {
 
 // itemMeans returns the result name of an item, and whether the item is the
 // bare counter t.
-func (n itemNames) itemMeans(it ast.Item, t *names.Target) (*ast.Ident, bool, error) {
+func (nm itemNames) itemMeans(it ast.Item, t *names.Target) (*ast.Ident, bool, error) {
 	x := it.Expr
 	for x != nil && x.Kind == ast.Paren {
 		x = x.Args[0]
@@ -125,7 +125,7 @@ func (n itemNames) itemMeans(it ast.Item, t *names.Target) (*ast.Ident, bool, er
 	}
 	var same bool
 	if x.Kind == ast.ColumnRef {
-		u, err := n.p.names.Resolve(n.b.sc, x.Name)
+		u, err := nm.p.names.Resolve(nm.b.sc, x.Name)
 		if err != nil {
 			return nil, false, err
 		}
@@ -137,8 +137,8 @@ func (n itemNames) itemMeans(it ast.Item, t *names.Target) (*ast.Ident, bool, er
 	if x.Kind == ast.ColumnRef {
 		return &x.Name[len(x.Name)-1], same, nil
 	}
-	if n.p.d.Traits().ItemNames == names.ItemsByRule {
-		return n.ruled(x), false, nil
+	if nm.p.d.Traits().ItemNames == names.ItemsByRule {
+		return nm.ruled(x), false, nil
 	}
 	return nil, false, nil
 }
@@ -173,7 +173,7 @@ func (nm itemNames) ruled(e *ast.Expr) *ast.Ident {
 
 // starHas reports whether a * item has brought the counter into the result under
 // its own name, and unambiguously.
-func (n itemNames) starHas(name ast.Ident) bool { return n.starsHave(name, false) == 1 }
+func (nm itemNames) starHas(name ast.Ident) bool { return nm.starsHave(name, false) == 1 }
 
 // starsHave counts the columns of a name that * items have brought into the result, of all or of those that are
 // written out; it is 0 where that is not known.

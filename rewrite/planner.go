@@ -102,8 +102,8 @@ func (pl *Planner) effects(sql string) Effect {
 	return pl.effectsOf(sql, lex.Tokens(pl.Dialect.LexRules(), sql))
 }
 
-// planning is the work on one statement: its SQL, what has been learned about it so far, and those
-// who answer questions about it. Reads, writes and groups are planned with it.
+// planning is the work on one statement: its SQL, what has been learned about it so far, and what
+// answers questions about it. Reads, writes and groups are planned with it.
 type planning struct {
 	pl     *Planner
 	d      Dialect

@@ -102,38 +102,38 @@ type Term struct {
 const MaxTerm = 1 << 40
 
 // planPortion adds to the form that the base row may decide the one that takes from a slot.
-func (bd boundedForm) planPortion(b *Bounded) {
-	d, ok := bd.p.d.(PortionDialect)
-	if !ok || b.Key == nil || !bd.takesPortions() || bd.plainIncrement() != "" {
+func (bf boundedForm) planPortion(b *Bounded) {
+	d, ok := bf.p.d.(PortionDialect)
+	if !ok || b.Key == nil || !bf.takesPortions() || bf.plainIncrement() != "" {
 		return
 	}
-	rows := bd.g.rows
-	if !rows.single || rows.key == nil || len(rows.key.Columns) != len(bd.g.real.Counter.Key) {
+	rows := bf.g.rows
+	if !rows.single || rows.key == nil || len(rows.key.Columns) != len(bf.g.real.Counter.Key) {
 		return
 	}
-	out, guarded := &Portion{Table: bd.g.real}, false
-	for i := range bd.g.counts {
-		s, ok := bd.portionShare(&bd.g.counts[i])
+	out, guarded := &Portion{Table: bf.g.real}, false
+	for i := range bf.g.counts {
+		s, ok := bf.portionShare(&bf.g.counts[i])
 		if !ok {
 			return
 		}
 		out.Shares = append(out.Shares, s)
 		guarded = guarded || s.Side != schema.AnySide
 	}
-	if guarded && bd.portionSQL(d, out, rows) {
+	if guarded && bf.portionSQL(d, out, rows) {
 		b.Portion = out
 	}
 }
 
 // portionShare is the share of one counter; false where a slot does not take it.
-func (b boundedForm) portionShare(n *counting) (s PortionShare, ok bool) {
+func (bf boundedForm) portionShare(n *counting) (s PortionShare, ok bool) {
 	if n.coalesced || n.column.Numeric != schema.Integer {
 		return s, false
 	}
-	s = PortionShare{Column: n.column.Name, Side: b.g.real.Counter.Side(n.column.Name)}
+	s = PortionShare{Column: n.column.Name, Side: bf.g.real.Counter.Side(n.column.Name)}
 	s.Max, _ = limit(n.column)
 	s.Max = min(s.Max, n.delta.most(s.Max))
-	if s.Delta, ok = b.term(n.delta); !ok || s.Side != schema.NeverNegative && n.column.Unsigned {
+	if s.Delta, ok = bf.term(n.delta); !ok || s.Side != schema.NeverNegative && n.column.Unsigned {
 		return s, false // an UNSIGNED slot is never negative
 	}
 	return s, true
@@ -141,21 +141,21 @@ func (b boundedForm) portionShare(n *counting) (s PortionShare, ok bool) {
 
 // takesPortions reports whether slots of the table may hold portions: each stands by
 // itself, is deleted with its base row, and is found again by its number.
-func (b boundedForm) takesPortions() bool {
-	t := b.g.real
+func (bf boundedForm) takesPortions() bool {
+	t := bf.g.real
 	c := t.Counter
 	return !c.Single() && (c.Layout == schema.LayoutDedicated || c.Layout == "") && c.Options.Placement != schema.PlacementSkipLocked && c.Slots > 0 &&
-		cascadesDelete(b.p.d, t) && !t.Triggers.Update && !c.Rights.ByColumn && !c.Rights.Blind && len(c.Rights.Ungranted) == 0
+		cascadesDelete(bf.p.d, t) && !t.Triggers.Update && !c.Rights.ByColumn && !c.Rights.Blind && len(c.Rights.Ungranted) == 0
 }
 
 // plainIncrement says why the statement without its guards could not be in a slot.
-func (b boundedForm) plainIncrement() string {
-	m := b.p.newDML(b.g.m.st)
-	a, why := m.assignments(b.g.m.st.Set)
+func (bf boundedForm) plainIncrement() string {
+	m := bf.p.newDML(bf.g.m.st)
+	a, why := m.assignments(bf.g.m.st.Set)
 	if why != "" {
 		return why
 	}
-	if len(a.increments) != len(b.g.counts) || a.plain || a.setsCompanion() {
+	if len(a.increments) != len(bf.g.counts) || a.plain || a.setsCompanion() {
 		return "the statement sets more than counters"
 	}
 	if why := m.notSlotted(a); why != "" {
@@ -165,12 +165,12 @@ func (b boundedForm) plainIncrement() string {
 }
 
 // term reads a number.
-func (b boundedForm) term(d delta) (Term, bool) {
+func (bf boundedForm) term(d delta) (Term, bool) {
 	if d.literal == "" {
 		a := d.arg
 		return Term{Arg: &a}, d.max == 0
 	}
-	b.p.consts.noted(d.literal)
+	bf.p.consts.noted(d.literal)
 	n, err := strconv.ParseInt(d.literal, 10, 64)
 	return Term{Literal: Literal{same: n}}, err == nil && n <= MaxTerm && n >= -MaxTerm
 }
@@ -185,34 +185,34 @@ func mostPortion(c *schema.Column, slots int) int64 {
 }
 
 // portionSQL writes the statements; false where there are none.
-func (bd boundedForm) portionSQL(d PortionDialect, out *Portion, rows *rowset) bool {
+func (bf boundedForm) portionSQL(d PortionDialect, out *Portion, rows *rowset) bool {
 	var tp template
-	name := ast.Ident{Name: bd.g.real.Name, Quoted: true}
-	b := &names.Binding{Source: &ast.Source{Name: []ast.Ident{name}}, Label: name, Table: bd.g.real}
-	in := PortionSQL{Column: bd.g.counts[0].column.Name, Slot: tp.mark(bound(Arg{Slot: true})),
-		Ref:   bd.p.names.BaseRef(bd.g.real, bd.g.m.target),
+	name := ast.Ident{Name: bf.g.real.Name, Quoted: true}
+	b := &names.Binding{Source: &ast.Source{Name: []ast.Ident{name}}, Label: name, Table: bf.g.real}
+	in := PortionSQL{Column: bf.g.counts[0].column.Name, Slot: tp.mark(bound(Arg{Slot: true})),
+		Ref:   bf.p.names.BaseRef(bf.g.real, bf.g.m.target),
 		Place: tp.mark(bound(Arg{Portion: PortionPlace, Index: -1}))}
 	var equal []fragment
-	for _, k := range bd.g.real.Counter.Key {
+	for _, k := range bf.g.real.Counter.Key {
 		v := rows.values[k]
 		in.Key = append(in.Key, tp.mark(v))
 		f := fragment{parts: append([]string(nil), v.parts...), args: v.args}
-		f.parts[0] = bd.p.names.Qualifier(b) + "." + bd.p.d.Quote(k) + " = " + f.parts[0]
+		f.parts[0] = bf.p.names.Qualifier(b) + "." + bf.p.d.Quote(k) + " = " + f.parts[0]
 		equal = append(equal, f)
 	}
-	in.Base = bd.withTaken(d, &tp, out)
-	condition, proves := d.Taken(bd.g.real, in)
+	in.Base = bf.withTaken(d, &tp, out)
+	condition, proves := d.Taken(bf.g.real, in)
 	add := AddSQL{Key: in.Key, Slot: in.Slot}
 	for i := range out.Shares {
 		delta := tp.mark(bound(Arg{Portion: PortionDelta, Column: i, Index: -1}))
 		add.Deltas = append(add.Deltas, Delta{out.Shares[i].Column, delta})
 	}
-	take := bd.p.d.Add(bd.g.real, add)
+	take := bf.p.d.Add(bf.g.real, add)
 	if condition == "" || take == "" {
 		return false
 	}
 	for i := range out.Shares {
-		s, c := &out.Shares[i], bd.p.d.Quote(out.Shares[i].Column)
+		s, c := &out.Shares[i], bf.p.d.Quote(out.Shares[i].Column)
 		switch s.Side {
 		case schema.NeverNegative:
 			take += " AND " + c + " + " + add.Deltas[i].SQL + " >= 0"
@@ -220,15 +220,15 @@ func (bd boundedForm) portionSQL(d PortionDialect, out *Portion, rows *rowset) b
 			take += " AND " + c + " + " + add.Deltas[i].SQL + " <= 0"
 		}
 	}
-	out.Take = tp.expand(bd.p.d, take+" AND "+condition)
+	out.Take = tp.expand(bf.p.d, take+" AND "+condition)
 	if !proves {
-		f := tp.pieces(d.BaseHolds(bd.g.real, in))
+		f := tp.pieces(d.BaseHolds(bf.g.real, in))
 		out.Base = f.keyValue()
 	}
 	where := tp.mark(join(equal, " AND "))
 	for i := range out.Shares {
 		if s := &out.Shares[i]; s.Side != schema.AnySide {
-			bd.moveSQL(d, &tp, s, in, b, where, rows.primary)
+			bf.moveSQL(d, &tp, s, in, b, where, rows.primary)
 		}
 	}
 	return true
@@ -236,14 +236,14 @@ func (bd boundedForm) portionSQL(d PortionDialect, out *Portion, rows *rowset) b
 
 // withTaken is WHERE, and what SET implies, with what the statement takes from the slot added
 // to the counters of the base row.
-func (b boundedForm) withTaken(d PortionDialect, tp *template, out *Portion) string {
+func (bf boundedForm) withTaken(d PortionDialect, tp *template, out *Portion) string {
 	var edits []edit
-	for _, e := range append([]*ast.Expr{b.g.m.st.Where}, b.g.implied...) {
+	for _, e := range append([]*ast.Expr{bf.g.m.st.Where}, bf.g.implied...) {
 		e.Walk(func(x *ast.Expr) bool {
 			if x.Kind != ast.ColumnRef {
 				return true
 			}
-			i := b.g.share(b.p.names.TargetColumn(b.g.m.sc, b.g.m.target, x.Name))
+			i := bf.g.share(bf.p.names.TargetColumn(bf.g.m.sc, bf.g.m.target, x.Name))
 			if i < 0 || out.Shares[i].Side == schema.AnySide {
 				return true
 			}
@@ -252,15 +252,15 @@ func (b boundedForm) withTaken(d PortionDialect, tp *template, out *Portion) str
 			if out.Shares[i].Side == schema.NeverPositive {
 				write = d.Lowered
 			}
-			edits = append(edits, edit{x.Span, write(b.g.counts[i].column, b.p.src.sql[x.Start:x.End], need)})
+			edits = append(edits, edit{x.Span, write(bf.g.counts[i].column, bf.p.src.sql[x.Start:x.End], need)})
 			return true
 		})
 	}
-	sql := "(" + tp.expandSQL(tp.mark(b.g.conditions(edits))) + ")"
-	for i := range b.g.counts {
+	sql := "(" + tp.expandSQL(tp.mark(bf.g.conditions(edits))) + ")"
+	for i := range bf.g.counts {
 		// A slot row that another counter's portion has made says nothing of this one's base value.
-		end := strconv.FormatInt(baseEnd(b.g.counts[i].column), 10)
-		sql += " AND " + b.g.reference(b.g.counts[i].column) + " BETWEEN -" + end + " AND " + end
+		end := strconv.FormatInt(baseEnd(bf.g.counts[i].column), 10)
+		sql += " AND " + bf.g.reference(bf.g.counts[i].column) + " BETWEEN -" + end + " AND " + end
 	}
 	return sql
 }
@@ -274,23 +274,23 @@ func baseEnd(c *schema.Column) int64 {
 }
 
 // moveSQL writes how a portion of one counter is moved.
-func (bd boundedForm) moveSQL(
+func (bf boundedForm) moveSQL(
 	d PortionDialect, tp *template, s *PortionShare, in PortionSQL, b *names.Binding, where string, clustered bool,
 ) {
-	n := &bd.g.counts[bd.g.share(s.Column)]
-	bounds := bd.g.real.Counter.BoundsOf(s.Column)
+	n := &bf.g.counts[bf.g.share(s.Column)]
+	bounds := bf.g.real.Counter.BoundsOf(s.Column)
 	end := bounds.Min
 	if s.Side == schema.NeverPositive {
 		end = bounds.Max
 	}
-	c, size := bd.p.d.Quote(s.Column), tp.mark(bound(Arg{Portion: PortionSize, Index: -1}))
-	in.Column, in.Ref, in.Base, in.Bound = s.Column, bd.p.names.BaseRef(bd.g.real, nil), where, strconv.FormatInt(end.Number, 10)
+	c, size := bf.p.d.Quote(s.Column), tp.mark(bound(Arg{Portion: PortionSize, Index: -1}))
+	in.Column, in.Ref, in.Base, in.Bound = s.Column, bf.p.names.BaseRef(bf.g.real, nil), where, strconv.FormatInt(end.Number, 10)
 	if end.Column != "" {
-		in.Bound = bd.p.names.Qualifier(b) + "." + bd.p.d.Quote(end.Column)
+		in.Bound = bf.p.names.Qualifier(b) + "." + bf.p.d.Quote(end.Column)
 	}
-	s.Move = &PortionMove{Most: mostPortion(n.column, bd.g.real.Counter.Slots), Lock: tp.expand(bd.p.d, d.LockBase(bd.g.real, in))}
-	s.Move.Less = tp.expand(bd.p.d, "UPDATE "+in.Ref+" SET "+c+" = "+c+" - "+size+" WHERE "+where)
-	s.Move.Give = tp.expand(bd.p.d, bd.p.d.Increment(bd.g.real, IncrementSQL{
-		Ref: in.Ref, Qualifier: bd.p.names.Qualifier(b), Where: where, Slot: in.Slot,
+	s.Move = &PortionMove{Most: mostPortion(n.column, bf.g.real.Counter.Slots), Lock: tp.expand(bf.p.d, d.LockBase(bf.g.real, in))}
+	s.Move.Less = tp.expand(bf.p.d, "UPDATE "+in.Ref+" SET "+c+" = "+c+" - "+size+" WHERE "+where)
+	s.Move.Give = tp.expand(bf.p.d, bf.p.d.Increment(bf.g.real, IncrementSQL{
+		Ref: in.Ref, Qualifier: bf.p.names.Qualifier(b), Where: where, Slot: in.Slot,
 		Deltas: []Delta{{s.Column, size}}, Clustered: clustered, Holds: true}))
 }

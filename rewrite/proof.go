@@ -103,9 +103,9 @@ func (dr *drainer) proof(st *ast.Statement, sc *names.Scope, where *ast.Expr, ro
 
 // proved adds the condition to a statement's predicate. The engine may evaluate it last. So if the predicate names
 // counters, anything in it that may fail for a base value is made to depend on the condition.
-func (d *drainer) proved(sc *names.Scope, where *ast.Expr, b *names.Binding, holds string) []edit {
+func (dr *drainer) proved(sc *names.Scope, where *ast.Expr, b *names.Binding, holds string) []edit {
 	edits := []edit{{ast.At(where.Start), "("}}
-	asked := d.names.NamesSlotted(sc, b, where)
+	asked := dr.names.NamesSlotted(sc, b, where)
 	for _, c := range ast.Conjuncts(where, nil) {
 		if asked && !cannotFail(c) {
 			edits = append(edits, edit{ast.At(c.Start), "CASE WHEN " + holds + " THEN ("}, edit{ast.At(c.End), ") END"})
@@ -117,47 +117,47 @@ func (d *drainer) proved(sc *names.Scope, where *ast.Expr, b *names.Binding, hol
 // proving writes a statement whose condition fails where it does not hold. It has to be
 // asked before anything that the statement asks of its row, such as whether a counter is
 // large enough, but for the key, by which the engine finds the row.
-func (d *drainer) proving(tp *template, where *ast.Expr, rows *rowset, holds string) Bound {
-	before, after := d.src.cut(ast.Span{Start: 0, End: where.Start}), d.src.cut(ast.Span{Start: where.End, End: len(d.src.sql)})
+func (dr *drainer) proving(tp *template, where *ast.Expr, rows *rowset, holds string) Bound {
+	before, after := dr.src.cut(ast.Span{Start: 0, End: where.Start}), dr.src.cut(ast.Span{Start: where.End, End: len(dr.src.sql)})
 	asked := tp.mark(rows.where) + " AND " + holds
 	if !rows.only {
-		asked = tp.mark(rows.where) + " AND CASE WHEN " + holds + " THEN (" + tp.mark(d.src.cut(where.Span)) + ") END"
+		asked = tp.mark(rows.where) + " AND CASE WHEN " + holds + " THEN (" + tp.mark(dr.src.cut(where.Span)) + ") END"
 	}
-	return tp.expand(d.d, tp.mark(before)+asked+tp.mark(after))
+	return tp.expand(dr.d, tp.mark(before)+asked+tp.mark(after))
 }
 
 // undone reports whether a statement is an UPDATE that a rollback undoes entirely, and that leaves its row where the
 // key finds it.
-func (d *drainer) undone(st *ast.Statement, sc *names.Scope, rows *rowset) bool {
+func (dr *drainer) undone(st *ast.Statement, sc *names.Scope, rows *rowset) bool {
 	if st.Kind != ast.KindUpdate {
 		return false
 	}
 	t := rows.binding.Table
 	for _, a := range st.Set {
-		column := d.names.TargetColumn(sc, rows.binding, a.Column)
+		column := dr.names.TargetColumn(sc, rows.binding, a.Column)
 		keyed := slices.Contains(rows.key.Columns, column) || slices.Contains(t.Counter.Key, column)
-		if keyed || a.Value == nil || d.volatility.reason(sc, a.Value) != "" {
+		if keyed || a.Value == nil || dr.volatility.reason(sc, a.Value) != "" {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(st.Returning, func(it ast.Item) bool { return it.Expr == nil || d.volatility.reason(sc, it.Expr) != "" })
+	return !slices.ContainsFunc(st.Returning, func(it ast.Item) bool { return it.Expr == nil || dr.volatility.reason(sc, it.Expr) != "" })
 }
 
 // rereads reports whether a statement is a query that locks its row as a drain does, and that neither fails for base values
 // nor does anything but return them.
-func (d *drainer) rereads(st *ast.Statement, sc *names.Scope, rows *rowset) bool {
-	if st.Kind != ast.KindSelect || d.src.hasWord("SHARE") {
+func (dr *drainer) rereads(st *ast.Statement, sc *names.Scope, rows *rowset) bool {
+	if st.Kind != ast.KindSelect || dr.src.hasWord("SHARE") {
 		return false
 	}
 	list := ast.Conjuncts(st.Select.Where, nil)
 	for _, it := range st.Select.Items {
-		if it.Expr == nil || d.volatility.reason(sc, it.Expr) != "" {
+		if it.Expr == nil || dr.volatility.reason(sc, it.Expr) != "" {
 			return false
 		}
 		list = append(list, it.Expr)
 	}
 	return !slices.ContainsFunc(list, func(e *ast.Expr) bool {
-		return e.Kind != ast.Star && d.names.NamesSlotted(sc, rows.binding, e) && !cannotFail(e)
+		return e.Kind != ast.Star && dr.names.NamesSlotted(sc, rows.binding, e) && !cannotFail(e)
 	})
 }
 
@@ -171,8 +171,8 @@ func resultItems(st *ast.Statement) []ast.Item {
 
 // provable reports whether a statement that touches no row may run once more: all that
 // is evaluated before a row is touched gives a value and does nothing else.
-func (d *drainer) provable(st *ast.Statement, sc *names.Scope, where *ast.Expr) bool {
-	if where == nil || st.Opaque != "" || st.Replace || len(st.With) > 0 || d.src.large || d.src.hasWord("IGNORE") {
+func (dr *drainer) provable(st *ast.Statement, sc *names.Scope, where *ast.Expr) bool {
+	if where == nil || st.Opaque != "" || st.Replace || len(st.With) > 0 || dr.src.large || dr.src.hasWord("IGNORE") {
 		return false // MySQL makes warnings of errors where IGNORE is written
 	}
 	list := []*ast.Expr{where}
@@ -199,7 +199,7 @@ func (d *drainer) provable(st *ast.Statement, sc *names.Scope, where *ast.Expr) 
 		return false
 	}
 	for _, e := range list {
-		if d.volatility.reason(sc, e) != "" {
+		if dr.volatility.reason(sc, e) != "" {
 			return false
 		}
 	}

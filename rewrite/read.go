@@ -268,7 +268,7 @@ func (r *reader) block(parent *names.Scope, q *ast.Select) error {
 		}
 	}
 	sc.Ordering = false
-	if err := (keyGrouping{b, b.p}).byKey(); err != nil {
+	if err := keyGroupingOf(b).byKey(); err != nil {
 		return err
 	}
 	r.noteMany(sc, q)

@@ -24,11 +24,11 @@ func (b *blockReader) expr(e *ast.Expr, in clause) error {
 	if in == inGroup && e.Kind == ast.ColumnRef && len(e.Name) == 1 && b.p.d.Traits().HavingAlias {
 		// Of two result columns of the name MySQL takes the first, or the one
 		// that is a table's column and no expression.
-		if edited, derived := (itemNames{b, b.p}).twice(e.Name[0]); edited || derived {
+		if edited, derived := itemNamesOf(b).twice(e.Name[0]); edited || derived {
 			return names.Opaque("two result columns are named " + e.Name[0].Name)
 		}
 	}
-	if skip, err := (itemNames{b, b.p}).outputName(e, in, true); skip || err != nil {
+	if skip, err := itemNamesOf(b).outputName(e, in, true); skip || err != nil {
 		return err
 	}
 	return b.walk(e, in, false)
@@ -98,7 +98,7 @@ func (b *blockReader) column(e *ast.Expr, in clause, aggregate bool) error {
 	}
 	if t == nil && len(e.Name) == 1 {
 		// No counter; but it may be the name of a result column that is one.
-		if skip, err := (itemNames{b, b.p}).outputName(e, in, false); skip || err != nil {
+		if skip, err := itemNamesOf(b).outputName(e, in, false); skip || err != nil {
 			return err
 		}
 		return b.systemColumn(e.Name[0])
@@ -112,7 +112,7 @@ func (b *blockReader) column(e *ast.Expr, in clause, aggregate bool) error {
 	if t == nil || t.Column == nil || b.r.readsBase(t.Binding.Table) || e == b.r.nullTested && b.nullAsBase(t) {
 		return nil
 	}
-	if skip, err := (itemNames{b, b.p}).outputName(e, in, false); skip || err != nil {
+	if skip, err := itemNamesOf(b).outputName(e, in, false); skip || err != nil {
 		return err
 	}
 	if t.Binding.Table.Companion(t.Column.Name) != nil {

@@ -47,14 +47,14 @@ func byColumn(e *ast.Expr) (out []*ast.Expr) {
 
 // equality writes the condition of equalities that a column of b equals one of the
 // values.
-func (k *keyFinder) equality(e *ast.Expr, b *names.Binding, name string, values []*ast.Expr) fragment {
+func (kf *keyFinder) equality(e *ast.Expr, b *names.Binding, name string, values []*ast.Expr) fragment {
 	if e.End > 0 {
-		return k.src.cut(e.Span)
+		return kf.src.cut(e.Span)
 	}
 	if len(values) > 1 {
-		return k.oneOf(b, name, values)
+		return kf.oneOf(b, name, values)
 	}
-	of := k.src.cut(values[0].Span)
-	of.parts[0] = k.names.Qualifier(b) + "." + k.d.Quote(name) + " = " + of.parts[0]
+	of := kf.src.cut(values[0].Span)
+	of.parts[0] = kf.names.Qualifier(b) + "." + kf.d.Quote(name) + " = " + of.parts[0]
 	return of
 }

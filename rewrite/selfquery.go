@@ -16,15 +16,15 @@ import (
 // selfValues returns the constants to which column IN (subquery), or column =
 // (subquery), fixes a column of the table; only reports whether the predicate is no
 // narrower than that.
-func (k *keyFinder) selfValues(sc *names.Scope, t *schema.Table, column string, q *ast.Select) (values []*ast.Expr, only bool) {
+func (kf *keyFinder) selfValues(sc *names.Scope, t *schema.Table, column string, q *ast.Select) (values []*ast.Expr, only bool) {
 	if q == nil || len(q.Operands) > 0 || len(q.With) > 0 || len(q.From) != 1 || len(q.Items) != 1 || len(q.Values) > 0 || q.Lock ||
 		q.Table {
 		return nil, false
 	}
 	item := q.Items[0].Expr
-	src := k.names.NewScope(sc, nil, q.From).Bindings[0]
+	src := kf.names.NewScope(sc, nil, q.From).Bindings[0]
 	if item == nil || item.Kind != ast.ColumnRef || len(src.Columns) > 0 ||
-		len(item.Name) > 1 && !k.names.SameLabel(item.Name[len(item.Name)-2], src.Label) {
+		len(item.Name) > 1 && !kf.names.SameLabel(item.Name[len(item.Name)-2], src.Label) {
 		return nil, false
 	}
 	name := item.Name[len(item.Name)-1]
@@ -38,13 +38,13 @@ func (k *keyFinder) selfValues(sc *names.Scope, t *schema.Table, column string, 
 		if a := in.Items[0].Alias; a != nil {
 			out = *a
 		}
-		if !k.d.SameColumn(name, out.Name) {
+		if !kf.d.SameColumn(name, out.Name) {
 			return nil, false
 		}
-		values, only = k.selfValues(sc, t, column, in)
+		values, only = kf.selfValues(sc, t, column, in)
 		return values, only && plain && q.Where == nil
 	}
-	if src.Table != t || src.Query != nil || !k.selfColumn(item, t, column, src.Label) || q.Where == nil {
+	if src.Table != t || src.Query != nil || !kf.selfColumn(item, t, column, src.Label) || q.Where == nil {
 		return nil, false
 	}
 	all := ast.Conjuncts(q.Where, nil)
@@ -57,10 +57,10 @@ func (k *keyFinder) selfValues(sc *names.Scope, t *schema.Table, column string, 
 			if l.Kind != ast.ColumnRef {
 				l, r = r, l
 			}
-			if k.selfColumn(l, t, column, src.Label) {
+			if kf.selfColumn(l, t, column, src.Label) {
 				list = []*ast.Expr{r}
 			}
-		case e.Kind == ast.In && !e.Negated && len(e.Args) > 1 && k.selfColumn(ast.Unparen(e.Args[0]), t, column, src.Label):
+		case e.Kind == ast.In && !e.Negated && len(e.Args) > 1 && kf.selfColumn(ast.Unparen(e.Args[0]), t, column, src.Label):
 			list = e.Args[1:]
 		}
 		for _, v := range list {
@@ -76,22 +76,22 @@ func (k *keyFinder) selfValues(sc *names.Scope, t *schema.Table, column string, 
 	return values, plain && len(all) == 1
 }
 
-func (k *keyFinder) selfColumn(e *ast.Expr, t *schema.Table, column string, label ast.Ident) bool {
-	if e.Kind != ast.ColumnRef || len(e.Name) > 1 && !k.names.SameLabel(e.Name[len(e.Name)-2], label) {
+func (kf *keyFinder) selfColumn(e *ast.Expr, t *schema.Table, column string, label ast.Ident) bool {
+	if e.Kind != ast.ColumnRef || len(e.Name) > 1 && !kf.names.SameLabel(e.Name[len(e.Name)-2], label) {
 		return false
 	}
-	stored, has := names.Column(k.d, t, e.Name[len(e.Name)-1])
+	stored, has := names.Column(kf.d, t, e.Name[len(e.Name)-1])
 	return has && stored == column
 }
 
 // oneOf writes column IN (values).
-func (k *keyFinder) oneOf(b *names.Binding, column string, values []*ast.Expr) fragment {
+func (kf *keyFinder) oneOf(b *names.Binding, column string, values []*ast.Expr) fragment {
 	var list []fragment
 	for _, v := range values {
-		list = append(list, k.src.cut(v.Span))
+		list = append(list, kf.src.cut(v.Span))
 	}
 	f := join(list, ", ")
-	f.parts[0] = k.names.Qualifier(b) + "." + k.d.Quote(column) + " IN (" + f.parts[0]
+	f.parts[0] = kf.names.Qualifier(b) + "." + kf.d.Quote(column) + " IN (" + f.parts[0]
 	f.parts[len(f.parts)-1] += ")"
 	return f
 }

@@ -13,24 +13,26 @@ type slotWriter struct {
 	p *planning
 }
 
+func slotWriterOf(m *dml) slotWriter { return slotWriter{m, m.p} }
+
 // slotted turns a base plan into a slotted upsert, with a drain of the same
 // row as its fallback.
-func (sl slotWriter) slotted(base *Plan, a assigned, rows *rowset, where fragment) *Plan {
-	t := sl.m.table
-	if why := sl.p.consts.mistyped(sl.m.typeAt(a.increments)); why != "" {
+func (sw slotWriter) slotted(base *Plan, a assigned, rows *rowset, where fragment) *Plan {
+	t := sw.m.table
+	if why := sw.p.consts.mistyped(sw.m.typeAt(a.increments)); why != "" {
 		base.Reason = why
 		return base
 	}
 	a.increments = ordered(t.Counter, a.increments)
 	var tp template
 	in := IncrementSQL{
-		Ref:       sl.p.names.BaseRef(t, rows.binding),
-		Qualifier: sl.p.names.Qualifier(rows.binding),
+		Ref:       sw.p.names.BaseRef(t, rows.binding),
+		Qualifier: sw.p.names.Qualifier(rows.binding),
 		Where:     tp.mark(where),
 		Slot:      tp.mark(bound(Arg{Slot: true})),
 		Clustered: rows.primary,
-		Inserts:   sl.m.inserts(),
-		Holds:     rows.binding == sl.m.target && sl.m.st.Where != nil && !rows.only,
+		Inserts:   sw.m.inserts(),
+		Holds:     rows.binding == sw.m.target && sw.m.st.Where != nil && !rows.only,
 	}
 	in.Companions = companionSQL(a.companions, &tp)
 	out := &Increment{Table: t, Companions: len(a.companions) > 0, Latest: a.setsLatest()}
@@ -43,7 +45,7 @@ func (sl slotWriter) slotted(base *Plan, a assigned, rows *rowset, where fragmen
 		}
 	}
 	for _, inc := range a.increments {
-		if plan := sl.addDelta(base, inc, &in, out, &tp); plan != nil {
+		if plan := sw.addDelta(base, inc, &in, out, &tp); plan != nil {
 			return plan
 		}
 	}
@@ -52,32 +54,32 @@ func (sl slotWriter) slotted(base *Plan, a assigned, rows *rowset, where fragmen
 			out.NotNumber = append(out.NotNumber, k.arg)
 		}
 	}
-	compared, ok := sl.comparedForms()
+	compared, ok := sw.comparedForms()
 	if !ok {
 		base.Reason = "a time, a UUID or an address is compared with a string of another form"
 		return base
 	}
-	out.Forms = append(sl.p.consts.forms(rows.args), compared...)
-	out.Bound = tp.expand(sl.p.d, sl.p.d.Increment(t, in))
-	out.Holding = sl.holding(in, &tp, out.Bound)
-	out.Add, out.Key = sl.addSQL(&tp, in, rows, false)
-	out.AddLocked, _ = sl.addSQL(&tp, in, rows, true)
+	out.Forms = append(sw.p.consts.forms(rows.args), compared...)
+	out.Bound = tp.expand(sw.p.d, sw.p.d.Increment(t, in))
+	out.Holding = sw.holding(in, &tp, out.Bound)
+	out.Add, out.Key = sw.addSQL(&tp, in, rows, false)
+	out.AddLocked, _ = sw.addSQL(&tp, in, rows, true)
 	out.Which, out.ByOther = rows.which(t)
-	out.Coalesced = sl.coalesced(a, in, &tp, rows)
-	out.Row = sl.p.drains.drainTable(t, rowsOrAll(t, rows))
+	out.Coalesced = sw.coalesced(a, in, &tp, rows)
+	out.Row = sw.p.drains.drainTable(t, rowsOrAll(t, rows))
 	plan := &Plan{Class: Additive, Tables: []string{t.Name}, Increment: out, Drain: DrainPlan{Tables: []DrainTable{out.Row}}}
-	sl.latestOnBase(plan, a, in, rows, &tp)
+	sw.latestOnBase(plan, a, in, rows, &tp)
 	return plan
 }
 
 // addDelta adds a counter to a slotted upsert. It returns the plan of the statement where that does not take the delta.
-func (s slotWriter) addDelta(base *Plan, inc increment, in *IncrementSQL, out *Increment, tp *template) *Plan {
-	d, ok := s.p.consts.deltaOf(inc.column, inc.ops)
+func (sw slotWriter) addDelta(base *Plan, inc increment, in *IncrementSQL, out *Increment, tp *template) *Plan {
+	d, ok := sw.p.consts.deltaOf(inc.column, inc.ops)
 	if !ok {
 		base.Reason = "the delta is not a literal or a placeholder"
 		return base
 	}
-	given, why := s.m.defaults(inc)
+	given, why := sw.m.defaults(inc)
 	if why != "" {
 		base.Reason = why
 		return base
@@ -86,7 +88,7 @@ func (s slotWriter) addDelta(base *Plan, inc increment, in *IncrementSQL, out *I
 	if d.literal == "" {
 		largest, _ := limit(inc.column)
 		require := d.demand(inc.column, largest)
-		require.Side = s.m.table.Counter.Side(inc.column.Name)
+		require.Side = sw.m.table.Counter.Side(inc.column.Name)
 		out.Deltas = append(out.Deltas, require)
 		in.Deltas = append(in.Deltas, Delta{inc.column.Name, tp.mark(bound(d.arg))})
 		return nil
@@ -97,8 +99,8 @@ func (s slotWriter) addDelta(base *Plan, inc increment, in *IncrementSQL, out *I
 		base.Reason = "the delta is too large or has too many digits"
 		return base
 	case negative && inc.column.Unsigned:
-		return s.m.drain("the statement decrements unsigned counter " + inc.column.Name)
-	case !zero && s.m.table.Counter.Side(inc.column.Name).Refuses(negative):
+		return sw.m.drain("the statement decrements unsigned counter " + inc.column.Name)
+	case !zero && sw.m.table.Counter.Side(inc.column.Name).Refuses(negative):
 		base.Reason = "no slot of counter " + inc.column.Name + " takes such a number: its bounds keep slots on the other side of zero"
 		return base
 	}
@@ -109,9 +111,9 @@ func (s slotWriter) addDelta(base *Plan, inc increment, in *IncrementSQL, out *I
 
 // holding is the form of an upsert that keeps other sessions from changing the base row; nil if the
 // upsert does that anyway.
-func (s slotWriter) holding(in IncrementSQL, tp *template, upsert Bound) *Bound {
+func (sw slotWriter) holding(in IncrementSQL, tp *template, upsert Bound) *Bound {
 	in.Holds = true
-	b := tp.expand(s.p.d, s.p.d.Increment(s.m.table, in))
+	b := tp.expand(sw.p.d, sw.p.d.Increment(sw.m.table, in))
 	if b.SQL == upsert.SQL {
 		return nil
 	}
@@ -121,15 +123,15 @@ func (s slotWriter) holding(in IncrementSQL, tp *template, upsert Bound) *Bound 
 // addSQL is the short form of an increment by the slots' own key, and the values of that
 // key. There is none in a journal, where no row is added to twice. With locks it is the
 // form for a transaction.
-func (s slotWriter) addSQL(tp *template, in IncrementSQL, rows *rowset, locks bool) (bound *Bound, values []KeyValue) {
-	key := s.m.table.Counter.Key
+func (sw slotWriter) addSQL(tp *template, in IncrementSQL, rows *rowset, locks bool) (bound *Bound, values []KeyValue) {
+	key := sw.m.table.Counter.Key
 	switch {
-	case s.m.table.Counter.Options.Placement == schema.PlacementSkipLocked, s.m.table.Counter.Layout == schema.LayoutJournal:
+	case sw.m.table.Counter.Options.Placement == schema.PlacementSkipLocked, sw.m.table.Counter.Layout == schema.LayoutJournal:
 		return nil, nil
-	case s.m.table.Counter.Single():
+	case sw.m.table.Counter.Single():
 		// The slots are the row's as long as there is one row: a drain comes
 		// before every other number of rows.
-		if s.m.st.Where != nil {
+		if sw.m.st.Where != nil {
 			return nil, nil
 		}
 	case rows.key == nil || !rows.only || !rows.single || len(rows.key.Columns) != len(key):
@@ -140,7 +142,7 @@ func (s slotWriter) addSQL(tp *template, in IncrementSQL, rows *rowset, locks bo
 			return nil, nil
 		}
 	}
-	short := AddSQL{Slot: in.Slot, Deltas: in.Deltas, Companions: in.Companions, CheckBase: s.checkBase(), Inserts: in.Inserts, Locks: locks}
+	short := AddSQL{Slot: in.Slot, Deltas: in.Deltas, Companions: in.Companions, CheckBase: sw.checkBase(), Inserts: in.Inserts, Locks: locks}
 	for _, k := range key {
 		v, ok := rows.values[k]
 		if !ok {
@@ -149,19 +151,19 @@ func (s slotWriter) addSQL(tp *template, in IncrementSQL, rows *rowset, locks bo
 		short.Key = append(short.Key, tp.mark(v))
 		values = append(values, v.keyValue())
 	}
-	sql := s.p.d.Add(s.m.table, short)
+	sql := sw.p.d.Add(sw.m.table, short)
 	if sql == "" {
 		return nil, values
 	}
-	b := tp.expand(s.p.d, sql)
+	b := tp.expand(sw.p.d, sql)
 	return &b, values
 }
 
 // checkBase reports whether a slot row does not prove that its base row is there, and
 // takes slots: an increment of another counter may have made it, or a program that
 // has deleted the base row may have left it.
-func (s slotWriter) checkBase() bool {
-	return s.m.table.Counter.SharesSlotRows() || !s.m.table.Counter.Single() && !cascadesDelete(s.p.d, s.m.table)
+func (sw slotWriter) checkBase() bool {
+	return sw.m.table.Counter.SharesSlotRows() || !sw.m.table.Counter.Single() && !cascadesDelete(sw.p.d, sw.m.table)
 }
 
 // ordered returns the increments of a statement in the order in which it writes

@@ -38,9 +38,6 @@ func (m *dml) planTarget() *Plan {
 		return m.drain(why)
 	}
 	if reads, why := m.reads(a.except); reads {
-		if len(a.increments) > 0 || a.setsCompanion() {
-			return m.drain(why)
-		}
 		return m.drain(why)
 	}
 	plan := m.planAssigned(a)
@@ -87,7 +84,7 @@ func (m *dml) planAssigned(a assigned) *Plan {
 	if m.st.Where != nil {
 		where = m.p.src.cut(m.st.Where.Span)
 	}
-	return slotWriter{m, m.p}.slotted(plan, a, rows, where)
+	return slotWriterOf(m).slotted(plan, a, rows, where)
 }
 
 // assigned is SET, sorted.

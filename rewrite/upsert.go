@@ -8,9 +8,9 @@ import (
 
 // This file plans INSERT ... ON CONFLICT DO UPDATE and ON DUPLICATE KEY UPDATE.
 
-func (i insertion) planUpsert() *Plan {
-	st, c := i.m.st, i.m.st.Conflict
-	source := i.planSource()
+func (ins insertion) planUpsert() *Plan {
+	st, c := ins.m.st, ins.m.st.Conflict
+	source := ins.planSource()
 	if source.Class != PassThrough {
 		if source.Class == Drain {
 			return source
@@ -19,59 +19,59 @@ func (i insertion) planUpsert() *Plan {
 			// Its conflict clause is judged below; the totals it reads stand
 			// in the query, and both see the same row only when the query
 			// reads the target.
-			return i.upsertFromCounters(source)
+			return ins.upsertFromCounters(source)
 		}
-		return i.upsertBesideIncrements(source)
+		return ins.upsertBesideIncrements(source)
 	}
-	return i.conflict(c, st)
+	return ins.conflict(c, st)
 }
 
 // upsertBesideIncrements: WITH queries increment counters as they are. So does the upsert, or it changes none:
 // all of it is then an addition to base values, of the same row as well.
-func (i insertion) upsertBesideIncrements(source *Plan) *Plan {
+func (ins insertion) upsertBesideIncrements(source *Plan) *Plan {
 	if source.Class == AdditiveBase && source.AsIs() {
-		if plan := i.conflict(i.m.st.Conflict, i.m.st); plan.AsIs() {
-			plan.Class, plan.Tables = AdditiveBase, tableNames(i.p.mentions.tables())
+		if plan := ins.conflict(ins.m.st.Conflict, ins.m.st); plan.AsIs() {
+			plan.Class, plan.Tables = AdditiveBase, tableNames(ins.p.mentions.tables())
 			plan.Base.Changes = append(plan.Base.Changes, source.Base.Changes...)
 			return plan
 		}
 	}
-	return i.p.drains.drainAll(i.p.mentions.tables(), "a WITH query increments a counter that the upsert writes")
+	return ins.p.drains.drainAll(ins.p.mentions.tables(), "a WITH query increments a counter that the upsert writes")
 }
 
 // upsertFromCounters: INSERT ... SELECT total ... ON CONFLICT: as the conflict
 // clause allows.
-func (i insertion) upsertFromCounters(source *Plan) *Plan {
-	plan := i.conflict(i.m.st.Conflict, i.m.st)
+func (ins insertion) upsertFromCounters(source *Plan) *Plan {
+	plan := ins.conflict(ins.m.st.Conflict, ins.m.st)
 	if plan.Class == PassThrough || plan.Class == AdditiveBase && plan.AsIs() {
 		source.Reason = plan.Reason
-		return i.changedUpserted(source)
+		return ins.changedUpserted(source)
 	}
-	return i.p.drains.drainAll(i.p.mentions.tables(), "the upsert both reads and changes counters")
+	return ins.p.drains.drainAll(ins.p.mentions.tables(), "the upsert both reads and changes counters")
 }
 
-func (i insertion) conflict(c *ast.Conflict, st *ast.Statement) *Plan {
-	all := i.drainInserted
-	i.m.sc.Strict = i.p.d.Traits().StrictConflict
-	assigned, why := i.m.assignments(c.Set)
+func (ins insertion) conflict(c *ast.Conflict, st *ast.Statement) *Plan {
+	all := ins.drainInserted
+	ins.m.sc.Strict = ins.p.d.Traits().StrictConflict
+	assigned, why := ins.m.assignments(c.Set)
 	if why != "" {
 		return all(why)
 	}
-	plan := i.planConflict(c, st, assigned)
+	plan := ins.planConflict(c, st, assigned)
 	if assigned.setsCompanion() && (plan.Class == AdditiveBase || plan.Class == PassThrough) {
 		return all("the upsert sets companion " + assigned.companionName() + because(assigned.held, plan.Reason))
 	}
 	if plan.Class == AdditiveBase || plan.Class == PassThrough {
-		return i.changedUpserted(plan)
+		return ins.changedUpserted(plan)
 	}
 	return plan
 }
 
 // planConflict plans an upsert by the assignments of its conflict clause.
-func (i insertion) planConflict(c *ast.Conflict, st *ast.Statement, as assigned) *Plan {
-	all := i.drainInserted
-	r := &reader{p: i.p}
-	b := r.in(i.conflictScope(), nil)
+func (ins insertion) planConflict(c *ast.Conflict, st *ast.Statement, as assigned) *Plan {
+	all := ins.drainInserted
+	r := &reader{p: ins.p}
+	b := r.in(ins.conflictScope(), nil)
 	for _, a := range c.Set {
 		if a.Value == nil || as.except[a.Value] {
 			continue
@@ -85,7 +85,7 @@ func (i insertion) planConflict(c *ast.Conflict, st *ast.Statement, as assigned)
 			return all(names.Reason(err))
 		}
 	}
-	if err := i.m.returning(b); err != nil {
+	if err := ins.m.returning(b); err != nil {
 		return all(names.Reason(err))
 	}
 	if len(r.edits) > 0 || r.found.locks {
@@ -94,11 +94,11 @@ func (i insertion) planConflict(c *ast.Conflict, st *ast.Statement, as assigned)
 	if len(as.increments) == 0 {
 		return &Plan{Class: PassThrough}
 	}
-	plan := &Plan{Class: AdditiveBase, Tables: []string{i.m.table.Name}}
+	plan := &Plan{Class: AdditiveBase, Tables: []string{ins.m.table.Name}}
 	for _, inc := range as.increments {
-		ds, ok := i.insertedDeltas(inc)
+		ds, ok := ins.insertedDeltas(inc)
 		if !ok {
-			require, why := i.m.onBase(i.m.sc, i.m.target, false, inc.column, inc.ops)
+			require, why := ins.m.onBase(ins.m.sc, ins.m.target, false, inc.column, inc.ops)
 			if why != "" {
 				return all(why)
 			}
@@ -115,33 +115,33 @@ func (i insertion) planConflict(c *ast.Conflict, st *ast.Statement, as assigned)
 			}
 		}
 	}
-	plan.Base.Cover = i.m.covers
+	plan.Base.Cover = ins.m.covers
 	if !plan.AsIs() {
 		plan.Drain.Tables = all("").Drain.Tables
 	}
-	if why := i.m.notSlotted(as); why != "" {
+	if why := ins.m.notSlotted(as); why != "" {
 		plan.Reason = why
 		return plan
 	}
-	return i.slottedUpsert(plan, as)
+	return ins.slottedUpsert(plan, as)
 }
 
 // insertedDeltas returns the deltas of an increment by a placeholder, or by
 // EXCLUDED.c / VALUES(c): what the rows of VALUES hold for that column.
-func (in insertion) insertedDeltas(inc increment) ([]delta, bool) {
-	if d, ok := in.p.consts.deltaOf(inc.column, inc.ops); ok {
+func (ins insertion) insertedDeltas(inc increment) ([]delta, bool) {
+	if d, ok := ins.p.consts.deltaOf(inc.column, inc.ops); ok {
 		return []delta{d}, true
 	}
-	i, of := in.insertedAt(inc.ops)
-	if i < 0 || len(in.m.st.Rows) == 0 {
+	i, of := ins.insertedAt(inc.ops)
+	if i < 0 || len(ins.m.st.Rows) == 0 {
 		return nil, false
 	}
 	var out []delta
-	for _, row := range in.m.st.Rows {
+	for _, row := range ins.m.st.Rows {
 		if i >= len(row) {
 			return nil, false
 		}
-		d, ok := in.p.consts.insertedDelta(inc.column, of, operand{expr: row[i], negative: inc.ops[0].negative})
+		d, ok := ins.p.consts.insertedDelta(inc.column, of, operand{expr: row[i], negative: inc.ops[0].negative})
 		if !ok {
 			return nil, false
 		}
@@ -153,23 +153,23 @@ func (in insertion) insertedDeltas(inc increment) ([]delta, bool) {
 // insertedAt returns the position, in the rows of VALUES, of an increment by
 // EXCLUDED.c, or by COALESCE(EXCLUDED.c, 0): a delta that is NULL is not simple.
 // It returns -1 for any other increment, and else the column, too.
-func (i insertion) insertedAt(ops []operand) (int, *schema.Column) {
+func (ins insertion) insertedAt(ops []operand) (int, *schema.Column) {
 	if len(ops) != 1 || ops[0].expr == nil || ops[0].sometimes {
 		return -1, nil
 	}
 	e := ast.Unparen(ops[0].expr)
-	if i.p.consts.coalesces(e) && ast.Constant(e.Args[1]) {
+	if ins.p.consts.coalesces(e) && ast.Constant(e.Args[1]) {
 		e = ast.Unparen(e.Args[0])
 	}
 	if e.Kind != ast.Excluded {
 		return -1, nil
 	}
 	written := e.Name[len(e.Name)-1]
-	name, ok := names.Column(i.p.d, i.m.table, written)
+	name, ok := names.Column(ins.p.d, ins.m.table, written)
 	if !ok {
 		return -1, nil
 	}
-	return i.m.insertIndex(written), i.m.table.Column(name)
+	return ins.m.insertIndex(written), ins.m.table.Column(name)
 }
 
 // insertIndex returns the position of a column in the INSERT's column list.
@@ -196,8 +196,8 @@ func (m *dml) insertIndex(written ast.Ident) int {
 
 // conflictKey returns the unique key that a conflict of the inserted row is
 // about.
-func (in insertion) conflictKey() *schema.Unique {
-	c, t := in.m.st.Conflict, in.m.table
+func (ins insertion) conflictKey() *schema.Unique {
+	c, t := ins.m.st.Conflict, ins.m.table
 	if len(c.Others) > 0 {
 		return nil
 	}
@@ -206,20 +206,20 @@ func (in insertion) conflictKey() *schema.Unique {
 		u := &t.Uniques[i]
 		switch {
 		case c.Constraint != nil:
-			if !u.Index && in.p.d.SameColumn(*c.Constraint, u.Name) {
+			if !u.Index && ins.p.d.SameColumn(*c.Constraint, u.Name) {
 				return u
 			}
 		case len(c.Columns) > 0:
-			if in.sameSet(c.Columns, u.Columns) {
+			if ins.sameSet(c.Columns, u.Columns) {
 				return u
 			}
-		case in.p.d.Traits().StrictConflict:
+		case ins.p.d.Traits().StrictConflict:
 			return nil
 		default:
 			// ON DUPLICATE KEY: any key the row gives values for.
 			given := true
 			for _, name := range u.Columns {
-				given = given && in.m.insertIndex(ast.Ident{Name: name, Quoted: true}) >= 0
+				given = given && ins.m.insertIndex(ast.Ident{Name: name, Quoted: true}) >= 0
 			}
 			if given {
 				if found != nil {
@@ -230,7 +230,7 @@ func (in insertion) conflictKey() *schema.Unique {
 		}
 	}
 	for i := range t.Uniques {
-		if u := &t.Uniques[i]; found != nil && u != found && !in.meetsNone(u) {
+		if u := &t.Uniques[i]; found != nil && u != found && !ins.meetsNone(u) {
 			return nil // a default value could meet another key
 		}
 	}
@@ -238,8 +238,8 @@ func (in insertion) conflictKey() *schema.Unique {
 }
 
 // unknownKey is the reason of an upsert without a conflictKey.
-func (i insertion) unknownKey() string {
-	if len(i.m.st.Conflict.Others) > 0 {
+func (ins insertion) unknownKey() string {
+	if len(ins.m.st.Conflict.Others) > 0 {
 		return "the upsert conflicts on an expression, or on a column with a collation"
 	}
 	return "cannot tell which unique key the upsert conflicts on"
@@ -247,24 +247,24 @@ func (i insertion) unknownKey() string {
 
 // meetsNone reports whether the INSERT meets no row by a key: it leaves a column out that
 // gets a new number, or NULL.
-func (i insertion) meetsNone(u *schema.Unique) bool {
+func (ins insertion) meetsNone(u *schema.Unique) bool {
 	for _, name := range u.Columns {
-		c := i.m.table.Column(name)
-		if c != nil && i.m.insertIndex(ast.Ident{Name: name, Quoted: true}) < 0 && (c.Identity || c.Nullable && !c.HasDefault && !c.Generated) {
+		c := ins.m.table.Column(name)
+		if c != nil && ins.m.insertIndex(ast.Ident{Name: name, Quoted: true}) < 0 && (c.Identity || c.Nullable && !c.HasDefault && !c.Generated) {
 			return true
 		}
 	}
 	return false
 }
 
-func (i insertion) sameSet(written []ast.Ident, stored []string) bool {
+func (ins insertion) sameSet(written []ast.Ident, stored []string) bool {
 	if len(written) != len(stored) {
 		return false
 	}
 	for _, s := range stored {
 		ok := false
 		for _, w := range written {
-			ok = ok || i.p.d.SameColumn(w, s)
+			ok = ok || ins.p.d.SameColumn(w, s)
 		}
 		if !ok {
 			return false

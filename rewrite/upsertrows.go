@@ -37,16 +37,16 @@ type NewRows struct {
 const maxGivenRows = 256
 
 // drainInserted drains for an INSERT that changes or replaces rows.
-func (i insertion) drainInserted(reason string) *Plan {
-	tables := i.p.mentions.tables()
+func (ins insertion) drainInserted(reason string) *Plan {
+	tables := ins.p.mentions.tables()
 	plan := &Plan{Class: Drain, Reason: reason, Tables: tableNames(tables)}
-	rows, keys, given := i.givenRows()
+	rows, keys, given := ins.givenRows()
 	for _, t := range tables {
-		d := i.p.drains.drainTable(t, nil)
-		if rows != nil && t == i.m.table {
+		d := ins.p.drains.drainTable(t, nil)
+		if rows != nil && t == ins.m.table {
 			all := d
-			d = i.p.drains.drainTable(t, rows)
-			d.New = i.newRows(t, rows, keys)
+			d = ins.p.drains.drainTable(t, rows)
+			d.New = ins.newRows(t, rows, keys)
 			d.New.Inserted, d.New.All = given, &all
 		}
 		plan.Drain.Tables = append(plan.Drain.Tables, d)
@@ -54,15 +54,15 @@ func (i insertion) drainInserted(reason string) *Plan {
 	return plan
 }
 
-func (i insertion) newRows(t *schema.Table, rows *rowset, keys int) *NewRows {
-	if i.p.d.Traits().OneWriter {
+func (ins insertion) newRows(t *schema.Table, rows *rowset, keys int) *NewRows {
+	if ins.p.d.Traits().OneWriter {
 		return &NewRows{}
 	}
 	out := &NewRows{Rows: keys}
 	var tp template
-	scope := Scope{Ref: i.p.names.BaseRef(t, nil), Qualifier: i.p.d.Quote(t.Name), Where: tp.mark(rows.where)}
-	if count := i.p.d.Count(t, scope); count != "" {
-		b := tp.expand(i.p.d, count)
+	scope := Scope{Ref: ins.p.names.BaseRef(t, nil), Qualifier: ins.p.d.Quote(t.Name), Where: tp.mark(rows.where)}
+	if count := ins.p.d.Count(t, scope); count != "" {
+		b := tp.expand(ins.p.d, count)
 		out.Probe = &b
 	}
 	return out
@@ -71,8 +71,8 @@ func (i insertion) newRows(t *schema.Table, rows *rowset, keys int) *NewRows {
 // givenLists are the rows that the INSERT gives: VALUES, or the one list of
 // expressions of INSERT ... SELECT 1, 'a', sum(x) FROM ..., whose constants are
 // the same in every row.
-func (i insertion) givenLists() [][]*ast.Expr {
-	st := i.m.st
+func (ins insertion) givenLists() [][]*ast.Expr {
+	st := ins.m.st
 	if len(st.Rows) > 0 {
 		return st.Rows
 	}
@@ -95,9 +95,9 @@ func (i insertion) givenLists() [][]*ast.Expr {
 
 // givenRows returns the rows that an INSERT may meet, and the number of keys that
 // it gives; nil when that cannot be known.
-func (i insertion) givenRows() (rows *rowset, keys int, given []InsertedArg) {
-	t, lists := i.m.table, i.givenLists()
-	if !i.m.once || t.OtherUniques || t.Triggers.Insert || len(lists) == 0 || len(lists) > maxGivenRows || len(t.Counter.Key) == 0 {
+func (ins insertion) givenRows() (rows *rowset, keys int, given []InsertedArg) {
+	t, lists := ins.m.table, ins.givenLists()
+	if !ins.m.once || t.OtherUniques || t.Triggers.Insert || len(lists) == 0 || len(lists) > maxGivenRows || len(t.Counter.Key) == 0 {
 		return nil, 0, nil
 	}
 	b := &names.Binding{
@@ -108,9 +108,9 @@ func (i insertion) givenRows() (rows *rowset, keys int, given []InsertedArg) {
 	}
 	rows = &rowset{binding: b}
 	var any []fragment
-	for _, u := range i.metKeys() {
+	for _, u := range ins.metKeys() {
 		for _, list := range lists {
-			where, more, ok := i.givenKey(u, list)
+			where, more, ok := ins.givenKey(u, list)
 			if !ok {
 				return nil, 0, nil
 			}
@@ -130,25 +130,25 @@ func (i insertion) givenRows() (rows *rowset, keys int, given []InsertedArg) {
 
 // metKeys are the unique keys by which the INSERT may meet a row: the one that
 // its conflict clause names, else all. There are none where that is no key of columns.
-func (in insertion) metKeys() []*schema.Unique {
+func (ins insertion) metKeys() []*schema.Unique {
 	var out []*schema.Unique
-	c := in.m.st.Conflict
+	c := ins.m.st.Conflict
 	if c != nil && len(c.Others) > 0 {
 		return nil
 	}
-	for i := range in.m.table.Uniques {
-		u := &in.m.table.Uniques[i]
+	for i := range ins.m.table.Uniques {
+		u := &ins.m.table.Uniques[i]
 		switch {
-		case c == nil || in.m.st.Replace:
-		case c.Constraint != nil && !in.p.d.SameColumn(*c.Constraint, u.Name):
+		case c == nil || ins.m.st.Replace:
+		case c.Constraint != nil && !ins.p.d.SameColumn(*c.Constraint, u.Name):
 			continue
-		case len(c.Columns) > 0 && !in.sameSet(c.Columns, u.Columns):
+		case len(c.Columns) > 0 && !ins.sameSet(c.Columns, u.Columns):
 			continue
 		}
 		out = append(out, u)
 	}
-	for _, u := range in.m.table.PresentUniques() {
-		if c != nil && len(c.Columns) > 0 && in.sameSet(c.Columns, u.Columns) {
+	for _, u := range ins.m.table.PresentUniques() {
+		if c != nil && len(c.Columns) > 0 && ins.sameSet(c.Columns, u.Columns) {
 			out = append(out, &u)
 		}
 	}
@@ -157,12 +157,12 @@ func (in insertion) metKeys() []*schema.Unique {
 
 // givenKey writes the predicate of the row that has the key u of a list of
 // values; nil when there can be none.
-func (in insertion) givenKey(u *schema.Unique, list []*ast.Expr) (where *fragment, given []InsertedArg, ok bool) {
+func (ins insertion) givenKey(u *schema.Unique, list []*ast.Expr) (where *fragment, given []InsertedArg, ok bool) {
 	var parts []fragment
 	for _, name := range u.Columns {
-		c := in.m.table.Column(name)
-		i := in.m.insertIndex(ast.Ident{Name: name, Quoted: true})
-		if i >= len(list) || c == nil || in.m.table.IsSlotted(name) {
+		c := ins.m.table.Column(name)
+		i := ins.m.insertIndex(ast.Ident{Name: name, Quoted: true})
+		if i >= len(list) || c == nil || ins.m.table.IsSlotted(name) {
 			return nil, nil, false
 		}
 		if i < 0 {
@@ -181,17 +181,17 @@ func (in insertion) givenKey(u *schema.Unique, list []*ast.Expr) (where *fragmen
 		case !ast.Constant(v):
 			return nil, nil, false
 		}
-		if in.p.d.Traits().LooseEquality {
+		if ins.p.d.Traits().LooseEquality {
 			// What is compared must be what is stored: a time may be rounded.
-			arg, no := in.p.consts.checkInserted(c, v)
-			if no != "" || in.p.consts.takes(c).Time {
+			arg, no := ins.p.consts.checkInserted(c, v)
+			if no != "" || ins.p.consts.takes(c).Time {
 				return nil, nil, false
 			}
 			if arg != nil {
 				given = append(given, *arg)
 			}
 		}
-		parts = append(parts, in.equals(c, v))
+		parts = append(parts, ins.equals(c, v))
 	}
 	f := join(parts, " AND ")
 	return &f, given, true
@@ -200,17 +200,17 @@ func (in insertion) givenKey(u *schema.Unique, list []*ast.Expr) (where *fragmen
 // equals writes column = value so that it finds the row that storing the value
 // would make: of the column's own type where the engine would otherwise compare
 // in another.
-func (i insertion) equals(c *schema.Column, v *ast.Expr) fragment {
-	f := i.stored(c, v)
-	f.parts[0] = i.p.d.Quote(i.m.table.Name) + "." + i.p.d.Quote(c.Name) + " = " + f.parts[0]
+func (ins insertion) equals(c *schema.Column, v *ast.Expr) fragment {
+	f := ins.stored(c, v)
+	f.parts[0] = ins.p.d.Quote(ins.m.table.Name) + "." + ins.p.d.Quote(c.Name) + " = " + f.parts[0]
 	return f
 }
 
 // stored writes a value as the column would store it, where the engine would
 // not compare it as that.
-func (i insertion) stored(c *schema.Column, v *ast.Expr) fragment {
-	f := i.p.src.cut(v.Span)
-	if i.p.d.Traits().TypedConstants {
+func (ins insertion) stored(c *schema.Column, v *ast.Expr) fragment {
+	f := ins.p.src.cut(v.Span)
+	if ins.p.d.Traits().TypedConstants {
 		typ, _, _ := strings.Cut(c.Type, " COLLATE ")
 		f.parts[0] = "CAST(" + f.parts[0]
 		f.parts[len(f.parts)-1] += " AS " + typ + ")"

@@ -39,14 +39,14 @@ func views(catalog names.Catalog) []View {
 
 // viewed returns the counter tables of the views whose names occur in the
 // statement, and of the routines that it calls, and says which is one of them.
-func (m *mentions) viewed() (tables []*schema.Table, why string) {
-	for _, v := range views(m.catalog) {
-		named := (m.src.exec || m.src.large) && lex.ContainsFold(m.src.sql, lex.Spelled(v.Name))
-		for i, tok := range m.src.tokens {
-			named = named || m.tokenNames(tok, v.Name) && (!v.Routine || called(m.src, i))
+func (mt *mentions) viewed() (tables []*schema.Table, why string) {
+	for _, v := range views(mt.catalog) {
+		named := (mt.src.exec || mt.src.large) && lex.ContainsFold(mt.src.sql, lex.Spelled(v.Name))
+		for i, tok := range mt.src.tokens {
+			named = named || mt.tokenNames(tok, v.Name) && (!v.Routine || called(mt.src, i))
 		}
 		switch {
-		case !named || v.Part && definesTable(m.src):
+		case !named || v.Part && definesTable(mt.src):
 			continue
 		case v.Part:
 			why = "table " + v.Name + " is a part of a counter table"

@@ -61,17 +61,17 @@ type volatility struct {
 }
 
 // reasonBesides is reason with further functions allowed.
-func (v volatility) reasonBesides(sc *names.Scope, e *ast.Expr, also map[string]bool) string {
-	v.also = also
-	return v.reason(sc, e)
+func (vl volatility) reasonBesides(sc *names.Scope, e *ast.Expr, also map[string]bool) string {
+	vl.also = also
+	return vl.reason(sc, e)
 }
 
 // reason says why an expression must be evaluated only once, or "".
-func (v volatility) reason(sc *names.Scope, e *ast.Expr) string {
+func (vl volatility) reason(sc *names.Scope, e *ast.Expr) string {
 	if e == nil {
 		return ""
 	}
-	known := stable(v.consts.d)
+	known := stable(vl.consts.d)
 	why := ""
 	e.Walk(func(x *ast.Expr) bool {
 		if why != "" {
@@ -79,27 +79,27 @@ func (v volatility) reason(sc *names.Scope, e *ast.Expr) string {
 		}
 		switch x.Kind {
 		case ast.ColumnRef:
-			if len(x.Name) > 1 && v.consts.d.Traits().WholeRow && !v.namesColumn(sc, x.Name) {
+			if len(x.Name) > 1 && vl.consts.d.Traits().WholeRow && !vl.namesColumn(sc, x.Name) {
 				// A function of one row may be written as a column of it.
 				why = "names " + nameText(x.Name) + ", which may be a function"
 			}
 		case ast.Excluded:
 			why = "names the row of an INSERT"
 		case ast.Call:
-			if !known.Functions[x.Op] && !v.also[x.Op] {
+			if !known.Functions[x.Op] && !vl.also[x.Op] {
 				why = "calls " + x.Op + "(), which may return another value or have a side effect each time it is called"
 			}
 		case ast.Binary, ast.Unary, ast.Opaque:
-			why = v.volatileForm(known, x)
+			why = vl.volatileForm(known, x)
 		case ast.Subquery:
-			why = v.query(sc, x.Query)
+			why = vl.query(sc, x.Query)
 		}
 		return why == ""
 	})
 	return why
 }
 
-func (vo volatility) volatileForm(known *Stable, e *ast.Expr) string {
+func (vl volatility) volatileForm(known *Stable, e *ast.Expr) string {
 	op, _, _ := strings.Cut(e.Op, " any")
 	op, _, _ = strings.Cut(op, " all")
 	op, _, _ = strings.Cut(op, " some")
@@ -107,7 +107,7 @@ func (vo volatility) volatileForm(known *Stable, e *ast.Expr) string {
 	case e.Kind == ast.Opaque && strings.EqualFold(e.Op, "cast") && len(e.Args) == 1:
 		v := ast.Unparen(e.Args[0])
 		if known.Types == nil || v.Kind == ast.String || v.Kind == ast.Param || v.Kind == ast.Null ||
-			known.Types[typeName(vo.consts.castType(e))] {
+			known.Types[typeName(vl.consts.castType(e))] {
 			return ""
 		}
 		return "casts to a type that is not built in"
@@ -133,44 +133,44 @@ func typeName(s string) string {
 }
 
 // namesColumn reports whether a qualified name is a column of a source.
-func (v volatility) namesColumn(sc *names.Scope, name []ast.Ident) bool {
+func (vl volatility) namesColumn(sc *names.Scope, name []ast.Ident) bool {
 	qualifier, column := name[len(name)-2], name[len(name)-1]
 	for s := sc; s != nil; s = s.Parent {
 		for _, b := range s.Bindings {
-			if !v.names.SameLabel(qualifier, b.Label) {
+			if !vl.names.SameLabel(qualifier, b.Label) {
 				continue
 			}
-			for _, c := range v.consts.d.Traits().SystemColumns {
-				if v.consts.d.SameColumn(column, c) {
+			for _, c := range vl.consts.d.Traits().SystemColumns {
+				if vl.consts.d.SameColumn(column, c) {
 					return true
 				}
 			}
-			has, err := v.names.HasColumn(b, column)
+			has, err := vl.names.HasColumn(b, column)
 			return err == nil && has == names.Yes
 		}
 	}
 	return false
 }
 
-func (v volatility) query(sc *names.Scope, q *ast.Select) string {
+func (vl volatility) query(sc *names.Scope, q *ast.Select) string {
 	const form = "has a subquery of a form that slotsql does not analyze"
-	if q == nil || q.Lock || q.Into || len(q.With) > 0 && !v.sources || v.consts.src.hasWord("TABLESAMPLE") {
+	if q == nil || q.Lock || q.Into || len(q.With) > 0 && !vl.sources || vl.consts.src.hasWord("TABLESAMPLE") {
 		return form
 	}
-	sc = v.names.WithScope(sc, q.With)
+	sc = vl.names.WithScope(sc, q.With)
 	for _, c := range q.With {
-		if why := v.query(v.names.CTEScope(sc, c), c.Select); why != "" {
+		if why := vl.query(vl.names.CTEScope(sc, c), c.Select); why != "" {
 			return why
 		}
 	}
 	for _, o := range q.Operands {
-		if why := v.query(sc, o); why != "" {
+		if why := vl.query(sc, o); why != "" {
 			return why
 		}
 	}
-	inner := v.names.NewScope(sc, nil, q.From)
+	inner := vl.names.NewScope(sc, nil, q.From)
 	for _, s := range q.From {
-		if why := v.source(inner, s); why != "" {
+		if why := vl.source(inner, s); why != "" {
 			return why
 		}
 	}
@@ -180,7 +180,7 @@ func (v volatility) query(sc *names.Scope, q *ast.Select) string {
 	}
 	for _, list := range lists {
 		for _, e := range list {
-			if why := v.reason(inner, e); why != "" {
+			if why := vl.reason(inner, e); why != "" {
 				return why
 			}
 		}
@@ -188,29 +188,29 @@ func (v volatility) query(sc *names.Scope, q *ast.Select) string {
 	return ""
 }
 
-func (v volatility) source(sc *names.Scope, s *ast.Source) string {
+func (vl volatility) source(sc *names.Scope, s *ast.Source) string {
 	switch {
 	case s == nil:
 		return ""
 	case s.Left != nil || s.Right != nil:
 		for _, side := range []*ast.Source{s.Left, s.Right} {
-			if why := v.source(sc, side); why != "" {
+			if why := vl.source(sc, side); why != "" {
 				return why
 			}
 		}
-		return v.reason(sc, s.On)
-	case s.Select != nil && s.Lateral && v.sources:
-		return v.query(sc, s.Select)
+		return vl.reason(sc, s.On)
+	case s.Select != nil && s.Lateral && vl.sources:
+		return vl.query(sc, s.Select)
 	case s.Select != nil:
-		return v.query(sc.Parent, s.Select)
-	case s.Func != nil && v.sources:
-		return v.reason(sc, s.Func)
-	case len(s.Name) > 0 && v.sources && v.names.CTE(sc, s.Name) != nil:
+		return vl.query(sc.Parent, s.Select)
+	case s.Func != nil && vl.sources:
+		return vl.reason(sc, s.Func)
+	case len(s.Name) > 0 && vl.sources && vl.names.CTE(sc, s.Name) != nil:
 		return ""
-	case len(s.Name) == 0 || v.names.CTE(sc, s.Name) != nil:
+	case len(s.Name) == 0 || vl.names.CTE(sc, s.Name) != nil:
 		return "has a subquery of something other than a table"
 	}
-	if t, known := v.names.Lookup(s.Name); known && (t == nil || t.IsView && !v.sources || t.Triggers.Ruled) {
+	if t, known := vl.names.Lookup(s.Name); known && (t == nil || t.IsView && !vl.sources || t.Triggers.Ruled) {
 		return "has a subquery of " + nameText(s.Name) + ", which may call functions"
 	}
 	return ""

@@ -16,8 +16,8 @@ import (
 
 // coalesces reports whether a call is COALESCE, or what the engine has beside it, of two
 // arguments.
-func (k *constants) coalesces(e *ast.Expr) bool {
-	return e.Kind == ast.Call && (e.Op == "coalesce" || e.Op == "ifnull") && len(e.Args) == 2 && stable(k.d).Functions[e.Op]
+func (cs *constants) coalesces(e *ast.Expr) bool {
+	return e.Kind == ast.Call && (e.Op == "coalesce" || e.Op == "ifnull") && len(e.Args) == 2 && stable(cs.d).Functions[e.Op]
 }
 
 // defaults judges what an increment takes for a counter of NULL: 0 in
@@ -76,13 +76,13 @@ func (m *dml) misfit() string {
 // or "". PostgreSQL gives a placeholder one type, from all the places where it
 // stands, and refuses numbers that stand nowhere; a statement of ours numbers each
 // place by itself. Places that take a value of the same column type agree.
-func (k *constants) mistyped(typeAt func(ast.Span) string) string {
-	if !k.d.Traits().TypedConstants {
+func (cs *constants) mistyped(typeAt func(ast.Span) string) string {
+	if !cs.d.Traits().TypedConstants {
 		return ""
 	}
-	types := make([]string, k.src.count)
-	seen := make([]bool, k.src.count)
-	for _, x := range k.src.params {
+	types := make([]string, cs.src.count)
+	seen := make([]bool, cs.src.count)
+	for _, x := range cs.src.params {
 		i := x.arg.Index
 		if i < 0 || i >= len(seen) {
 			continue
@@ -205,8 +205,8 @@ func (m *dml) typeAt(incs []increment) func(ast.Span) string {
 
 // namedByPlaceholder reports whether a select item is named by its own SQL, with
 // placeholders in it: numbering them anew would give the column another name.
-func (k *constants) namedByPlaceholder(it ast.Item) bool {
-	if k.d.Traits().ItemNames == names.ItemsByRule || it.Alias != nil || it.Expr.Kind == ast.ColumnRef {
+func (cs *constants) namedByPlaceholder(it ast.Item) bool {
+	if cs.d.Traits().ItemNames == names.ItemsByRule || it.Alias != nil || it.Expr.Kind == ast.ColumnRef {
 		return false
 	}
 	found := false

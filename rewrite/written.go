@@ -34,12 +34,12 @@ const maxWritten = maxGivenRows
 
 // written returns what a source of the statement gives for the column that e names, where that
 // is constants; nil elsewhere.
-func (w *writtenSources) written(sc *names.Scope, e *ast.Expr) []*ast.Expr {
-	b := w.sourceOf(sc, e)
+func (ws *writtenSources) written(sc *names.Scope, e *ast.Expr) []*ast.Expr {
+	b := ws.sourceOf(sc, e)
 	if b == nil || b.Query == nil || b.Optional {
 		return nil
 	}
-	at := w.writtenAt(b, e.Name[len(e.Name)-1])
+	at := ws.writtenAt(b, e.Name[len(e.Name)-1])
 	if at < 0 {
 		return nil
 	}
@@ -51,17 +51,17 @@ func (w *writtenSources) written(sc *names.Scope, e *ast.Expr) []*ast.Expr {
 }
 
 // sourceOf returns the only source of the block that may have the column that e names.
-func (w *writtenSources) sourceOf(sc *names.Scope, e *ast.Expr) (found *names.Binding) {
+func (ws *writtenSources) sourceOf(sc *names.Scope, e *ast.Expr) (found *names.Binding) {
 	if e.Kind != ast.ColumnRef || len(e.Name) > 2 {
 		return nil
 	}
 	column := e.Name[len(e.Name)-1]
 	for _, b := range sc.Bindings {
 		if len(e.Name) == 2 {
-			if !w.names.SameLabel(e.Name[0], b.Label) {
+			if !ws.names.SameLabel(e.Name[0], b.Label) {
 				continue
 			}
-		} else if has, err := w.names.HasColumn(b, column); err == nil && has == names.No {
+		} else if has, err := ws.names.HasColumn(b, column); err == nil && has == names.No {
 			continue
 		}
 		if found != nil {
@@ -73,16 +73,16 @@ func (w *writtenSources) sourceOf(sc *names.Scope, e *ast.Expr) (found *names.Bi
 }
 
 // writtenAt returns the position of a column of a query or function in FROM, or -1.
-func (w *writtenSources) writtenAt(b *names.Binding, column ast.Ident) int {
+func (ws *writtenSources) writtenAt(b *names.Binding, column ast.Ident) int {
 	columns := b.Columns
 	if len(columns) == 0 && b.Query != nil {
-		if columns = w.writtenNames(b); columns == nil {
+		if columns = ws.writtenNames(b); columns == nil {
 			return -1
 		}
 	}
 	at := -1
 	for i, name := range columns {
-		if w.names.SameLabel(column, name) {
+		if ws.names.SameLabel(column, name) {
 			if at >= 0 {
 				return -1
 			}
@@ -93,7 +93,7 @@ func (w *writtenSources) writtenAt(b *names.Binding, column ast.Ident) int {
 }
 
 // writtenNames returns the columns of the columns of a query in FROM; nil if they are not known.
-func (w *writtenSources) writtenNames(b *names.Binding) (columns []ast.Ident) {
+func (ws *writtenSources) writtenNames(b *names.Binding) (columns []ast.Ident) {
 	first := b.Query
 	for len(first.Operands) > 0 {
 		first = first.Operands[0]
@@ -104,7 +104,7 @@ func (w *writtenSources) writtenNames(b *names.Binding) (columns []ast.Ident) {
 		}
 		return columns
 	}
-	outs, known, err := w.names.Outputs(b)
+	outs, known, err := ws.names.Outputs(b)
 	if err != nil || !known {
 		return nil
 	}
@@ -152,12 +152,12 @@ func writtenRows(q *ast.Select, at int, values []*ast.Expr) (all []*ast.Expr, ok
 // The column has one type, that of all its values. Where an engine adds strings as floating-point
 // numbers, one string makes all of them strings, and so may a placeholder: the
 // sum is exact while it stays far below 2^53, in columns of 32 bits.
-func (w *writtenSources) writtenDeltas(sc *names.Scope, c *schema.Column, op operand) (out []operand) {
-	values := w.written(sc, ast.Unparen(op.expr))
+func (ws *writtenSources) writtenDeltas(sc *names.Scope, c *schema.Column, op operand) (out []operand) {
+	values := ws.written(sc, ast.Unparen(op.expr))
 	narrow := c.Numeric == schema.Integer && c.Bits <= 32
 	for _, v := range values {
 		v, negative := ast.Signed(v, op.negative)
-		if w.consts.d.Traits().StringsAreFloats && !narrow && (v.Kind == ast.Param || v.Kind == ast.String) {
+		if ws.consts.d.Traits().StringsAreFloats && !narrow && (v.Kind == ast.Param || v.Kind == ast.String) {
 			return nil
 		}
 		out = append(out, operand{expr: v, negative: negative})
@@ -166,8 +166,8 @@ func (w *writtenSources) writtenDeltas(sc *names.Scope, c *schema.Column, op ope
 }
 
 // integer reports whether a number is written as digits alone.
-func (k *constants) integer(e *ast.Expr) bool {
-	return strings.Trim(k.src.sql[e.Start:e.End], "0123456789") == ""
+func (cs *constants) integer(e *ast.Expr) bool {
+	return strings.Trim(cs.src.sql[e.Start:e.End], "0123456789") == ""
 }
 
 // givenKeys are the keys of the rows that such a source gives.
@@ -182,34 +182,34 @@ const maxKeys = 1 << 30
 
 // givenKeys returns the values that a column of the target equals by being compared with a
 // column of such a source; nil where it is compared with something else.
-func (k *keyFinder) givenKeys(sc *names.Scope, b *names.Binding, column string, compared []*ast.Expr) *givenKeys {
+func (kf *keyFinder) givenKeys(sc *names.Scope, b *names.Binding, column string, compared []*ast.Expr) *givenKeys {
 	if len(compared) != 1 {
 		return nil
 	}
-	if a := k.written.arrayOf(sc, compared[0]); a != nil {
-		return &givenKeys{[]*ast.Expr{a.array}, maxKeys, k.anyOf(b, column, a.array)}
+	if a := kf.written.arrayOf(sc, compared[0]); a != nil {
+		return &givenKeys{[]*ast.Expr{a.array}, maxKeys, kf.anyOf(b, column, a.array)}
 	}
-	values := k.written.written(sc, compared[0])
-	if values == nil || !k.consts.comparesAlike(b.Table.Column(column), values) {
+	values := kf.written.written(sc, compared[0])
+	if values == nil || !kf.consts.comparesAlike(b.Table.Column(column), values) {
 		return nil
 	}
-	return &givenKeys{values, len(values), k.oneOf(b, column, values)}
+	return &givenKeys{values, len(values), kf.oneOf(b, column, values)}
 }
 
 // comparesAlike reports whether a column that is compared with constants finds the rows that it
 // finds by being compared with a source's column that holds them. There a constant has
 // the type of all of them.
-func (k *constants) comparesAlike(c *schema.Column, values []*ast.Expr) bool {
-	tr := k.d.Traits()
+func (cs *constants) comparesAlike(c *schema.Column, values []*ast.Expr) bool {
+	tr := cs.d.Traits()
 	if tr.TypedConstants {
 		return true // IN finds a type for all of them, too; of strings alone it compares no fewer as equal
 	}
 	for _, v := range values {
 		v, _ := ast.Signed(v, false)
-		number, _ := k.castNumber(v)
+		number, _ := cs.castNumber(v)
 		integer := c.Numeric == schema.Integer
 		switch {
-		case integer && (number != nil || v.Kind == ast.Number && (!tr.LooseEquality || k.integer(v))):
+		case integer && (number != nil || v.Kind == ast.Number && (!tr.LooseEquality || cs.integer(v))):
 		case integer && (v.Kind == ast.Param || v.Kind == ast.String) && (!tr.LooseEquality || c.Bits <= 32):
 			// MySQL compares a string with a number as floating-point numbers, which hold these.
 		case !numericColumn(c) && !tr.LooseEquality && (v.Kind == ast.Param || v.Kind == ast.String):

@@ -25,13 +25,13 @@ type arrayColumn struct {
 
 // arrayOf returns the array that the column which e names is made of; nil where it is
 // made of something else.
-func (w *writtenSources) arrayOf(sc *names.Scope, e *ast.Expr) *arrayColumn {
-	b := w.sourceOf(sc, e)
+func (ws *writtenSources) arrayOf(sc *names.Scope, e *ast.Expr) *arrayColumn {
+	b := ws.sourceOf(sc, e)
 	if b == nil || b.Optional || b.Source.Func == nil {
 		return nil
 	}
 	f := b.Source.Func
-	at := w.writtenAt(b, e.Name[len(e.Name)-1])
+	at := ws.writtenAt(b, e.Name[len(e.Name)-1])
 	if f.Kind != ast.Call || f.Op != "unnest" || f.Aggregate || at < 0 || at >= len(f.Args) {
 		return nil
 	}
@@ -41,8 +41,8 @@ func (w *writtenSources) arrayOf(sc *names.Scope, e *ast.Expr) *arrayColumn {
 		if x.Kind != ast.Opaque || x.Op != "cast" || len(x.Args) != 1 {
 			return nil
 		}
-		typ, isArray := strings.CutSuffix(w.consts.castType(x), "[]")
-		arg, bound := w.consts.src.paramAt(ast.Unparen(x.Args[0]).Span)
+		typ, isArray := strings.CutSuffix(ws.consts.castType(x), "[]")
+		arg, bound := ws.consts.src.paramAt(ast.Unparen(x.Args[0]).Span)
 		if !isArray || !bound || ast.Unparen(x.Args[0]).Kind != ast.Param {
 			return nil
 		}
@@ -57,13 +57,13 @@ func (w *writtenSources) arrayOf(sc *names.Scope, e *ast.Expr) *arrayColumn {
 
 // arrayDelta is what an operand that is such a column demands of the arrays; nil for other
 // operands.
-func (w *writtenSources) arrayDelta(sc *names.Scope, c *schema.Column, op operand) *DeltaArg {
+func (ws *writtenSources) arrayDelta(sc *names.Scope, c *schema.Column, op operand) *DeltaArg {
 	e, negative := ast.Signed(op.expr, op.negative)
-	a := w.arrayOf(sc, e)
+	a := ws.arrayOf(sc, e)
 	if a == nil {
 		return nil
 	}
-	bits, ok := w.consts.d.Traits().NumberCasts[a.typ]
+	bits, ok := ws.consts.d.Traits().NumberCasts[a.typ]
 	if !ok || bits == 0 && c.Numeric == schema.Integer {
 		return nil // an array of numbers with digits after the point may have to be rounded
 	}
@@ -73,9 +73,9 @@ func (w *writtenSources) arrayDelta(sc *names.Scope, c *schema.Column, op operan
 }
 
 // anyOf writes column = ANY (array).
-func (k *keyFinder) anyOf(b *names.Binding, column string, array *ast.Expr) fragment {
-	f := k.src.cut(array.Span)
-	f.parts[0] = k.names.Qualifier(b) + "." + k.d.Quote(column) + " = ANY (" + f.parts[0]
+func (kf *keyFinder) anyOf(b *names.Binding, column string, array *ast.Expr) fragment {
+	f := kf.src.cut(array.Span)
+	f.parts[0] = kf.names.Qualifier(b) + "." + kf.d.Quote(column) + " = ANY (" + f.parts[0]
 	f.parts[len(f.parts)-1] += ")"
 	return f
 }

@@ -30,7 +30,7 @@ func TestOneCounter(t *testing.T) {
 		}
 		ast.Inspect(f, func(n ast.Node) bool {
 			lit, ok := n.(*ast.CompositeLit)
-			if !ok || !names(lit.Type, "rewrite", "Counter") && !(f.Name.Name == "rewrite" && names(lit.Type, "", "Counter")) {
+			if !ok || !names(lit.Type, "schema", "Counter") && !(f.Name.Name == "schema" && names(lit.Type, "", "Counter")) {
 				return true
 			}
 			if here := path == filepath.Join(root, "internal", "catalog", "counter.go"); here {

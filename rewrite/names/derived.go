@@ -61,7 +61,7 @@ func (s *Scope) Under(join *ast.Source) []*Binding {
 }
 
 // Underivable returns why a source cannot be replaced by a query, or "".
-func (n *Resolver) Underivable(b *Binding) string {
+func (rs *Resolver) Underivable(b *Binding) string {
 	if b.Source.Ref.End == 0 {
 		return b.Label.Name + " cannot be replaced by a derived table"
 	}
@@ -73,7 +73,7 @@ func (n *Resolver) Underivable(b *Binding) string {
 	// Without an alias the label stays, but the schema goes that tells it
 	// from another table of that name.
 	for _, x := range b.Scope.Bindings {
-		if x != b && n.SameLabel(x.Label, b.Label) {
+		if x != b && rs.SameLabel(x.Label, b.Label) {
 			return "two sources are named " + b.Label.Name
 		}
 	}
@@ -81,14 +81,14 @@ func (n *Resolver) Underivable(b *Binding) string {
 }
 
 // Lacks says that a derived source has no such column.
-func (n *Resolver) Lacks(x *Binding, column ast.Ident) string {
-	return n.Derived[x.Source] + ", and a derived table has no column " + column.Name
+func (rs *Resolver) Lacks(x *Binding, column ast.Ident) string {
+	return rs.Derived[x.Source] + ", and a derived table has no column " + column.Name
 }
 
 // DerivedHas reports whether a derived source has a column of that name.
-func (n *Resolver) DerivedHas(x *Binding, column ast.Ident) bool {
-	for _, c := range n.Labels(x) {
-		if n.SameLabel(column, c) {
+func (rs *Resolver) DerivedHas(x *Binding, column ast.Ident) bool {
+	for _, c := range rs.Labels(x) {
+		if rs.SameLabel(column, c) {
 			return true
 		}
 	}
@@ -96,7 +96,7 @@ func (n *Resolver) DerivedHas(x *Binding, column ast.Ident) bool {
 }
 
 // Labels lists the columns of a table's source by the names they have there.
-func (ns *Resolver) Labels(x *Binding) []ast.Ident {
+func (rs *Resolver) Labels(x *Binding) []ast.Ident {
 	var out []ast.Ident
 	for i := range x.Table.Columns {
 		if x.Table.Columns[i].Hidden {

@@ -10,10 +10,10 @@ import (
 
 // Sources counts the FROM entries and targets of a statement, at every depth,
 // that name a counter table.
-func (ns *Resolver) Sources(st *ast.Statement) int {
+func (rs *Resolver) Sources(st *ast.Statement) int {
 	n := 0
 	v := ast.Visitor{Source: func(s *ast.Source) {
-		if len(s.Name) > 0 && ns.LookupCounter(s.Name) != nil {
+		if len(s.Name) > 0 && rs.LookupCounter(s.Name) != nil {
 			n++
 		}
 	}}
@@ -22,12 +22,12 @@ func (ns *Resolver) Sources(st *ast.Statement) int {
 }
 
 // LookupAmong returns the one of the tables that a name means, or nil.
-func (n *Resolver) LookupAmong(tables []*schema.Table, name []ast.Ident) *schema.Table {
+func (rs *Resolver) LookupAmong(tables []*schema.Table, name []ast.Ident) *schema.Table {
 	for _, c := range tables {
 		if !strings.EqualFold(name[len(name)-1].Name, c.Name) {
 			continue
 		}
-		if t, _ := n.Lookup(name); t != nil && t.Schema == c.Schema && t.Name == c.Name {
+		if t, _ := rs.Lookup(name); t != nil && t.Schema == c.Schema && t.Name == c.Name {
 			return c
 		}
 	}
@@ -52,21 +52,21 @@ const (
 )
 
 // Lookup returns the table that a name means, as Catalog does, and notes the name if it is not known.
-func (n *Resolver) Lookup(name []ast.Ident) (*schema.Table, bool) {
-	t, known := n.catalog.Lookup(name)
+func (rs *Resolver) Lookup(name []ast.Ident) (*schema.Table, bool) {
+	t, known := rs.catalog.Lookup(name)
 	if !known {
-		n.Missing = append(n.Missing, name)
+		rs.Missing = append(rs.Missing, name)
 	}
 	return t, known
 }
 
 // LookupCounter returns the counter table that a name means, or nil; it only
 // asks the catalog about names that could be one.
-func (n *Resolver) LookupCounter(name []ast.Ident) *schema.Table {
+func (rs *Resolver) LookupCounter(name []ast.Ident) *schema.Table {
 	last := name[len(name)-1]
-	for _, c := range n.catalog.Counters() {
+	for _, c := range rs.catalog.Counters() {
 		if strings.EqualFold(last.Name, c.Name) {
-			if t, _ := n.Lookup(name); t != nil && slices.Contains(n.catalog.Counters(), t) {
+			if t, _ := rs.Lookup(name); t != nil && slices.Contains(rs.catalog.Counters(), t) {
 				return t
 			}
 			return nil

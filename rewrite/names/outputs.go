@@ -24,28 +24,28 @@ type outputList struct {
 
 // Outputs returns the result columns of a derived table or CTE; known is false
 // when there may be more than are listed.
-func (n *Resolver) Outputs(b *Binding) (outs []Output, known bool, err error) {
+func (rs *Resolver) Outputs(b *Binding) (outs []Output, known bool, err error) {
 	// A query stands in one place of the statement, however many sources mean it:
 	// a CTE may have many, each of which may be one of a CTE again.
-	if done, ok := n.outs[b.Query]; ok {
+	if done, ok := rs.outs[b.Query]; ok {
 		return done.columns, done.known, nil
 	}
-	if n.outs == nil {
-		n.outs = map[*ast.Select]outputList{}
+	if rs.outs == nil {
+		rs.outs = map[*ast.Select]outputList{}
 	}
-	n.outs[b.Query] = outputList{} // a recursive CTE asks for itself
-	outs, known, err = n.queryOutputs(b.Scope, b.Query)
+	rs.outs[b.Query] = outputList{} // a recursive CTE asks for itself
+	outs, known, err = rs.queryOutputs(b.Scope, b.Query)
 	if known {
-		n.outs[b.Query] = outputList{outs, true}
+		rs.outs[b.Query] = outputList{outs, true}
 	}
 	return outs, known, err
 }
 
 // queryOutputs lists the result columns of a query.
-func (n *Resolver) queryOutputs(parent *Scope, q *ast.Select) ([]Output, bool, error) {
-	sc := n.WithScope(parent, q.With)
+func (rs *Resolver) queryOutputs(parent *Scope, q *ast.Select) ([]Output, bool, error) {
+	sc := rs.WithScope(parent, q.With)
 	if len(q.Operands) > 0 {
-		outs, known, err := n.queryOutputs(sc, q.Operands[0])
+		outs, known, err := rs.queryOutputs(sc, q.Operands[0])
 		for i := range outs {
 			outs[i].Table = nil // a union's column is typed by all its operands
 		}
@@ -54,13 +54,13 @@ func (n *Resolver) queryOutputs(parent *Scope, q *ast.Select) ([]Output, bool, e
 	if len(q.Values) > 0 {
 		return nil, false, nil
 	}
-	sc = n.NewScope(sc, nil, q.From)
+	sc = rs.NewScope(sc, nil, q.From)
 	var outs []Output
 	known := true
 	for _, it := range q.Items {
 		switch {
 		case it.Expr != nil && it.Expr.Kind == ast.Star:
-			more, ok, err := n.StarOutputs(sc, it.Expr.Name)
+			more, ok, err := rs.StarOutputs(sc, it.Expr.Name)
 			if err != nil {
 				return nil, false, err
 			}
@@ -73,7 +73,7 @@ func (n *Resolver) queryOutputs(parent *Scope, q *ast.Select) ([]Output, bool, e
 			}
 			if e != nil && e.Kind == ast.ColumnRef {
 				o.Name = e.Name[len(e.Name)-1]
-				t, err := n.Resolve(sc, e.Name)
+				t, err := rs.Resolve(sc, e.Name)
 				if err != nil {
 					return nil, false, err
 				}
@@ -95,16 +95,16 @@ func (n *Resolver) queryOutputs(parent *Scope, q *ast.Select) ([]Output, bool, e
 }
 
 // StarOutputs lists what * stands for, or t.* of a source; known is false when there may be more columns.
-func (n *Resolver) StarOutputs(sc *Scope, qualifier []ast.Ident) ([]Output, bool, error) {
+func (rs *Resolver) StarOutputs(sc *Scope, qualifier []ast.Ident) ([]Output, bool, error) {
 	var outs []Output
 	known := true
 	for _, b := range sc.Bindings {
-		if len(qualifier) > 0 && !n.SameLabel(qualifier[len(qualifier)-1], b.Label) {
+		if len(qualifier) > 0 && !rs.SameLabel(qualifier[len(qualifier)-1], b.Label) {
 			continue
 		}
 		switch {
 		case b.Query != nil:
-			more, ok, err := n.Outputs(b)
+			more, ok, err := rs.Outputs(b)
 			if err != nil {
 				return nil, false, err
 			}
@@ -120,7 +120,7 @@ func (n *Resolver) StarOutputs(sc *Scope, qualifier []ast.Ident) ([]Output, bool
 		default:
 			t := b.Table
 			if t == nil {
-				if t, _ = n.Lookup(b.Source.Name); t == nil {
+				if t, _ = rs.Lookup(b.Source.Name); t == nil {
 					known = false
 					continue
 				}

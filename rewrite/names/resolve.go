@@ -19,24 +19,24 @@ type Target struct {
 // Resolve finds what a column reference means, as far as it concerns
 // counters: it returns nil for a reference that certainly is not a counter of
 // a counter table, and an error when that cannot be decided.
-func (n *Resolver) Resolve(sc *Scope, name []ast.Ident) (*Target, error) {
-	if n.Work++; n.Work > MaxWork {
+func (rs *Resolver) Resolve(sc *Scope, name []ast.Ident) (*Target, error) {
+	if rs.Work++; rs.Work > MaxWork {
 		return nil, Opaque(TooMuchWork)
 	}
-	if !n.mayConcern(sc, name) {
+	if !rs.mayConcern(sc, name) {
 		return nil, nil
 	}
 	if len(name) == 1 {
-		return n.resolveUnqualified(sc, name[0])
+		return rs.resolveUnqualified(sc, name[0])
 	}
 	qualifier, column := name[len(name)-2], name[len(name)-1]
 	for s := sc; s != nil; s = s.Parent {
 		var found *Binding
 		for _, b := range s.Bindings {
-			if !n.SameLabel(qualifier, b.Label) {
+			if !rs.SameLabel(qualifier, b.Label) {
 				continue
 			}
-			if len(name) > 2 && b.Table != nil && !n.d.SameTable(name[len(name)-3], b.Table.Schema) {
+			if len(name) > 2 && b.Table != nil && !rs.d.SameTable(name[len(name)-3], b.Table.Schema) {
 				continue
 			}
 			if found != nil {
@@ -45,13 +45,13 @@ func (n *Resolver) Resolve(sc *Scope, name []ast.Ident) (*Target, error) {
 			found = b
 		}
 		if found != nil {
-			return n.ColumnOf(found, column)
+			return rs.ColumnOf(found, column)
 		}
 	}
 	// Not a source: schema-qualified, a composite value's field, or an error.
 	for s := sc; s != nil; s = s.Parent {
 		for _, b := range s.Bindings {
-			if b.Counts && (n.counterOf(b.Table, column) || n.SameLabel(qualifier, b.Label)) {
+			if b.Counts && (rs.counterOf(b.Table, column) || rs.SameLabel(qualifier, b.Label)) {
 				return nil, Derivable("cannot tell what "+qualifier.Name+"."+column.Name+" is", b)
 			}
 		}
@@ -62,12 +62,12 @@ func (n *Resolver) Resolve(sc *Scope, name []ast.Ident) (*Target, error) {
 // mayConcern is false when no part of name can be a counter, the name of a
 // counter table's source (a whole-row reference), or a column of a query that
 // could carry one.
-func (n *Resolver) mayConcern(sc *Scope, name []ast.Ident) bool {
+func (rs *Resolver) mayConcern(sc *Scope, name []ast.Ident) bool {
 	last := name[len(name)-1]
 	for s := sc; s != nil; s = s.Parent {
-		n.Work += 1 + len(s.Bindings)
+		rs.Work += 1 + len(s.Bindings)
 		for _, b := range s.Bindings {
-			if b.Counts && n.counterOf(b.Table, last) || (b.Counts || b.Derived) && len(name) == 1 && n.SameLabel(name[0], b.Label) {
+			if b.Counts && rs.counterOf(b.Table, last) || (b.Counts || b.Derived) && len(name) == 1 && rs.SameLabel(name[0], b.Label) {
 				return true
 			}
 			if b.Counts && len(b.Columns) > 0 {
@@ -81,14 +81,14 @@ func (n *Resolver) mayConcern(sc *Scope, name []ast.Ident) bool {
 	return false
 }
 
-func (n *Resolver) counterOf(t *schema.Table, written ast.Ident) bool {
+func (rs *Resolver) counterOf(t *schema.Table, written ast.Ident) bool {
 	for _, c := range t.Counter.Counters {
-		if n.d.SameColumn(written, c) {
+		if rs.d.SameColumn(written, c) {
 			return true
 		}
 	}
 	for _, c := range t.Counter.Companions {
-		if n.d.SameColumn(written, c.Column) {
+		if rs.d.SameColumn(written, c.Column) {
 			return true
 		}
 	}
@@ -97,19 +97,19 @@ func (n *Resolver) counterOf(t *schema.Table, written ast.Ident) bool {
 
 // resolveUnqualified is resolve for a name without a qualifier: the innermost block that has such a
 // column decides.
-func (n *Resolver) resolveUnqualified(sc *Scope, name ast.Ident) (*Target, error) {
+func (rs *Resolver) resolveUnqualified(sc *Scope, name ast.Ident) (*Target, error) {
 	for s := sc; s != nil; s = s.Parent {
-		found, unknown, err := n.columnIn(s, name)
+		found, unknown, err := rs.columnIn(s, name)
 		switch {
 		case err != nil:
 			return nil, err
 		case found != nil:
-			return n.unmerged(s, name, found)
-		case unknown && n.outerHas(s.Parent, name):
+			return rs.unmerged(s, name, found)
+		case unknown && rs.outerHas(s.Parent, name):
 			return nil, Derivable("cannot tell which source "+name.Name+" belongs to", AllOf(s.Parent)...)
 		}
 		for _, b := range s.Bindings {
-			if (b.Counts || b.Derived) && n.rules.WholeRow && n.SameLabel(name, b.Label) {
+			if (b.Counts || b.Derived) && rs.rules.WholeRow && rs.SameLabel(name, b.Label) {
 				return &Target{Binding: b, WholeRow: true}, nil
 			}
 		}
@@ -119,9 +119,9 @@ func (n *Resolver) resolveUnqualified(sc *Scope, name ast.Ident) (*Target, error
 
 // columnIn finds the column of a name among the sources of one block, without those around it. One that
 // is no counter is a target without a column; unknown reports whether a source may have the column.
-func (n *Resolver) columnIn(s *Scope, name ast.Ident) (found *Target, unknown bool, err error) {
+func (rs *Resolver) columnIn(s *Scope, name ast.Ident) (found *Target, unknown bool, err error) {
 	for _, b := range s.Bindings {
-		has, err := n.HasColumn(b, name)
+		has, err := rs.HasColumn(b, name)
 		if err != nil {
 			return nil, false, err
 		}
@@ -131,7 +131,7 @@ func (n *Resolver) columnIn(s *Scope, name ast.Ident) (found *Target, unknown bo
 		if has != Yes {
 			continue
 		}
-		t, err := n.ColumnOf(b, name)
+		t, err := rs.ColumnOf(b, name)
 		if err != nil {
 			return nil, false, err
 		}
@@ -150,12 +150,12 @@ func (n *Resolver) columnIn(s *Scope, name ast.Ident) (found *Target, unknown bo
 
 // unmerged returns what columnIn has found in a block, if it is a counter, unless a join may merge it
 // with a column of another source.
-func (n *Resolver) unmerged(s *Scope, name ast.Ident, found *Target) (*Target, error) {
+func (rs *Resolver) unmerged(s *Scope, name ast.Ident, found *Target) (*Target, error) {
 	if !IsCounterTarget(found) {
 		return nil, nil
 	}
 	for _, u := range s.Using {
-		if n.SameLabel(u, name) {
+		if rs.SameLabel(u, name) {
 			return nil, Derivable("counter "+name.Name+" is a column of USING", found.Binding)
 		}
 	}
@@ -178,10 +178,10 @@ func AllOf(sc *Scope) []*Binding {
 	return out
 }
 
-func (n *Resolver) outerHas(sc *Scope, name ast.Ident) bool {
+func (rs *Resolver) outerHas(sc *Scope, name ast.Ident) bool {
 	for s := sc; s != nil; s = s.Parent {
 		for _, b := range s.Bindings {
-			if b.Counts && n.counterOf(b.Table, name) {
+			if b.Counts && rs.counterOf(b.Table, name) {
 				return true
 			}
 		}
@@ -192,6 +192,7 @@ func (n *Resolver) outerHas(sc *Scope, name ast.Ident) bool {
 // An Answer may be unknown.
 type Answer int
 
+// The answers. Maybe: a function, or a table that the catalog does not know, may have such a column.
 const (
 	No Answer = iota
 	Maybe
@@ -199,10 +200,10 @@ const (
 )
 
 // HasColumn reports whether a source has a column of that name.
-func (n *Resolver) HasColumn(b *Binding, name ast.Ident) (Answer, error) {
+func (rs *Resolver) HasColumn(b *Binding, name ast.Ident) (Answer, error) {
 	if len(b.Columns) > 0 {
 		for _, c := range b.Columns {
-			if n.SameLabel(name, c) {
+			if rs.SameLabel(name, c) {
 				return Yes, nil
 			}
 		}
@@ -214,12 +215,12 @@ func (n *Resolver) HasColumn(b *Binding, name ast.Ident) (Answer, error) {
 	case b.Opaque:
 		return Maybe, nil
 	case b.Query != nil:
-		outs, known, err := n.Outputs(b)
+		outs, known, err := rs.Outputs(b)
 		if err != nil {
 			return No, err
 		}
 		for i := range outs {
-			if n.SameLabel(name, outs[i].Name) {
+			if rs.SameLabel(name, outs[i].Name) {
 				return Yes, nil
 			}
 		}
@@ -231,7 +232,7 @@ func (n *Resolver) HasColumn(b *Binding, name ast.Ident) (Answer, error) {
 	t := b.Table
 	if t == nil {
 		var known bool
-		if t, known = n.Lookup(b.Source.Name); t == nil {
+		if t, known = rs.Lookup(b.Source.Name); t == nil {
 			if known {
 				return Maybe, nil
 			}
@@ -239,7 +240,7 @@ func (n *Resolver) HasColumn(b *Binding, name ast.Ident) (Answer, error) {
 		}
 	}
 	for i := range t.Columns {
-		if n.d.SameColumn(name, t.Columns[i].Name) {
+		if rs.d.SameColumn(name, t.Columns[i].Name) {
 			return Yes, nil
 		}
 	}
@@ -247,14 +248,14 @@ func (n *Resolver) HasColumn(b *Binding, name ast.Ident) (Answer, error) {
 }
 
 // ColumnOf returns what column means in b, nil when it is no counter.
-func (n *Resolver) ColumnOf(b *Binding, column ast.Ident) (*Target, error) {
+func (rs *Resolver) ColumnOf(b *Binding, column ast.Ident) (*Target, error) {
 	if b.Counts {
 		if len(b.Columns) > 0 {
 			return nil, Derivable("counter table "+b.Table.Name+" has column aliases", b)
 		}
 		for i := range b.Table.Columns {
 			c := &b.Table.Columns[i]
-			if n.d.SameColumn(column, c.Name) {
+			if rs.d.SameColumn(column, c.Name) {
 				if b.Table.IsSlotted(c.Name) {
 					return &Target{Binding: b, Column: c}, nil
 				}
@@ -266,7 +267,7 @@ func (n *Resolver) ColumnOf(b *Binding, column ast.Ident) (*Target, error) {
 	if b.Query == nil {
 		return nil, nil
 	}
-	outs, _, err := n.Outputs(b)
+	outs, _, err := rs.Outputs(b)
 	if err != nil {
 		return nil, err
 	}
@@ -275,7 +276,7 @@ func (n *Resolver) ColumnOf(b *Binding, column ast.Ident) (*Target, error) {
 		if i < len(b.Columns) {
 			name = b.Columns[i]
 		}
-		if n.SameLabel(column, name) {
+		if rs.SameLabel(column, name) {
 			if outs[i].Table == nil {
 				return nil, nil
 			}

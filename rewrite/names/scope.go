@@ -34,12 +34,12 @@ func New(d Dialect, rules Rules, catalog Catalog) Resolver {
 }
 
 // Derive notes that a query of totals stands for a source, and why.
-func (n *Resolver) Derive(s *ast.Source, reason string) {
-	if n.Derived == nil {
-		n.Derived = map[*ast.Source]string{}
+func (rs *Resolver) Derive(s *ast.Source, reason string) {
+	if rs.Derived == nil {
+		rs.Derived = map[*ast.Source]string{}
 	}
-	n.Derived[s] = reason
-	n.outs = nil
+	rs.Derived[s] = reason
+	rs.outs = nil
 }
 
 // A Scope is what names mean inside one SELECT block or one DML statement.
@@ -107,21 +107,21 @@ func Reason(err error) string {
 }
 
 // SameLabel reports whether a name is that of a source, a column or a CTE, all as written.
-func (n *Resolver) SameLabel(written, label ast.Ident) bool {
+func (rs *Resolver) SameLabel(written, label ast.Ident) bool {
 	if label.Quoted {
-		return n.d.SameColumn(written, label.Name)
+		return rs.d.SameColumn(written, label.Name)
 	}
 	// Both are as written: fold each the way the dialect folds.
-	return n.d.SameColumn(written, label.Name) || n.d.SameColumn(label, written.Name) ||
+	return rs.d.SameColumn(written, label.Name) || rs.d.SameColumn(label, written.Name) ||
 		!written.Quoted && !label.Quoted && strings.EqualFold(written.Name, label.Name)
 }
 
 // NewScope binds the sources of a FROM clause.
-func (n *Resolver) NewScope(parent *Scope, with []*ast.CTE, from []*ast.Source) *Scope {
-	sc := n.WithScope(parent, with)
+func (rs *Resolver) NewScope(parent *Scope, with []*ast.CTE, from []*ast.Source) *Scope {
+	sc := rs.WithScope(parent, with)
 	sc = &Scope{Parent: sc}
 	for i, f := range from {
-		n.bind(sc, f)
+		rs.bind(sc, f)
 		if i > 0 {
 			sc.nest(f, 0)
 		}
@@ -132,11 +132,11 @@ func (n *Resolver) NewScope(parent *Scope, with []*ast.CTE, from []*ast.Source) 
 // WithScope opens a scope that knows the given CTEs. A CTE sees the ones
 // before it; WITH RECURSIVE, which every CTE of the clause carries, lets all
 // see all.
-func (n *Resolver) WithScope(parent *Scope, with []*ast.CTE) *Scope {
+func (rs *Resolver) WithScope(parent *Scope, with []*ast.CTE) *Scope {
 	if len(with) == 0 {
 		return parent
 	}
-	if n.rules.WithSeesAll || with[0].Recursive {
+	if rs.rules.WithSeesAll || with[0].Recursive {
 		sc := &Scope{Parent: parent}
 		for _, c := range with {
 			sc.ctes = append(sc.ctes, &cteBinding{c, sc})
@@ -149,11 +149,11 @@ func (n *Resolver) WithScope(parent *Scope, with []*ast.CTE) *Scope {
 	return parent
 }
 
-// cteScope is the scope that a CTE's own query stands in; sc is one that
+// CTEScope is the scope that a CTE's own query stands in; sc is one that
 // withScope made of its clause.
-func (n *Resolver) CTEScope(sc *Scope, c *ast.CTE) *Scope {
+func (rs *Resolver) CTEScope(sc *Scope, c *ast.CTE) *Scope {
 	for s := sc; s != nil; s = s.Parent {
-		n.Work++
+		rs.Work++
 		for _, b := range s.ctes {
 			if b.cte == c {
 				return b.scope
@@ -164,28 +164,28 @@ func (n *Resolver) CTEScope(sc *Scope, c *ast.CTE) *Scope {
 }
 
 // optional marks sources whose row an outer join may make NULL.
-func (n *Resolver) optional(list []*Binding) {
-	n.Work += len(list)
+func (rs *Resolver) optional(list []*Binding) {
+	rs.Work += len(list)
 	for _, b := range list {
 		b.Optional = true
 	}
 }
 
-func (ns *Resolver) bind(sc *Scope, s *ast.Source) {
+func (rs *Resolver) bind(sc *Scope, s *ast.Source) {
 	if s == nil {
 		return
 	}
 	if s.Left != nil || s.Right != nil {
 		first := len(sc.Bindings)
-		ns.bind(sc, s.Left)
+		rs.bind(sc, s.Left)
 		n := len(sc.Bindings)
-		ns.bind(sc, s.Right)
+		rs.bind(sc, s.Right)
 		sc.nest(s.Right, n)
 		if s.RightOuter {
-			ns.optional(sc.Bindings[first:n])
+			rs.optional(sc.Bindings[first:n])
 		}
 		if s.LeftOuter {
-			ns.optional(sc.Bindings[n:])
+			rs.optional(sc.Bindings[n:])
 		}
 		sc.Natural = sc.Natural || s.Natural
 		sc.Outer = sc.Outer || s.LeftOuter || s.RightOuter
@@ -199,7 +199,7 @@ func (ns *Resolver) bind(sc *Scope, s *ast.Source) {
 		if len(s.Name) > 1 && s.Alias == nil {
 			b.schema = &s.Name[len(s.Name)-2]
 		}
-		if c := ns.findCTE(sc, s.Name); c != nil {
+		if c := rs.findCTE(sc, s.Name); c != nil {
 			b.Query = c.cte.Select
 			if b.Query == nil {
 				b.Opaque = true
@@ -210,8 +210,8 @@ func (ns *Resolver) bind(sc *Scope, s *ast.Source) {
 			b.Scope = c.scope
 			break
 		}
-		b.Table = ns.LookupCounter(s.Name)
-		_, b.Derived = ns.Derived[s]
+		b.Table = rs.LookupCounter(s.Name)
+		_, b.Derived = rs.Derived[s]
 		b.Counts = b.Table != nil && !b.Derived
 	case s.Select != nil:
 		b.Query = s.Select
@@ -232,14 +232,14 @@ func (s *Scope) nest(join *ast.Source, n int) {
 	}
 }
 
-func (n *Resolver) findCTE(sc *Scope, name []ast.Ident) *cteBinding {
+func (rs *Resolver) findCTE(sc *Scope, name []ast.Ident) *cteBinding {
 	if len(name) != 1 {
 		return nil
 	}
 	for s := sc; s != nil; s = s.Parent {
-		n.Work += 1 + len(s.ctes)
+		rs.Work += 1 + len(s.ctes)
 		for _, c := range s.ctes {
-			if n.SameLabel(name[0], c.cte.Name) {
+			if rs.SameLabel(name[0], c.cte.Name) {
 				return c
 			}
 		}
@@ -248,8 +248,8 @@ func (n *Resolver) findCTE(sc *Scope, name []ast.Ident) *cteBinding {
 }
 
 // CTE returns the WITH query that a table's name means, nil if it means none.
-func (n *Resolver) CTE(sc *Scope, name []ast.Ident) *ast.CTE {
-	if b := n.findCTE(sc, name); b != nil {
+func (rs *Resolver) CTE(sc *Scope, name []ast.Ident) *ast.CTE {
+	if b := rs.findCTE(sc, name); b != nil {
 		return b.cte
 	}
 	return nil
