@@ -122,19 +122,29 @@ func (d *decoder) table(e *entry, fallback TableConfig) *TableConfig {
 			}
 		}
 	}
-	if _, touches := t.at["touch"]; len(t.Counters) == 0 && !touches {
-		if at, given := t.at["counters"]; !given {
-			report(e.at, "counters", "counters is missing: name at least one counter column, such as counters: {views: }")
-		} else if empty {
-			report(at, "counters", "counters is empty: name at least one counter column, such as counters: {views: }")
-		}
-	}
+	d.countsNothing(&t, e, empty)
 	d.overlaps(&t)
 	d.touchOverlaps(&t)
 	d.ticketsAlone(&t)
 	d.touchAlone(&t)
 	d.slotless(&t)
 	return &t
+}
+
+// countsNothing reports a table that has neither counters nor touched columns. Empty is set if it has an empty list of counters.
+func (d *decoder) countsNothing(t *TableConfig, e *entry, empty bool) {
+	if _, touches := t.at["touch"]; len(t.Counters) > 0 || touches {
+		return
+	}
+	at, what := t.at["counters"], "counters is empty"
+	if _, given := t.at["counters"]; !given {
+		at, what = e.at, "counters is missing"
+	} else if !empty {
+		return // what is wrong with it has been reported
+	}
+	p := t.Problem("counters", "%s: name at least one counter column, such as counters: {views: }", what)
+	p.Line, p.Column = at.line, at.column
+	d.problems = append(d.problems, p)
 }
 
 func (d *decoder) key(t *TableConfig, e *entry, subject string) {

@@ -23,7 +23,7 @@ func onColdRow(ctx context.Context, r *Run) (a answer, done bool, err error) {
 	switch {
 	case !in.isCold():
 		return answer{}, false, nil
-	case in.foldsCooled():
+	case in.run.standing.Left && in.foldsCooled():
 		return in.onCooledRow(ctx)
 	}
 	return in.onBaseRow(ctx)
@@ -54,7 +54,7 @@ func (in increment) onBaseRow(ctx context.Context) (a answer, done bool, err err
 // table sleeps soon, even if the row is held by one transaction after another.
 func (in increment) foldsCooled() bool {
 	c := in.conn
-	return in.run.standing.Left && in.of.Table.Counter.Options.OnDrain == schema.OnDrainRun && !c.snapshotHeld() && !c.Cluster &&
+	return in.of.Table.Counter.Options.OnDrain == schema.OnDrainRun && !c.snapshotHeld() && !c.Cluster &&
 		c.Shared.heat.Cooled(in.run.row)
 }
 
@@ -157,7 +157,8 @@ func (in increment) runHot(ctx context.Context) (answer, error) {
 func (in increment) addThenAsk(ctx context.Context) (a answer, done bool, err error) {
 	c, inc := in.conn, in.of
 	require, ok := inc.AddsOnBase()
-	if !ok || c.InAutocommit() || !in.run.args().Fit(require, true) || !slotlessOf(in.run).provable() || !in.run.args().FormsMatch(inc.Row.Forms) ||
+	given := in.run.args()
+	if !ok || c.InAutocommit() || !given.Fit(require, true) || !slotlessOf(in.run).provable() || !given.FormsMatch(inc.Row.Forms) ||
 		c.Tx.Own() || c.snapshotBegun() || c.addedToSlots(inc.Table) {
 		return answer{}, false, nil
 	}

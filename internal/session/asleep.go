@@ -173,7 +173,8 @@ func (sl slotless) keepAsleep(ctx context.Context) (here string, _ error) {
 		rows, err := sl.askBefore(ctx, sl.run.sql(&form.Before[i]))
 		switch {
 		case err == nil:
-		case c.Tx.Own() && !c.Engine.Conflict(err) && !c.Engine.LockTimeout(err) && link.Settled(err) == err, sl.run.isReadOnly(err), sl.run.isDenied(err):
+		case c.Tx.Own() && !c.Engine.Conflict(err) && !c.Engine.LockTimeout(err) && link.Settled(err) == err,
+			sl.run.isReadOnly(err), sl.run.isDenied(err):
 			return "", errAwake // where the session may only read, say
 		default:
 			return "", sl.awakeIf(err)

@@ -140,17 +140,18 @@ func (sh sharing) member(ctx context.Context, args []byte) (*slots.Member, []byt
 		m.Firsts = make([]int64, len(g.Shares))
 	}
 	m.Used, m.Context = sh.conn.led, sh.conn.Shared.traced(ctx)
-	if !sh.run.args().NoNumbers(g.NotNumber) || !sh.run.args().ColumnsAccept(g.Inserted) || g.Upsert != nil && !sh.run.args().GivesKey(g.Upsert) {
+	given := sh.run.args()
+	if !given.NoNumbers(g.NotNumber) || !given.ColumnsAccept(g.Inserted) || g.Upsert != nil && !given.GivesKey(g.Upsert) {
 		return nil, nil, false
 	}
 	nothing := true
 	var ok bool
 	for i, s := range g.Shares {
-		if m.Adds[i], ok = sh.run.args().AddsNumber(s); !ok {
+		if m.Adds[i], ok = given.AddsNumber(s); !ok {
 			return nil, nil, false
 		}
 		if m.Firsts != nil {
-			if m.Firsts[i], ok = sh.run.args().Begins(s, m.Adds[i]); !ok {
+			if m.Firsts[i], ok = given.Begins(s, m.Adds[i]); !ok {
 				return nil, nil, false
 			}
 		}
@@ -159,7 +160,7 @@ func (sh sharing) member(ctx context.Context, args []byte) (*slots.Member, []byt
 		// So if both of those may be stored, all of them may.
 		args = append(args, argument.Sign(m.Adds[i]))
 	}
-	for i, unsigned := range sh.run.args().UnsignedShares(g.Shares) {
+	for i, unsigned := range given.UnsignedShares(g.Shares) {
 		if unsigned { // so is the sum, which is refused below zero if one of the members' would be
 			args = append(args, 'u', byte(i))
 		}
@@ -168,7 +169,7 @@ func (sh sharing) member(ctx context.Context, args []byte) (*slots.Member, []byt
 		return nil, nil, false
 	}
 	for i, d := range g.Guards {
-		if m.Demands[i], ok = sh.run.args().Demands(d, g.Shares[d.Share].Scale); !ok {
+		if m.Demands[i], ok = given.Demands(d, g.Shares[d.Share].Scale); !ok {
 			return nil, nil, false
 		}
 	}
@@ -176,7 +177,7 @@ func (sh sharing) member(ctx context.Context, args []byte) (*slots.Member, []byt
 		if !a.Free || a.Total > 0 || a.Bound > 0 {
 			continue
 		}
-		v, ok := sh.run.args().Value(a)
+		v, ok := given.Value(a)
 		if !ok {
 			return nil, nil, false
 		}

@@ -62,7 +62,8 @@ func (dr *drain) lockByRead(ctx context.Context, d *rewrite.DrainTable) ([][]any
 func (dr *drain) mayLockByRead(d *rewrite.DrainTable) bool {
 	c := dr.conn
 	return !c.Tx.Own() && !c.Cluster && lockOfKey(d) && d.Folding == rewrite.FoldByName && len(d.Lock) == 1 &&
-		len(dr.run.call.options) == 0 && len(d.Table.Counter.Rights.Ungranted) == 0 && !c.Origin.RoleSet() && !dr.run.partsStay && !dr.run.recalls()
+		len(dr.run.call.options) == 0 && len(d.Table.Counter.Rights.Ungranted) == 0 && !c.Origin.RoleSet() &&
+		!dr.run.partsStay && !dr.run.recalls()
 }
 
 // queryAsCalled runs SQL that takes the application's arguments by the protocol of the

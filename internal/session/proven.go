@@ -85,7 +85,8 @@ func (sl slotless) mayProve() bool {
 		return false
 	}
 	d := &sl.form.Tables[0]
-	return sl.run.args().FormsMatch(d.Forms) && (c.InAutocommit() || sl.mayProveInTx(d)) && (sl.run.Plan.Increment != nil || sl.run.Plan.proofs.due())
+	return sl.run.args().FormsMatch(d.Forms) && (c.InAutocommit() || sl.mayProveInTx(d)) &&
+		(sl.run.Plan.Increment != nil || sl.run.Plan.proofs.due())
 }
 
 // provable is mayProve for any arguments.
