@@ -29,9 +29,9 @@ type Proof struct {
 	// Refuted. Confirm is nil if the statement has no such form. Its arguments are those of the original.
 	// If either fails, both are rolled back. For an upsert it is all that the Proof has on engines that confirm.
 	Confirm *Bound
-	// Bare is for a locking read what Confirm is for an UPDATE: a query that returns a row if the one that the original statement
+	// ConfirmRead is for a locking read what Confirm is for an UPDATE: a query that returns a row if the one that the original statement
 	// has returned has no slots. It does not fail, since there is nothing to undo.
-	Bare *Bound
+	ConfirmRead *Bound
 }
 
 // A ProvingDialect is a Dialect of an engine that can tell, in a statement of one row,
@@ -49,8 +49,8 @@ type ProofSQL struct {
 	// "" where Holds raises an error
 	Lock, Refuted string
 	// Asked returns a row if the row may have slots, once the session has changed it: 1 if it has some. "" for none.
-	Asked         string
-	Confirm, Bare string // "" for none
+	Asked                string
+	Confirm, ConfirmRead string // "" for none
 }
 
 // proof returns the form of a statement that drains the row that its WHERE fixes; nil
@@ -86,13 +86,13 @@ func (dr *drainer) proof(st *ast.Statement, sc *names.Scope, where *ast.Expr, ro
 	if sql.Confirm != "" && !dr.undone(st, sc, rows) {
 		sql.Confirm = ""
 	}
-	if sql.Bare != "" && !dr.rereads(st, sc, rows) {
-		sql.Bare = ""
+	if sql.ConfirmRead != "" && !dr.rereads(st, sc, rows) {
+		sql.ConfirmRead = ""
 	}
 	for _, b := range []struct {
 		sql string
 		to  **Bound
-	}{{sql.Lock, &out.Lock}, {sql.Refuted, &out.Refuted}, {sql.Confirm, &out.Confirm}, {sql.Bare, &out.Bare}} {
+	}{{sql.Lock, &out.Lock}, {sql.Refuted, &out.Refuted}, {sql.Confirm, &out.Confirm}, {sql.ConfirmRead, &out.ConfirmRead}} {
 		if b.sql != "" {
 			bound := tp.expand(dr.d, b.sql)
 			*b.to = &bound

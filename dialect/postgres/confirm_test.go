@@ -31,7 +31,7 @@ func confirmOf(t *testing.T, table *schema.Table, query string) string {
 	if plan.Drain.Proof == nil {
 		return ""
 	}
-	for _, b := range []*rewrite.Bound{plan.Drain.Proof.Confirm, plan.Drain.Proof.Bare} {
+	for _, b := range []*rewrite.Bound{plan.Drain.Proof.Confirm, plan.Drain.Proof.ConfirmRead} {
 		if b != nil {
 			return b.SQL.Of(nil)
 		}

@@ -37,7 +37,7 @@ var _ rewrite.ProvingDialect = (*Dialect)(nil)
 // Asked is for a statement that is known to have changed its row in this transaction. So it asks for no xmin, which is that of a
 // subtransaction where there is a savepoint.
 //
-// Bare is for a query whose own lock is that of a drain: if it has returned the row, that is locked, and the same is true. Otherwise it
+// ConfirmRead is for a query whose own lock is that of a drain: if it has returned the row, that is locked, and the same is true. Otherwise it
 // runs again.
 func (d *Dialect) Proof(t *schema.Table, s rewrite.Scope) rewrite.ProofSQL {
 	holds := "(" + newSnapshot + " AND " + lockedByOwn(s.Qualifier) + " AND NOT " + d.HasSlots(t, s.Qualifier) + ")"
@@ -54,7 +54,7 @@ func (d *Dialect) Proof(t *schema.Table, s rewrite.Scope) rewrite.ProofSQL {
 			"), 'slotsql: undone, and run in another way: the row may have slots') AS integer)"
 	}
 	if s.Removes || t.Counter.Layout != schema.LayoutJournal {
-		sql.Bare = "SELECT 1 FROM " + s.Ref + " WHERE (" + s.Where + ") AND " + newSnapshot + " AND NOT " + d.HasSlots(t, s.Qualifier)
+		sql.ConfirmRead = "SELECT 1 FROM " + s.Ref + " WHERE (" + s.Where + ") AND " + newSnapshot + " AND NOT " + d.HasSlots(t, s.Qualifier)
 	}
 	return sql
 }

@@ -289,7 +289,7 @@ func (e *Explanation) proof(p *rewrite.Plan) {
 			e.Proof = append(e.Proof, explainStatement(*b))
 		}
 	}
-	if b := cmp.Or(proof.Confirm, proof.Bare); b != nil { // one at most
+	if b := cmp.Or(proof.Confirm, proof.ConfirmRead); b != nil { // one at most
 		confirm := explainStatement(*b)
 		e.Confirm = &confirm
 	}

@@ -75,7 +75,7 @@ func (b *printer) proofs(indent string, proof *rewrite.Proof) {
 		b.line(indent, "without slots", b.proof(proof.Bound))
 		confirmed = "or confirmed by"
 	}
-	for _, after := range []*rewrite.Bound{proof.Confirm, proof.Bare} {
+	for _, after := range []*rewrite.Bound{proof.Confirm, proof.ConfirmRead} {
 		if after != nil {
 			b.line(indent, confirmed, bound(*after))
 		}

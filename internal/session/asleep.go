@@ -299,7 +299,7 @@ func (sl slotless) pipelineAsleep(ctx context.Context) (answer, error) {
 func (sl slotless) asleepFor(ctx context.Context, d *rewrite.DrainTable) (bool, error) {
 	c, t := sl.conn, d.Table
 	sleeps, ok := c.Dialect().(rewrite.SleepingDialect)
-	if !ok || d.Keyed || sl.run.Plan.Base.Shares || !c.keepsBare(t) || c.Cluster || c.Origin.RoleSet() || c.snapshotHeld() ||
+	if !ok || d.Keyed || sl.run.Plan.Base.Shares || !c.keepsSlotless(t) || c.Cluster || c.Origin.RoleSet() || c.snapshotHeld() ||
 		len(t.Counter.Rights.Ungranted) > 0 || t.IsView || c.addedToSlots(t) {
 		return false, nil
 	}

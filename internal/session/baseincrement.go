@@ -132,13 +132,13 @@ func (in increment) addedToRow(ctx context.Context, n int64) error {
 // noteRowLocked notes that a statement has changed a base row, which so stays locked until the
 // transaction ends.
 func (rc rowChanges) noteRowLocked(t *schema.Table) {
-	rc.run.rowLocked = rc.conn.keepsBare(t)
+	rc.run.rowLocked = rc.conn.keepsSlotless(t)
 	rc.conn.Tx.LocksOnly(rc.conn.Shared.Traits.ChangeExcludes && rc.run.Plan.Base.LocksOnly)
 }
 
-// keepsBare reports whether a transaction that has changed a row of a table keeps others from
+// keepsSlotless reports whether a transaction that has changed a row of a table keeps others from
 // creating slots of it.
-func (c *Conn) keepsBare(t *schema.Table) bool {
+func (c *Conn) keepsSlotless(t *schema.Table) bool {
 	tr := &c.Shared.Traits
 	return tr.ChangeExcludes || tr.ChangeKeepsSlotless && t.Counter.Layout != schema.LayoutJournal
 }

@@ -225,7 +225,7 @@ func (dr *drain) drain(ctx context.Context) (missed bool, err error) {
 	dr.conn.Drain.Begin()
 	for _, d := range dr.form.Tables {
 		d = dr.lockByTransaction(dr.run.rowsToDrain(d))
-		if rowChangesOf(dr.run).isBare(&d) {
+		if rowChangesOf(dr.run).isSlotless(&d) {
 			continue
 		}
 		open, err := dr.drainTable(ctx, &d)
@@ -253,7 +253,7 @@ func (dr *drain) lockAndFold(ctx context.Context, d *rewrite.DrainTable) (open b
 	if err != nil {
 		return false, err
 	}
-	if !l.bare || !dr.ofChanges {
+	if !l.slotless || !dr.ofChanges {
 		dr.run.Plan.tally.drained()
 	}
 	if d.Table.Counter.Options.OnDrain == schema.OnDrainWarn {
@@ -263,7 +263,7 @@ func (dr *drain) lockAndFold(ctx context.Context, d *rewrite.DrainTable) (open b
 	if !l.some {
 		return l.open, nil
 	}
-	if bare, err := dr.meetNewer(ctx, d, l); bare || err != nil || d.Folding == rewrite.FoldNothing {
+	if slotless, err := dr.meetNewer(ctx, d, l); slotless || err != nil || d.Folding == rewrite.FoldNothing {
 		return l.open, err
 	}
 	if idle, err := dr.nothingToFold(ctx, d); idle || err != nil {
@@ -271,7 +271,7 @@ func (dr *drain) lockAndFold(ctx context.Context, d *rewrite.DrainTable) (open b
 	}
 	dr.folded = true
 	if d.Folding == rewrite.FoldByName {
-		err = dr.foldOrKeepBare(ctx, d, l.rows)
+		err = dr.foldOrNoteSlotless(ctx, d, l.rows)
 	} else {
 		err = dr.fold(ctx, d)
 	}

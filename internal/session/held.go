@@ -22,16 +22,16 @@ func (rd reading) queryHeld(ctx context.Context) (driver.Rows, error) {
 		return nil, nil
 	}
 	row, newer := rd.conn.changes[keys[0]], rd.conn.readsNewer()
-	if !newer && (!rd.conn.Shared.OpensAside || rd.conn.isBareRow(row.rows.Table, row.key)) {
+	if !newer && (!rd.conn.Shared.OpensAside || rd.conn.isSlotlessRow(row.rows.Table, row.key)) {
 		return nil, nil
 	}
 	query, server := rd.run.Plan.Read.Observed.Row.Held.Of(rd.run.Plan.Values), ""
-	bare := func(v driver.Value) bool {
+	slotless := func(v driver.Value) bool {
 		server = link.TextOf(v)
 		return v != nil
 	}
 	if rd.conn.unread() { // a column that says less costs less
-		query, bare = rd.run.Plan.Read.Observed.SQL.Of(rd.run.Plan.Values), isFalse
+		query, slotless = rd.run.Plan.Read.Observed.SQL.Of(rd.run.Plan.Values), isFalse
 	}
 	rows, err := rd.run.queryAsCalled(ctx, query)
 	rd.conn.Tx.Read()
@@ -39,7 +39,7 @@ func (rd reading) queryHeld(ctx context.Context) (driver.Rows, error) {
 		return nil, err
 	}
 	o := rd.readAhead(rows, false)
-	if o.err != nil || !bare(o.row[len(o.columns)]) {
+	if o.err != nil || !slotless(o.row[len(o.columns)]) {
 		if o.err == nil {
 			rd.run.Plan.proofs.note(false)
 		}
@@ -63,7 +63,7 @@ func (rd reading) queryHeld(ctx context.Context) (driver.Rows, error) {
 		ch.plan.proofs.note(true)
 		ch.drained = true
 		rd.conn.changes[k] = ch
-		rowChangesOf(rd.run).keepBareRow(ch.rows.Table, ch.key)
+		rowChangesOf(rd.run).noteSlotlessRow(ch.rows.Table, ch.key)
 	}
 	return o, nil
 }

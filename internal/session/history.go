@@ -20,12 +20,12 @@ type history struct {
 	late       []lateChange               // in their order; none is in a slot
 	lastChange int                        // the number of the last change
 	marks      []mark                     // its savepoints, see savepoint.go
-	// bareRows are the rows that have no slots until the transaction ends, each with the number of
+	// slotlessRows are the rows that have no slots until the transaction ends, each with the number of
 	// the last change when that was found; see lockedrows.go.
-	bareRows   map[bareRow]int
-	readTables map[string]bool // slot tables whose counters it has read, see conflicts.go
-	untied     map[string]bool // slot tables of whose base rows it has deleted some
-	folded     map[string]bool // slot tables of whose base rows it has drained some
+	slotlessRows map[slotlessRow]int
+	readTables   map[string]bool // slot tables whose counters it has read, see conflicts.go
+	untied       map[string]bool // slot tables of whose base rows it has deleted some
+	folded       map[string]bool // slot tables of whose base rows it has drained some
 
 	counting map[slots.RowKey]bool // rows that it has counted, and whether they were hot; see adaptive.go
 
@@ -46,7 +46,7 @@ const (
 
 // blank reports whether nothing is remembered that end would forget.
 func (h *history) blank() bool {
-	rows := len(h.changes) + len(h.late) + len(h.bareRows) + len(h.counting) + len(h.held)
+	rows := len(h.changes) + len(h.late) + len(h.slotlessRows) + len(h.counting) + len(h.held)
 	return rows+len(h.readTables)+len(h.untied)+len(h.folded)+len(h.marks) == 0 &&
 		h.begun == 0 && !h.readOnly && h.level == levelUnknown && h.made == noJournalRows && h.tickets == ticketsUntouched && h.trials.None()
 }
@@ -83,7 +83,7 @@ func (h *history) giveUpLocks() {
 // unlock notes that the transaction may have been rolled back: a server may be set to do so after
 // a lock timeout.
 func (h *history) unlock() {
-	clear(h.bareRows)
+	clear(h.slotlessRows)
 	h.unlockLate()
 	for k, ch := range h.changes {
 		ch.locked = false
@@ -99,7 +99,7 @@ func (h *history) unlockLate() {
 
 // doubt notes that the transaction may have ended.
 func (h *history) doubt() {
-	clear(h.bareRows)
+	clear(h.slotlessRows)
 	h.unlockLate()
 	h.level = levelUnknown
 	for k, ch := range h.changes {
@@ -114,7 +114,7 @@ func (h *history) doubt() {
 // forget notes that no transaction is open that has read or changed anything.
 func (h *history) forget() {
 	clear(h.changes)
-	clear(h.bareRows)
+	clear(h.slotlessRows)
 	clear(h.readTables)
 	clear(h.untied)
 	clear(h.folded)

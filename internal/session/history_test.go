@@ -17,7 +17,7 @@ func TestHistory(t *testing.T) {
 		return func(h *history) {
 			h.lastChange++
 			h.changes = map[slots.RowKey]rowChange{key: {how: how, drained: true, locked: true, at: h.lastChange}}
-			h.bareRows = map[bareRow]int{{"posts", "1"}: h.lastChange}
+			h.slotlessRows = map[slotlessRow]int{{"posts", "1"}: h.lastChange}
 			h.readTables, h.untied = map[string]bool{"posts": true}, map[string]bool{"posts": true}
 			h.held, h.made, h.level = map[slots.RowKey]int{key: 3}, madeJournalRows, levelSnapshot
 		}
@@ -40,7 +40,7 @@ func TestHistory(t *testing.T) {
 		level            level
 		changes          int
 		drained          bool
-		locked, bare     bool
+		locked, slotless bool
 		how              changeKind
 		given, journaled int
 	}{
@@ -50,12 +50,12 @@ func TestHistory(t *testing.T) {
 		{name: "BEGIN again", events: []event{beginBySQL(true), beginBySQL(false)}},
 		{name: "SET TRANSACTION READ ONLY", events: []event{beginBySQL(false), (*history).restrict}, readOnly: true},
 		{name: "changed", events: []event{change(changedAfterDrain)}, level: levelSnapshot,
-			changes: 1, drained: true, locked: true, bare: true, how: changedAfterDrain},
+			changes: 1, drained: true, locked: true, slotless: true, how: changedAfterDrain},
 		{name: "locks given up", events: []event{change(changedAfterDrain), (*history).giveUpLocks},
-			level: levelSnapshot, changes: 1, bare: true, how: changedAfterDrain},
+			level: levelSnapshot, changes: 1, slotless: true, how: changedAfterDrain},
 		{name: "an error", events: []event{change(changedOnBase), (*history).unlock}, level: levelSnapshot, changes: 1, drained: true, how: changedOnBase},
 		{name: "another level", events: []event{change(changedOnBase), (*history).relevel},
-			changes: 1, drained: true, locked: true, bare: true, how: changedOnBase},
+			changes: 1, drained: true, locked: true, slotless: true, how: changedOnBase},
 		{name: "in doubt", events: []event{change(changedAfterDrain), (*history).doubt}, changes: 1, how: changedInSlot},
 		{name: "in doubt, on the base row", events: []event{change(changedOnBase), (*history).doubt}, changes: 1, how: changedOnBase},
 		{name: "rolled back to a savepoint that is not known", events: []event{change(changedAfterDrain), func(h *history) {
@@ -73,7 +73,7 @@ func TestHistory(t *testing.T) {
 		ch := h.changes[key]
 		if h.begun != c.begun || h.readOnly != c.readOnly || h.level != c.level || h.lastChange != c.changes || len(h.changes) != c.changes ||
 			len(h.readTables) != c.changes || len(h.untied) != c.changes || ch.drained != c.drained || ch.how != c.how ||
-			ch.locked != c.locked || (len(h.bareRows) > 0) != c.bare {
+			ch.locked != c.locked || (len(h.slotlessRows) > 0) != c.slotless {
 			t.Errorf("%s: %+v", c.name, h)
 		}
 		if given != c.given || journaled != c.journaled {

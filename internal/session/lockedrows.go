@@ -17,8 +17,8 @@ import (
 // snapshot, and a look whether the rows have slots. Hardly any have, and then that is all of the
 // drain.
 //
-// Rows without slots are called bare. So are rows of which another session has found no slots
-// (named.go). They stay bare until the transaction ends, except for slots of its own, because the
+// Rows without slots are called slotless. So are rows of which another session has found no slots
+// (named.go). They stay slotless until the transaction ends, except for slots of its own, because the
 // drain's lock keeps other sessions from creating any (docs/design/locks.md). That is remembered,
 // so that a row that the transaction goes on to increment, set and read is not looked at again.
 
@@ -30,7 +30,7 @@ type lockedRows struct {
 
 	looked   bool    // whether slots were looked for, with the lock
 	snapshot [][]any // what DrainTable.Look.Snapshot has returned
-	bare     bool
+	slotless bool
 }
 
 // lookAt locks the rows of a drain and looks for slots; nil if that takes more than one round
@@ -60,7 +60,7 @@ func (dr *drain) lookAt(ctx context.Context, d *rewrite.DrainTable) (*lockedRows
 	n := rowsOf(rows)
 	return &lockedRows{
 		rows: rows, some: n > 0, open: n < d.Most,
-		looked: true, snapshot: link.Anys(out[1].Rows), bare: len(out[2].Rows) == 0,
+		looked: true, snapshot: link.Anys(out[1].Rows), slotless: len(out[2].Rows) == 0,
 	}, nil
 }
 
@@ -77,7 +77,7 @@ func (dr *drain) lookOrLock(ctx context.Context, d *rewrite.DrainTable) (*locked
 
 // meetNewer makes the transaction meet the slot rows that are newer than its snapshot. Bare
 // reports that the rows have no slots, so there is nothing to fold.
-func (dr *drain) meetNewer(ctx context.Context, d *rewrite.DrainTable, l *lockedRows) (bare bool, err error) {
+func (dr *drain) meetNewer(ctx context.Context, d *rewrite.DrainTable, l *lockedRows) (slotless bool, err error) {
 	if !l.looked {
 		return false, dr.meetNewerSlots(ctx, d)
 	}
@@ -87,57 +87,57 @@ func (dr *drain) meetNewer(ctx context.Context, d *rewrite.DrainTable, l *locked
 			return false, err
 		}
 	}
-	if !l.bare {
+	if !l.slotless {
 		return false, nil
 	}
 	if made {
 		err = dr.fold(ctx, d)
 	}
 	if err == nil {
-		rowChangesOf(dr.run).keepBare(d)
+		rowChangesOf(dr.run).noteSlotless(d)
 	}
 	return true, err
 }
 
-// bareRow is the name of a bare row.
-type bareRow struct{ table, key string }
+// slotlessRow is the name of a slotless row.
+type slotlessRow struct{ table, key string }
 
-// keepBare remembers that the one row of a drain is bare.
-func (rc rowChanges) keepBare(d *rewrite.DrainTable) {
-	rc.keepBareRow(d.Table, rc.run.args().KeyNumbers(d))
+// noteSlotless remembers that the one row of a drain is slotless.
+func (rc rowChanges) noteSlotless(d *rewrite.DrainTable) {
+	rc.noteSlotlessRow(d.Table, rc.run.args().KeyNumbers(d))
 }
 
-func (rc rowChanges) keepBareRow(t *schema.Table, key []string) {
+func (rc rowChanges) noteSlotlessRow(t *schema.Table, key []string) {
 	c := rc.conn
-	if key == nil || len(c.bareRows) >= maxChanges {
+	if key == nil || len(c.slotlessRows) >= maxChanges {
 		return
 	}
-	if c.bareRows == nil {
-		c.bareRows = map[bareRow]int{}
+	if c.slotlessRows == nil {
+		c.slotlessRows = map[slotlessRow]int{}
 	}
-	row := bareRow{t.Counter.Slotted(), strings.Join(key, ",")}
-	if _, ok := c.bareRows[row]; !ok {
+	row := slotlessRow{t.Counter.Slotted(), strings.Join(key, ",")}
+	if _, ok := c.slotlessRows[row]; !ok {
 		c.lastChange++
-		c.bareRows[row] = c.lastChange
+		c.slotlessRows[row] = c.lastChange
 	}
 }
 
-// isBare reports whether the one row of a drain is known to be bare.
-func (rc rowChanges) isBare(d *rewrite.DrainTable) bool {
-	return len(rc.conn.bareRows) > 0 && !rc.conn.Tx.Own() && lockOfKey(d) && rc.conn.isBareRow(d.Table, rc.run.args().KeyNumbers(d))
+// isSlotless reports whether the one row of a drain is known to be slotless.
+func (rc rowChanges) isSlotless(d *rewrite.DrainTable) bool {
+	return len(rc.conn.slotlessRows) > 0 && !rc.conn.Tx.Own() && lockOfKey(d) && rc.conn.isSlotlessRow(d.Table, rc.run.args().KeyNumbers(d))
 }
 
-func (c *Conn) isBareRow(t *schema.Table, key []string) bool {
-	_, ok := c.bareRows[bareRow{t.Counter.Slotted(), strings.Join(key, ",")}]
+func (c *Conn) isSlotlessRow(t *schema.Table, key []string) bool {
+	_, ok := c.slotlessRows[slotlessRow{t.Counter.Slotted(), strings.Join(key, ",")}]
 	return ok && key != nil
 }
 
-// notBare notes that the transaction adds to slots of the rows.
-func (rc rowChanges) notBare(rows *rewrite.DrainTable) {
+// forgetSlotless notes that the transaction adds to slots of the rows.
+func (rc rowChanges) forgetSlotless(rows *rewrite.DrainTable) {
 	if key := rc.run.args().KeyNumbers(rows); key != nil {
-		delete(rc.conn.bareRows, bareRow{rows.Table.Counter.Slotted(), strings.Join(key, ",")})
+		delete(rc.conn.slotlessRows, slotlessRow{rows.Table.Counter.Slotted(), strings.Join(key, ",")})
 	} else {
-		clear(rc.conn.bareRows)
+		clear(rc.conn.slotlessRows)
 	}
 }
 

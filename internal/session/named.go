@@ -60,16 +60,16 @@ func (dr *drain) foldNamed(ctx context.Context, d *rewrite.DrainTable, locked []
 	return total, nil
 }
 
-// foldOrKeepBare is foldNamed for the rows of the application's statement. If they have no slots,
+// foldOrNoteSlotless is foldNamed for the rows of the application's statement. If they have no slots,
 // it remembers that.
-func (dr *drain) foldOrKeepBare(ctx context.Context, d *rewrite.DrainTable, locked [][]any) error {
+func (dr *drain) foldOrNoteSlotless(ctx context.Context, d *rewrite.DrainTable, locked [][]any) error {
 	held, err := dr.foldNamed(ctx, d, locked)
 	switch {
 	case err != nil:
 	case held > 0:
 		dr.first.rows = nil // it has read base values that were no totals
 	case lockOfKey(d) && len(locked) == 1 && !dr.conn.Cluster && !dr.conn.Tx.Own() && dr.conn.Tx.Phase() == link.TxBegun:
-		rowChangesOf(dr.run).keepBare(d) // on a cluster the lock is one of this node
+		rowChangesOf(dr.run).noteSlotless(d) // on a cluster the lock is one of this node
 	}
 	return err
 }

@@ -183,7 +183,7 @@ func foldsPortions(r *Run, d *rewrite.DrainTable) {
 // it other than in a slot.
 func (pt *portion) hasOtherwise() bool {
 	t, c, key := pt.form.Table, pt.conn, pt.run.args().KeyNumbers(&pt.run.Plan.Bounded.Row)
-	if c.untied[t.Counter.Slotted()] || c.folded[t.Counter.Slotted()] || rowChangesOf(pt.run).isBare(&pt.run.Plan.Bounded.Row) {
+	if c.untied[t.Counter.Slotted()] || c.folded[t.Counter.Slotted()] || rowChangesOf(pt.run).isSlotless(&pt.run.Plan.Bounded.Row) {
 		return true
 	}
 	for _, ch := range c.changed() {

@@ -105,7 +105,7 @@ func (sl slotless) provable() bool {
 func (sl slotless) mayProveInTx(d *rewrite.DrainTable) bool {
 	c := sl.conn
 	return (sl.form.Proof.Lock != nil || c.Shared.Traits.OneWriter && !sl.run.call.wantsRows) &&
-		!c.Tx.Own() && !rowChangesOf(sl.run).isBare(d) && !c.snapshotBegun() && !c.addedToSlots(d.Table)
+		!c.Tx.Own() && !rowChangesOf(sl.run).isSlotless(d) && !c.snapshotBegun() && !c.addedToSlots(d.Table)
 }
 
 // whileSlotless runs the statement if nothing is to be folded. It reports false if nothing has been
@@ -199,7 +199,7 @@ func (sl slotless) judgeProof(ran bool, err error) (done bool, _ error) {
 func (sl slotless) confirmed(ctx context.Context, proof *rewrite.Proof) (*dialect.Outcome, error) {
 	query := proof.Confirm
 	if query == nil || !sl.conn.InAutocommit() {
-		query = proof.Bare
+		query = proof.ConfirmRead
 	}
 	if query == nil || proof.Lock != nil && !sl.run.Plan.proofs.confirm() {
 		return nil, nil
@@ -222,7 +222,7 @@ func (sl slotless) confirmed(ctx context.Context, proof *rewrite.Proof) (*dialec
 		return nil, nil
 	case err != nil:
 		return nil, err
-	case query == proof.Bare && (len(out[0].Rows) != 1 || len(out[1].Rows) != 1):
+	case query == proof.ConfirmRead && (len(out[0].Rows) != 1 || len(out[1].Rows) != 1):
 		sl.run.Plan.proofs.confirms.Store(false)
 		return nil, nil
 	case !sl.conn.InAutocommit():
@@ -263,13 +263,13 @@ func (sl slotless) pipelineProof(ctx context.Context, proof *rewrite.Proof) (*di
 	return &out[2], nil
 }
 
-// noteProvenInTx remembers in a transaction what a drain would: if a row was locked, it is bare
+// noteProvenInTx remembers in a transaction what a drain would: if a row was locked, it is slotless
 // until the transaction ends.
 func (sl slotless) noteProvenInTx(locked bool) {
 	d := sl.run.rowsToDrain(sl.form.Tables[0])
 	foldsPortions(sl.run, &d)
 	if locked {
-		rowChangesOf(sl.run).keepBare(&d)
+		rowChangesOf(sl.run).noteSlotless(&d)
 	}
 	rowChangesOf(sl.run).noteDrained(sl.form.Tables)
 }

@@ -96,7 +96,7 @@ func (rc rowChanges) remember(rows rewrite.DrainTable, how changeKind, at int) {
 	}
 	rows.New = nil
 	if how == changedInSlot {
-		rc.notBare(&rows)
+		rc.forgetSlotless(&rows)
 	}
 	ch := rowChange{plan: rc.run.Plan, call: rc.run.call, rows: rows, how: how, key: rc.run.args().KeyNumbers(&rows)}
 	ch.locked = rc.run.rowLocked && how == changedOnBase && ch.key != nil
@@ -263,8 +263,8 @@ func (c *Conn) sameBefore(keys []slots.RowKey, seen []bool, ch *rowChange) bool 
 func (c *Conn) keepRows(ctx context.Context, ch *rowChange) (seen bool, err error) {
 	d := ch.rows
 	if ch.how == changedOnBase || ch.how == changedNone {
-		if bare, err := slotlessOf(c.newRun(ch.plan, direct{c}, ch.call)).asleepFor(ctx, &d); bare || err != nil {
-			return bare, err
+		if slotless, err := slotlessOf(c.newRun(ch.plan, direct{c}, ch.call)).asleepFor(ctx, &d); slotless || err != nil {
+			return slotless, err
 		}
 	}
 	// The transaction has rows that it has changed for itself; on PostgreSQL, where it may have locked
@@ -362,7 +362,7 @@ func (in increment) locksByChange(first drainCause) bool {
 	case c.Shared.Traits.ChangeExcludes:
 		return first != heldToSnapshot || in.hasDrained()
 	}
-	return first != heldToSnapshot && c.keepsBare(in.of.Table) && !c.snapshotBegun() && in.run.Plan.proofs.due()
+	return first != heldToSnapshot && c.keepsSlotless(in.of.Table) && !c.snapshotBegun() && in.run.Plan.proofs.due()
 }
 
 // lockFirst locks the increment's row by a change of it, or by a drain.

@@ -37,7 +37,7 @@ func (h *history) mark(e lex.TxEvent) {
 			h.doubt()
 			return
 		}
-		clear(h.bareRows)
+		clear(h.slotlessRows)
 		h.giveUpLocks()
 		for k, ch := range h.changes {
 			if ch.at > h.marks[i].lastChange {
