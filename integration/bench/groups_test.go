@@ -59,6 +59,7 @@ func BenchmarkGroups(b *testing.B) {
 			{"alone", 1, false, exec("UPDATE items SET n = n + 1 WHERE id = ?", 1)},
 			{"hot", hot, true, exec("UPDATE items SET n = n + 1 WHERE id = ?", 1)},
 			{"hot with time", 64, true, exec("UPDATE items SET n = n + 1, at = "+now[e.dialect]+" WHERE id = ?", 1)},
+			{"touch", 64, true, exec("UPDATE items SET at = "+now[e.dialect]+" WHERE id = ?", 1)},
 			{"hot with guard", 64, true, exec("UPDATE items SET n = n - 1 WHERE id = ? AND n >= ?", 2, 1)},
 			{"number drawn", 64, true, func(ctx context.Context, s *side) error {
 				if e.dialect == "mysql" {
@@ -79,7 +80,7 @@ func BenchmarkGroups(b *testing.B) {
 							"INSERT INTO items SELECT * FROM (WITH RECURSIVE n AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM n WHERE i < 500) SELECT a.i + (b.i - 1) * 500, 0, '' FROM n a, n b WHERE b.i <= 200) x",
 							"UPDATE items SET n = 1000000000 WHERE id = 2",
 						},
-						Config: "version: 1\nauto_migrate: true\ndefaults: {" + slots + "}\ntables: {items: {counters: {n: {}}}}\n",
+						Config: "version: 1\nauto_migrate: true\ndefaults: {" + slots + "}\ntables: {items: {counters: {n: {}}, touch: [at]}}\n",
 					}
 					o.Params = benchParams(e.dialect)
 					p := twin.New(b, o)

@@ -61,9 +61,9 @@ func usualOf(p *rewrite.Plan) (u usual) {
 
 // learned is what executions have shown about a statement, and about those of the same shape.
 type learned struct {
-	types  atomic.Pointer[shapeTypes] // see Run.queryShape
+	types  atomic.Pointer[shapeTypes] // see reading.queryShape
 	proofs proofs
-	asked  atomic.Pointer[[]*slots.Sleeper] // see Run.tablesAsked
+	asked  atomic.Pointer[[]*slots.Sleeper] // see reading.tablesAsked
 	asleep proofs                           // of the form for tables without slots
 }
 
