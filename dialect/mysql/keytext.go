@@ -36,8 +36,11 @@ func keyTextOf(c *schema.Column) keyText {
 		return keyText{"%s", "%s", wholeForm}
 	case "year", "enum": // by their numbers
 		return keyText{"%s + 0", "%s", wholeForm}
-	case "set", "bit":
+	case "set":
 		return keyText{"CAST(%s AS UNSIGNED)", "%s", wholeForm}
+	case "bit":
+		// MariaDB 10.11.14 casts one of 64 bits that is grouped by to a signed number.
+		return keyText{"CONV(HEX(%s), 16, 10)", "%s", wholeForm}
 	case "decimal", "numeric":
 		return keyText{"CAST(%s AS CHAR)", "%s", numberForm}
 	case "float", "double", "real": // a FLOAT's value is that of one DOUBLE
