@@ -37,8 +37,8 @@ var _ rewrite.ProvingDialect = (*Dialect)(nil)
 // Asked is for a statement that is known to have changed its row in this transaction. So it asks for no xmin, which is that of a
 // subtransaction where there is a savepoint.
 //
-// ConfirmRead is for a query whose own lock is that of a drain: if it has returned the row, that is locked, and the same is true. Otherwise it
-// runs again.
+// ConfirmRead is for a query whose own lock is that of a drain: if it has returned the row, that is locked, and the same is
+// true. Otherwise it runs again.
 func (d *Dialect) Proof(t *schema.Table, s rewrite.Scope) rewrite.ProofSQL {
 	holds := "(" + newSnapshot + " AND " + lockedByOwn(s.Qualifier) + " AND NOT " + d.HasSlots(t, s.Qualifier) + ")"
 	sql := rewrite.ProofSQL{
