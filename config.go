@@ -27,7 +27,8 @@ type Config = config.Config
 //     own name, both without quotes.
 //   - Key are the key columns: nil for the primary key, empty but not nil for a single-row
 //     table.
-//   - Counters and Companions are in the order of the file.
+//   - Counters and Companions are in the order of the file, and so are the columns of Touch,
+//     of which the last writer wins.
 //   - Mode, Layout, Coalesce, Placement, OnDrain and Reads are the keys of the same names.
 //     DeferTriggers is defer_triggers, and NoForeignKeys is true for foreign_keys: false.
 //   - Slots is the maximum number of slot rows per row of the table, up to 4096; 0 for none.
