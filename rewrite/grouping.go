@@ -26,10 +26,10 @@ func (pl *Planner) grouped() []*schema.Table {
 	return nil
 }
 
-// The reasons of increments of tables without slots.
+// The reasons of increments and touches of tables without slots.
 const (
 	runsGrouped = "the increment runs as written; those that overlap share one statement"
-	runsAlone   = "the increment runs as written"
+	runsAlone   = "the statement runs as written"
 	touchesRow  = "the statement runs as written; those that overlap and only touch the same row share one"
 )
 
