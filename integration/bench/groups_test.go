@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/slotsql/slotsql/integration/server"
 	"github.com/slotsql/slotsql/integration/twin"
@@ -60,6 +61,10 @@ func BenchmarkGroups(b *testing.B) {
 			{"hot", hot, true, exec("UPDATE items SET n = n + 1 WHERE id = ?", 1)},
 			{"hot with time", 64, true, exec("UPDATE items SET n = n + 1, at = "+now[e.dialect]+" WHERE id = ?", 1)},
 			{"touch", 64, true, exec("UPDATE items SET at = "+now[e.dialect]+" WHERE id = ?", 1)},
+			{"touch with own value", 64, true, func(ctx context.Context, s *side) error {
+				_, err := s.db.ExecContext(ctx, s.q("UPDATE items SET at = ? WHERE id = ?"), time.Now().UTC().Format(time.DateTime+".000000"), 1)
+				return err
+			}},
 			{"hot with guard", 64, true, exec("UPDATE items SET n = n - 1 WHERE id = ? AND n >= ?", 2, 1)},
 			{"number drawn", 64, true, func(ctx context.Context, s *side) error {
 				if e.dialect == "mysql" {
