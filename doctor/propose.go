@@ -7,10 +7,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slotsql/slotsql"
 	"github.com/slotsql/slotsql/rewrite/ast"
 	"github.com/slotsql/slotsql/rewrite/schema"
-
-	"github.com/slotsql/slotsql"
 )
 
 // proposed is a configuration for the tables that have none, made of the

@@ -13,10 +13,9 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/slotsql/slotsql"
+	"github.com/slotsql/slotsql/integration/twin"
 	mysqlslots "github.com/slotsql/slotsql/mysql"
 	pgslots "github.com/slotsql/slotsql/postgres"
-
-	"github.com/slotsql/slotsql/integration/twin"
 )
 
 // slowConn delays what is sent by a round trip. What is written at once

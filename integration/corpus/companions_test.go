@@ -4,12 +4,11 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/slotsql/slotsql/rewrite/ast"
-	"github.com/slotsql/slotsql/rewrite/schema"
-
 	"github.com/slotsql/slotsql/integration/cases"
 	"github.com/slotsql/slotsql/integration/twin"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // companions proposes the companions of an application's tables from its

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/slotsql/slotsql"
-
 	"github.com/slotsql/slotsql/integration/twin"
 )
 

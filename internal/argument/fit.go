@@ -4,9 +4,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/slotsql/slotsql/rewrite/schema"
-
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // What the arguments fit: a slot, the base row as it is, a column, a key.

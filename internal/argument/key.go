@@ -6,9 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/slotsql/slotsql/rewrite/schema"
-
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // Keys, which name the rows of an execution.

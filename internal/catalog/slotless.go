@@ -4,10 +4,9 @@ import (
 	"context"
 	"slices"
 
-	"github.com/slotsql/slotsql/rewrite/schema"
-
 	"github.com/slotsql/slotsql/internal/config"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // A table with slots: 0 has no slot table, and nothing is added up for it: to the planner it is an

@@ -5,11 +5,10 @@ import (
 	"database/sql/driver"
 	"errors"
 
-	"github.com/slotsql/slotsql/rewrite/schema"
-
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // A statement that would drain all rows of a table runs as it is if the table has no slots, and locks nothing but what plain locks

@@ -4,10 +4,9 @@ import (
 	"context"
 	"slices"
 
-	"github.com/slotsql/slotsql/rewrite/schema"
-
 	"github.com/slotsql/slotsql/internal/slots"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // An increment in a transaction may run on the base row as the application has written it: that is

@@ -3,9 +3,8 @@ package session
 import (
 	"context"
 
-	"github.com/slotsql/slotsql/rewrite/schema"
-
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // A statement that changes rows of a counter table, and runs on the base rows as they are: what it

@@ -6,10 +6,9 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/slotsql/slotsql/rewrite/schema"
-
 	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // A drain: in one transaction, rows are locked, their slots are folded into them, and the

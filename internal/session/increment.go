@@ -3,10 +3,9 @@ package session
 import (
 	"context"
 
-	"github.com/slotsql/slotsql/rewrite/schema"
-
 	"github.com/slotsql/slotsql/internal/slots"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // An increment of one row: the ways of ways.go that have no file of their own, and which of them its arguments allow.

@@ -5,11 +5,10 @@ import (
 	"database/sql/driver"
 	"strings"
 
-	"github.com/slotsql/slotsql/rewrite/schema"
-
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // If the parent can send several statements in one round trip, a drain of the rows of a key in a

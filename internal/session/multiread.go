@@ -6,11 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/slotsql/slotsql/rewrite/schema"
-
 	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/rewrite"
 	"github.com/slotsql/slotsql/rewrite/lex"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // Several queries of totals in one call are sent in one call, each in the form that it has alone. Nothing

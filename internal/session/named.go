@@ -6,11 +6,10 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/slotsql/slotsql/rewrite/schema"
-
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // A fold by name looks for the slot rows of the locked base rows first, and then names each of

@@ -10,10 +10,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/slotsql/slotsql/rewrite/schema"
-
 	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/internal/slots"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // A query of counters first runs as the application wrote it, with one more column, which reports whether its tables have

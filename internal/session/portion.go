@@ -8,11 +8,10 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/slotsql/slotsql/rewrite/schema"
-
 	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/internal/slots"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // Guarded decrements in transactions that take from a portion: see rewrite.Portion for what one

@@ -7,10 +7,9 @@ import (
 	"strconv"
 	"sync/atomic"
 
-	"github.com/slotsql/slotsql/rewrite/schema"
-
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // A drain of a row without slots, as nearly every row is, costs no more than the plain statement:

@@ -5,11 +5,10 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/slotsql/slotsql/rewrite"
-	"github.com/slotsql/slotsql/rewrite/schema"
-
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/internal/link"
+	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // A drain writes, so it fails where nothing may be written: in a READ ONLY transaction, in a read-only session, on a replica, in a

@@ -6,11 +6,10 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/slotsql/slotsql/rewrite/schema"
-
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // A portion is moved from the base row to a slot in a short transaction on a side connection: in

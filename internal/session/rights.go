@@ -3,10 +3,9 @@ package session
 import (
 	"strings"
 
-	"github.com/slotsql/slotsql/rewrite/schema"
-
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/internal/link"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // A role may be allowed to read a counter table, lock its rows or delete them, and not to move slots into them. While the table has

@@ -5,10 +5,9 @@ import (
 	"database/sql/driver"
 	"math/rand/v2"
 
-	"github.com/slotsql/slotsql/rewrite/schema"
-
 	"github.com/slotsql/slotsql/internal/slots"
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // inSlot adds to a slot, together with others in flight where that is possible. If that affects

@@ -9,10 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/slotsql/slotsql/rewrite/schema"
-
 	"github.com/slotsql/slotsql/cmd/slotsql/internal/schemafile"
 	"github.com/slotsql/slotsql/internal/golden"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 var update = flag.Bool("update", false, "record the tables of schemas")
