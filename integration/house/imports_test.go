@@ -1,6 +1,7 @@
 package house
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
@@ -140,17 +141,8 @@ func init() {
 
 // TestImports holds the direction of imports.
 func TestImports(t *testing.T) {
-	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "-json=ImportPath,Imports,Deps", module+"/...")
-	cmd.Env = append(os.Environ(), "GOWORK=off") // this module alone
-	out, err := cmd.Output()
-	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
-		t.Fatalf("go list: %s", exit.Stderr)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
 	matched := map[string]bool{}
-	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
+	for d := json.NewDecoder(bytes.NewReader(goList(t, "-deps", "-json=ImportPath,Imports,Deps", "./..."))); ; {
 		var p struct {
 			ImportPath    string
 			Imports, Deps []string
@@ -211,13 +203,22 @@ func TestUsersBuild(t *testing.T) {
 // list returns the packages that go list prints, in the root module alone.
 func list(t *testing.T, args ...string) []string {
 	t.Helper()
+	return strings.Fields(string(goList(t, args...)))
+}
+
+// goList is what go list prints of this module alone.
+func goList(t *testing.T, args ...string) []byte {
+	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", append([]string{"list"}, args...)...)
 	cmd.Dir, cmd.Env = "../..", append(os.Environ(), "GOWORK=off")
 	out, err := cmd.Output()
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+		t.Fatalf("go list: %s", exit.Stderr)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	return strings.Fields(string(out))
+	return out
 }
 
 // TestEngineAlone: who imports the package of one engine links the driver and the parser of no other one.
@@ -228,11 +229,7 @@ func TestEngineAlone(t *testing.T) {
 		"sqlite":   {"modernc.org/...", "github.com/sqlc-dev/meyer/...", module + "/dialect/sqlite/..."},
 	}
 	for engine := range own {
-		out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", module+"/"+engine).Output()
-		if err != nil {
-			t.Fatal(err)
-		}
-		deps := strings.Fields(string(out))
+		deps := list(t, "-deps", "./"+engine)
 		for other, trees := range own {
 			for _, tree := range trees {
 				if linked := slices.ContainsFunc(deps, func(p string) bool { return within(p, tree) }); linked != (other == engine) {

@@ -1,5 +1,5 @@
-// Package house holds the rules of the repository itself: imports, modules, the sizes of files and of
-// programs.
+// Package house holds the rules of the repository itself: imports, modules, names of dialects, where
+// tests are, and the sizes of files, types and programs.
 package house
 
 import (
