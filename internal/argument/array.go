@@ -60,7 +60,7 @@ func arrayIn(s string) (array, bool) {
 	return array{len(list), func(i int) any { return list[i] }}, true
 }
 
-// eachFits checks each element of an array of deltas. The array must not be shorter than those of
+// eachFit checks each element of an array of deltas. The array must not be shorter than those of
 // the rows' other columns, or NULL would be used for what is missing.
 func (l List) eachFit(d rewrite.DeltaArg, v any) bool {
 	a, ok := arrayOf(v)

@@ -130,7 +130,7 @@ func decimalUnits(s string, scale int) (int64, bool) {
 	return n, err == nil
 }
 
-// UnsignedShares reports for each of a group's shares whether what is added is such an argument; nil if none is.
+// UnsignedShares reports for each of a group's shares whether what is added is sent as an unsigned number; nil if none is.
 func (l List) UnsignedShares(list []rewrite.Share) (out []bool) {
 	for i, s := range list {
 		if s.Arg == nil || s.Scale != 0 {

@@ -162,7 +162,7 @@ func (in increment) knownToExist() bool {
 }
 
 // awaitTrial waits until it is known whether transactions with this increment go on to drain the
-// row: see slots.Habit. How is the manner in which it is about to run.
+// row: see slots.Habit. How is what it is about to do.
 func (in increment) awaitTrial(ctx context.Context, how changeKind) error {
 	if in.conn.Shared.Traits.OneWriter {
 		return nil

@@ -74,7 +74,7 @@ func (dr *drain) lookOrLock(ctx context.Context, d *rewrite.DrainTable) (*locked
 	return dr.lock(ctx, d)
 }
 
-// meetNewer makes the transaction meet the slot rows that are newer than its snapshot. Bare
+// meetNewer makes the transaction meet the slot rows that are newer than its snapshot. Slotless
 // reports that the rows have no slots, so there is nothing to fold.
 func (dr *drain) meetNewer(ctx context.Context, d *rewrite.DrainTable, l *lockedRows) (slotless bool, err error) {
 	if !l.looked {

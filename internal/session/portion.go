@@ -217,7 +217,8 @@ func (pt *portion) hold(row slots.RowKey) bool {
 		c.hold(row, i)
 	}
 	pt.at = slots.SlotRow{Row: row, Slot: picker.Range.Slot(i, n)}
-	pt.take.slot, pt.run.added.slot = pt.at.Slot, pt.at.Slot
+	pt.take.slot = pt.at.Slot
+	pt.run.added.slot = pt.at.Slot // for the change that is remembered
 	return true
 }
 
