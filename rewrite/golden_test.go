@@ -24,8 +24,8 @@ func mariaDB() *mysql.Dialect {
 var engines = map[string]dialect.Dialect{"mysql": mariaDB(), "postgres": postgres.New(), "sqlite": sqlite.New()}
 
 // TestGolden plans the statement of every case in testdata and compares the
-// plan with the one that is written there; -update writes it, and before it the tables of
-// schemas.
+// plan with the one that is written there; -update first records the tables of the schemas,
+// then writes the plans.
 func TestGolden(t *testing.T) {
 	if *update {
 		record := exec.CommandContext(t.Context(), "go", "test", "-C", "../cmd/slotsql", "./internal/schemafile", "-run", "^TestRecorded$", "-update")

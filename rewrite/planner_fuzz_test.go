@@ -57,6 +57,7 @@ func FuzzPlannerSQLite(f *testing.F)   { fuzzPlanner(f, "sqlite") }
 
 var fuzzConfig = map[string]string{"mysql": counters + "  items: {counters: {stock: {}}}\n", "postgres": counters, "sqlite": counters}
 
+// fuzzPlannerOf plans for the tables of testdata/tables/fuzz.sql.
 func fuzzPlannerOf(t testing.TB, dialect string) *rewrite.Planner {
 	t.Helper()
 	schema, err := golden.Schema("testdata", "fuzz", dialect)

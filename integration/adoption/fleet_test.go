@@ -270,13 +270,7 @@ func (f *fleet) operations() int {
 	return n
 }
 
-// sql writes a statement's placeholders as the dialect has them.
-func (f *fleet) sql(q string) string {
-	for i := 1; f.dialect == "postgres" && strings.Contains(q, "?"); i++ {
-		q = strings.Replace(q, "?", fmt.Sprintf("$%d", i), 1)
-	}
-	return q
-}
+func (f *fleet) sql(query string) string { return twin.Placeholders(f.dialect, query) }
 
 // pace says how far each client has come, the slowest first.
 func (f *fleet) pace() string {

@@ -23,8 +23,8 @@ func barPair(b *testing.B, dialect string, clients int) (p *twin.Pair, plain, wr
 		Config: "version: 1\nauto_migrate: true\ndefaults: {slots: 64, placement: adaptive}\ntables: {items: {counters: {n: {}}}}\n",
 		Params: benchParams(dialect),
 	})
-	plain = &side{db: p.Plain, numbered: dialect == "postgres"}
-	wrapped = &side{db: p.Wrapped, numbered: dialect == "postgres", wrapped: true}
+	plain = &side{db: p.Plain, dialect: dialect}
+	wrapped = &side{db: p.Wrapped, dialect: dialect, wrapped: true}
 	for _, s := range []*side{plain, wrapped} {
 		s.db.SetMaxOpenConns(clients)
 		s.db.SetMaxIdleConns(clients)

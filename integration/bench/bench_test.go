@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -39,24 +38,16 @@ var benchEngines = []struct{ name, dialect, id string }{
 
 // side is one of the two databases under measurement.
 type side struct {
-	db       *sql.DB
-	counted  atomic.Int64 // acknowledged increments of page 1
-	numbered bool         // placeholders are $1, $2
-	wrapped  bool
+	db      *sql.DB
+	counted atomic.Int64 // acknowledged increments of page 1
+	dialect string
+	wrapped bool
 }
 
 // operation is what is measured.
 type operation func(ctx context.Context, s *side) error
 
-func (s *side) q(query string) string {
-	if !s.numbered {
-		return query
-	}
-	for n := 1; strings.Contains(query, "?"); n++ {
-		query = strings.Replace(query, "?", fmt.Sprintf("$%d", n), 1)
-	}
-	return query
-}
+func (s *side) q(query string) string { return twin.Placeholders(s.dialect, query) }
 
 func untouched(ctx context.Context, s *side) error {
 	_, err := s.db.ExecContext(ctx, s.q("UPDATE users SET name = ? WHERE id = ?"), "somebody", 1)
@@ -207,7 +198,7 @@ func benchPlaced(b *testing.B, dialect, id, placement string, clients int, round
 		db.SetMaxOpenConns(clients)
 		db.SetMaxIdleConns(clients)
 		connectAll(b, db, clients)
-		sides[i] = &side{db: db, numbered: dialect == "postgres", wrapped: i == 1}
+		sides[i] = &side{db: db, dialect: dialect, wrapped: i == 1}
 	}
 	return sides[0], sides[1]
 }

@@ -65,7 +65,7 @@ func BenchmarkColdDrain(b *testing.B) {
 					}
 				}
 				p := twin.New(b, o)
-				sides := [2]*side{{db: p.Plain, numbered: e.dialect == "postgres"}, {db: p.Wrapped, numbered: e.dialect == "postgres", wrapped: true}}
+				sides := [2]*side{{db: p.Plain, dialect: e.dialect}, {db: p.Wrapped, dialect: e.dialect, wrapped: true}}
 				for _, s := range sides {
 					s.db.SetMaxOpenConns(1)
 				}

@@ -36,7 +36,7 @@ func BenchmarkCrowd(b *testing.B) {
 					Config: "version: 1\nauto_migrate: true\ndefaults: {" + slots + "}\ntables: {items: {counters: {n: {}}}}\n",
 					Params: benchParams(e.dialect),
 				})
-				sides := [2]*side{{db: p.Plain, numbered: e.dialect == "postgres"}, {db: p.Wrapped, numbered: e.dialect == "postgres", wrapped: true}}
+				sides := [2]*side{{db: p.Plain, dialect: e.dialect}, {db: p.Wrapped, dialect: e.dialect, wrapped: true}}
 				for _, s := range sides {
 					s.db.SetMaxOpenConns(clients)
 					s.db.SetMaxIdleConns(clients)

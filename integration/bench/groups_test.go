@@ -62,8 +62,7 @@ func BenchmarkGroups(b *testing.B) {
 			{"hot with time", 64, true, exec("UPDATE items SET n = n + 1, at = "+now[e.dialect]+" WHERE id = ?", 1)},
 			{"touch", 64, true, exec("UPDATE items SET at = "+now[e.dialect]+" WHERE id = ?", 1)},
 			{"touch with own value", 64, true, func(ctx context.Context, s *side) error {
-				_, err := s.db.ExecContext(ctx, s.q("UPDATE items SET at = ? WHERE id = ?"), time.Now().UTC().Format(time.DateTime+".000000"), 1)
-				return err
+				return exec("UPDATE items SET at = ? WHERE id = ?", time.Now().UTC().Format(time.DateTime+".000000"), 1)(ctx, s)
 			}},
 			{"hot with guard", 64, true, exec("UPDATE items SET n = n - 1 WHERE id = ? AND n >= ?", 2, 1)},
 			{"number drawn", 64, true, func(ctx context.Context, s *side) error {
@@ -89,7 +88,7 @@ func BenchmarkGroups(b *testing.B) {
 					}
 					o.Params = benchParams(e.dialect)
 					p := twin.New(b, o)
-					sides := [2]*side{{db: p.Plain, numbered: e.dialect == "postgres"}, {db: p.Wrapped, numbered: e.dialect == "postgres", wrapped: true}}
+					sides := [2]*side{{db: p.Plain, dialect: e.dialect}, {db: p.Wrapped, dialect: e.dialect, wrapped: true}}
 					for _, s := range sides {
 						s.db.SetMaxOpenConns(c.clients)
 						s.db.SetMaxIdleConns(c.clients)

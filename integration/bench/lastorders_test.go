@@ -28,8 +28,8 @@ func BenchmarkLastOrders(b *testing.B) {
 				if roundTrip > 0 {
 					p = overSlowNetwork(b, p, roundTrip)
 				}
-				plain := &side{db: p.Plain, numbered: e.dialect == "postgres"}
-				wrapped := &side{db: p.Wrapped, numbered: e.dialect == "postgres", wrapped: true}
+				plain := &side{db: p.Plain, dialect: e.dialect}
+				wrapped := &side{db: p.Wrapped, dialect: e.dialect, wrapped: true}
 				for _, s := range []*side{plain, wrapped} {
 					s.db.SetMaxOpenConns(racers)
 					s.db.SetMaxIdleConns(racers)

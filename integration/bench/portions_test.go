@@ -60,8 +60,8 @@ func BenchmarkPortions(b *testing.B) {
 			b.Run(c.name+"/"+e.name, func(b *testing.B) {
 				const clients = 32
 				p := boundedShop(b, e.dialect, e.id)
-				plain := &side{db: p.Plain, numbered: e.dialect == "postgres"}
-				wrapped := &side{db: p.Wrapped, numbered: e.dialect == "postgres", wrapped: true}
+				plain := &side{db: p.Plain, dialect: e.dialect}
+				wrapped := &side{db: p.Wrapped, dialect: e.dialect, wrapped: true}
 				for _, s := range []*side{plain, wrapped} {
 					s.db.SetMaxOpenConns(clients)
 					s.db.SetMaxIdleConns(clients)

@@ -55,8 +55,7 @@ func BenchmarkRollUp(b *testing.B) {
 
 type rollUpBench struct {
 	*twin.Pair
-	numbered bool
-	counted  atomic.Int64
+	counted atomic.Int64
 }
 
 func newRollUpBench(b *testing.B, dialect, id string, keys int) *rollUpBench {
@@ -65,7 +64,7 @@ func newRollUpBench(b *testing.B, dialect, id string, keys int) *rollUpBench {
 		"CREATE TABLE pages (id BIGINT PRIMARY KEY, title VARCHAR(80) NOT NULL, views BIGINT NOT NULL)",
 		"CREATE TABLE visits (id " + id + ", page_id BIGINT NOT NULL)",
 	}, Config: "version: 1\nauto_migrate: true\ntables:\n  pages:\n    counters: {views: {}}\n"})
-	r := &rollUpBench{Pair: p, numbered: dialect == "postgres"}
+	r := &rollUpBench{Pair: p}
 	r.values(b, "INSERT INTO pages (id, title, views) VALUES ", "(%d, 'page', 0)", keys, 1)
 	p.Wrapped.SetMaxOpenConns(besideClients)
 	p.Wrapped.SetMaxIdleConns(besideClients)
@@ -116,7 +115,7 @@ const (
 
 func (r *rollUpBench) beside(b *testing.B, tx bool, keys int) {
 	b.Helper()
-	s := &side{db: r.Wrapped, numbered: r.numbered, wrapped: true}
+	s := &side{db: r.Wrapped, dialect: r.Dialect, wrapped: true}
 	op := func(ctx context.Context) error {
 		key := rand.IntN(keys)
 		if !tx {

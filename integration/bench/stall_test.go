@@ -64,7 +64,7 @@ func longest(b *testing.B, p *twin.Pair, f func(context.Context) error) time.Dur
 	var stop atomic.Bool
 	var wg sync.WaitGroup
 	var most atomic.Int64
-	s := &side{db: p.Under, numbered: p.Dialect == "postgres"}
+	s := &side{db: p.Under, dialect: p.Dialect}
 	for range 4 {
 		wg.Go(func() {
 			for !stop.Load() {

@@ -107,7 +107,7 @@ func agreed(facts *schema.Table, sets []map[string]schema.Merge) map[string]sche
 
 // mergeOf returns the merge that a value of a column asks for beside an increment; "" where a
 // slot cannot take it: one that is computed from columns, but for the greatest and the least of
-// the column itself and another value.
+// the column itself and another value. The command has one like it (propose), which this module cannot import.
 func mergeOf(d rewrite.Dialect, e *ast.Expr, column string) schema.Merge {
 	if e == nil {
 		return ""

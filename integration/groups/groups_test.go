@@ -109,6 +109,7 @@ func TestGroups(t *testing.T) {
 				}
 				db := open(t, dialect, params)
 				twin.ExecAll(t, db, ddl)
+				pl := planner(t, dialects[dialect], db)
 				for _, f := range forms {
 					if f.only != nil && !slices.Contains(f.only, dialect) {
 						continue
@@ -116,7 +117,7 @@ func TestGroups(t *testing.T) {
 					name := fmt.Sprintf("%s/%s/unsigned=%v", f.name, mode, unsigned)
 					t.Run(name, func(t *testing.T) {
 						f.partly = f.partly || f.clamps && mode == "not strict"
-						testForm(t, db, dialect, f)
+						testForm(t, db, pl, dialect, f)
 					})
 				}
 			}
@@ -129,10 +130,10 @@ var (
 	rounds     = flag.Int("groups.n", 15, "how often a form is tried in each mode")
 )
 
-func testForm(t *testing.T, db *sql.DB, dialect string, f form) {
+func testForm(t *testing.T, db *sql.DB, pl *rewrite.Planner, dialect string, f form) {
 	d := dialects[dialect]
 	query := numbered(d, f.sql)
-	plan, err := planner(t, d, db).Plan(query)
+	plan, err := pl.Plan(query)
 	if err != nil {
 		t.Fatal(err)
 	}

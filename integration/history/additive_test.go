@@ -79,23 +79,11 @@ func orphans(t *testing.T, p *twin.Pair) {
 	}
 }
 
-// text writes placeholders as the engine does.
-func (h *additions) text(s string) string {
-	if h.dialect != "postgres" {
-		return s
-	}
-	for n := 1; strings.Contains(s, "?"); n++ {
-		s = strings.Replace(s, "?", fmt.Sprintf("$%d", n), 1)
-	}
-	return s
-}
-
 // transaction runs f in a transaction and reports whether it was committed:
 // false when the engine made it a victim. f returns an error of its own to roll
 // back.
 func (h *additions) transaction(ctx context.Context, db *sql.DB, f func(tx *sql.Tx) error) bool {
-	level := h.level
-	tx, err := db.BeginTx(ctx, &sql.TxOptions{Isolation: level})
+	tx, err := db.BeginTx(ctx, &sql.TxOptions{Isolation: h.level})
 	if err != nil {
 		if !twin.Retryable(err) {
 			h.Errorf("begin: %v", err)
@@ -142,7 +130,7 @@ func (h *additions) clients(n int, f func(ctx context.Context, client int, r *ra
 func (h *additions) exec(ctx context.Context, s interface {
 	ExecContext(context.Context, string, ...any) (sql.Result, error)
 }, query string, args ...any) (int64, error) {
-	res, err := s.ExecContext(ctx, h.text(query), args...)
+	res, err := s.ExecContext(ctx, twin.Placeholders(h.dialect, query), args...)
 	if err != nil {
 		return 0, err
 	}
@@ -243,7 +231,7 @@ func TestHistoryAdditive(t *testing.T) {
 			var views int64
 			if err := h.pair.Wrapped.QueryRowContext(
 				h.Context(),
-				h.text("SELECT views FROM posts WHERE id = ?"),
+				twin.Placeholders(h.dialect, "SELECT views FROM posts WHERE id = ?"),
 				key,
 			).Scan(&views); err != nil {
 				h.Fatal(err)

@@ -1,5 +1,7 @@
 package history
 
+import "github.com/slotsql/slotsql/integration/twin"
+
 // Fault is a way in which a database goes wrong, made up to see that the
 // checker finds it.
 type Fault string
@@ -26,14 +28,14 @@ func (r *runner) falsify(table Table, o *Op, query string, args []any) (string, 
 		by := *o
 		by.Form -= 3
 		query, args = r.statement(table, &by)
-		return r.text(query), args
+		return twin.Placeholders(r.dialect, query), args
 	}
 	if o.Kind != Increment || !o.wrong() {
 		return query, args
 	}
 	switch r.Fault {
 	case Lost: // title stands in, so that the row counts as affected
-		return r.text("UPDATE " + string(table) + " SET title = ? WHERE id = ?"), []any{r.title(o), r.id(o.Key)}
+		return twin.Placeholders(r.dialect, "UPDATE "+string(table)+" SET title = ? WHERE id = ?"), []any{r.title(o), r.id(o.Key)}
 	case Doubled:
 		out := append([]any(nil), args...)
 		for i, a := range out {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -120,13 +119,13 @@ func (r *runner) one(ctx context.Context, number int) (*History, error) {
 		h.First[k] = int64(k + 1)
 		query, args := r.insert(h.Table, &Op{Key: k, N: row.Views + int32(r.stocked[k]), Tag: h.First[k]}, "i")
 		args[3], args[4] = row.High, row.Low
-		if err := exec(ctx, db, r.text(query), args...); err != nil {
+		if err := exec(ctx, db, twin.Placeholders(r.dialect, query), args...); err != nil {
 			return nil, err
 		}
 	}
 	for _, other := range h.neighbours() {
 		query, args := r.insert(h.Table, &Op{Other: other}, "i")
-		if err := exec(ctx, db, r.text(query), args...); err != nil {
+		if err := exec(ctx, db, twin.Placeholders(r.dialect, query), args...); err != nil {
 			return nil, err
 		}
 	}
@@ -332,20 +331,9 @@ func (r *runner) rollback(ctx context.Context, conn *pinned, tx *sql.Tx) error {
 	return err
 }
 
-// text writes placeholders as the engine does.
-func (r *runner) text(s string) string {
-	if r.dialect != "postgres" {
-		return s
-	}
-	for n := 1; strings.Contains(s, "?"); n++ {
-		s = strings.Replace(s, "?", "$"+strconv.Itoa(n), 1)
-	}
-	return s
-}
-
 func (r *runner) op(ctx context.Context, db querier, table Table, o *Op) (err error) {
 	query, args := r.statement(table, o)
-	query = r.text(query)
+	query = twin.Placeholders(r.dialect, query)
 	for range o.Pause {
 		runtime.Gosched()
 	}

@@ -1,6 +1,10 @@
 package history
 
-import "context"
+import (
+	"context"
+
+	"github.com/slotsql/slotsql/integration/twin"
+)
 
 // stock has some clients take one unit each of the rows that the plan says, before the history
 // begins: slots hold portions then, which a history is too short and its rows too busy for. The rows
@@ -15,7 +19,7 @@ func (r *runner) stock(ctx context.Context, h *History) error {
 					return err
 				}
 				defer func() { _ = tx.Rollback() }()
-				if _, err := tx.ExecContext(ctx, r.text(query), args...); err != nil {
+				if _, err := tx.ExecContext(ctx, twin.Placeholders(r.dialect, query), args...); err != nil {
 					return err
 				}
 				return tx.Commit()

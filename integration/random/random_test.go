@@ -38,16 +38,13 @@ const randomSteps = 250
 // side. A difference is reported with the fewest statements found that show
 // it; -random.seed with the seed it names and -random.n=1 runs it again.
 func TestRandom(t *testing.T) {
-	for _, dialect := range []string{"sqlite", "mysql", "postgres"} {
-		t.Run(dialect, func(t *testing.T) {
-			t.Parallel()
-			for seed, done := *randomSeed, 0; done < *randomN && !t.Failed(); seed++ {
-				app := random.New(dialect, seed, randomSteps)
-				done += len(app.Steps)
-				play(t, app, seed)
-			}
-		})
-	}
+	twin.Each(t, func(t *testing.T, dialect string) {
+		for seed, done := *randomSeed, 0; done < *randomN && !t.Failed(); seed++ {
+			app := random.New(dialect, seed, randomSteps)
+			done += len(app.Steps)
+			play(t, app, seed)
+		}
+	})
 }
 
 func play(t *testing.T, app *random.Application, seed uint64) {

@@ -46,24 +46,21 @@ const readsPerSchema = 1000
 // A difference is reported with the statement, both results, the shortest text
 // found that still shows it, and the command that runs it again.
 func TestRandomReads(t *testing.T) {
-	for _, dialect := range []string{"sqlite", "mysql", "postgres"} {
-		t.Run(dialect, func(t *testing.T) {
-			t.Parallel()
-			sum := &readsTally{plans: map[string]int{}, errors: map[string]int{}, samples: map[string]string{}}
-			start := time.Now()
-			more := func() bool { return sum.queries < *readsN }
-			// A pattern of -run may leave out seeds, and a session that is lost the rest of one.
-			last := *readsSeed + 3*uint64(*readsN/readsPerSchema) + 10
-			for seed := *readsSeed; more() && sum.differences < *readsMost && seed < last; seed++ {
-				before := sum.differences
-				if !t.Run(fmt.Sprintf("seed-%d", seed), func(t *testing.T) { runReads(t, dialect, seed, more, sum) }) &&
-					sum.differences == before {
-					return // the server has gone, or worse
-				}
+	twin.Each(t, func(t *testing.T, dialect string) {
+		sum := &readsTally{plans: map[string]int{}, errors: map[string]int{}, samples: map[string]string{}}
+		start := time.Now()
+		more := func() bool { return sum.queries < *readsN }
+		// A pattern of -run may leave out seeds, and a session that is lost the rest of one.
+		last := *readsSeed + 3*uint64(*readsN/readsPerSchema) + 10
+		for seed := *readsSeed; more() && sum.differences < *readsMost && seed < last; seed++ {
+			before := sum.differences
+			if !t.Run(fmt.Sprintf("seed-%d", seed), func(t *testing.T) { runReads(t, dialect, seed, more, sum) }) &&
+				sum.differences == before {
+				return // the server has gone, or worse
 			}
-			t.Logf("%.0f queries a second\n%s", float64(sum.queries)/time.Since(start).Seconds(), sum)
-		})
-	}
+		}
+		t.Logf("%.0f queries a second\n%s", float64(sum.queries)/time.Since(start).Seconds(), sum)
+	})
 }
 
 // named finds the names in reasons of plans.

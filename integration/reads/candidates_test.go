@@ -14,6 +14,7 @@ import (
 
 	"github.com/slotsql/slotsql"
 	"github.com/slotsql/slotsql/integration/server"
+	"github.com/slotsql/slotsql/integration/twin"
 )
 
 var (
@@ -33,7 +34,7 @@ func TestCandidates(t *testing.T) {
 	}{
 		{"pgx", "postgres-slotsql", server.Postgres, "generate_series(1, 5000) AS s(n)"},
 		{"mysql", "mysql-slotsql", server.MariaDB, "(SELECT seq AS n FROM " + server.Series(5000) + ") AS s"},
-		{"sqlite", "sqlite3-slotsql", sqliteFile, "(WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 5000) SELECT n FROM r) AS s"},
+		{"sqlite", "sqlite3-slotsql", server.SQLite, server.SQLiteSeries("1", "5000")},
 	} {
 		for shape, sum := range map[string]string{
 			"little":   "n % 7 - 2",
@@ -52,7 +53,7 @@ func TestCandidates(t *testing.T) {
 					"CREATE TABLE authors (id int PRIMARY KEY, team int NOT NULL, karma int NOT NULL)",
 					"INSERT INTO authors SELECT n, n % 4, (n * 7919) % 10000 FROM " + e.series + " WHERE n <= 30",
 				} {
-					execCandidates(t, plain, q)
+					twin.ExecAll(t, plain, q)
 				}
 				file := filepath.Join(t.TempDir(), "slotsql.yaml")
 				if err := os.WriteFile(
@@ -68,25 +69,25 @@ func TestCandidates(t *testing.T) {
 					t.Fatal(err)
 				}
 				wrapped := openCandidates(t, e.wrapped, dsn, cfg)
-				execCandidates(
+				twin.ExecAll(
 					t,
 					plain,
 					"INSERT INTO posts_slots (id, slot, views, likes) SELECT n, n % 3, "+sum+", n % 5 - 1 FROM "+e.series+" WHERE n % 3 = 0",
 				)
-				execCandidates(t, plain, "INSERT INTO posts_slots (id, slot, views, likes) SELECT n, 7, 1, 1 FROM "+e.series+" WHERE n % 30 = 0")
-				execCandidates(t, plain, "CREATE TABLE truth (id bigint PRIMARY KEY, author int NOT NULL, views int NOT NULL, likes int)")
+				twin.ExecAll(t, plain, "INSERT INTO posts_slots (id, slot, views, likes) SELECT n, 7, 1, 1 FROM "+e.series+" WHERE n % 30 = 0")
+				twin.ExecAll(t, plain, "CREATE TABLE truth (id bigint PRIMARY KEY, author int NOT NULL, views int NOT NULL, likes int)")
 				of := func(c string) string {
 					return "p." + c + " + COALESCE((SELECT SUM(s." + c + ") FROM posts_slots s WHERE s.id = p.id), 0)"
 				}
-				execCandidates(t, plain, "INSERT INTO truth SELECT p.id, p.author, "+of("views")+", "+of("likes")+" FROM posts p")
+				twin.ExecAll(t, plain, "INSERT INTO truth SELECT p.id, p.author, "+of("views")+", "+of("likes")+" FROM posts p")
 
-				execCandidates(
+				twin.ExecAll(
 					t,
 					plain,
 					"INSERT INTO authors_slots (id, slot, karma) SELECT n, n % 4, "+sum+" FROM "+e.series+" WHERE n <= 30 AND n % 3 = 0",
 				)
-				execCandidates(t, plain, "CREATE TABLE people (id int PRIMARY KEY, team int NOT NULL, karma int NOT NULL)")
-				execCandidates(
+				twin.ExecAll(t, plain, "CREATE TABLE people (id int PRIMARY KEY, team int NOT NULL, karma int NOT NULL)")
+				twin.ExecAll(
 					t,
 					plain,
 					"INSERT INTO people SELECT a.id, a.team, a.karma +"+
@@ -103,11 +104,6 @@ func TestCandidates(t *testing.T) {
 			})
 		}
 	}
-}
-
-// sqliteFile is a database of its own.
-func sqliteFile(t testing.TB) string {
-	return "file:" + filepath.Join(t.TempDir(), "test.db") + "?_pragma=busy_timeout(10000)"
 }
 
 // candidateQueries makes queries that order by a counter or compare it.
@@ -321,13 +317,6 @@ func openCandidates(t *testing.T, driver, dsn string, cfg *slotsql.Config) *sql.
 	}
 	t.Cleanup(func() { _ = db.Close() })
 	return db
-}
-
-func execCandidates(t *testing.T, db *sql.DB, q string) {
-	t.Helper()
-	if _, err := db.ExecContext(t.Context(), q); err != nil {
-		t.Fatalf("%s: %v", q, err)
-	}
 }
 
 func rowsCandidates(t *testing.T, db *sql.DB, q string, args []any) string {

@@ -19,51 +19,48 @@ const formsN = 300
 // classes must be as plain while slots hold something. And most of these reads
 // must run without a drain, by a derived table many of them.
 func TestForms(t *testing.T) {
-	for _, dialect := range []string{"sqlite", "mysql", "postgres"} {
-		t.Run(dialect, func(t *testing.T) {
-			t.Parallel()
-			p := twin.New(t, twin.Options{Dialect: dialect, Schema: formSchema, Config: formConfig})
-			for _, s := range formIncrements {
-				p.Same(t, twin.Statement{SQL: s})
+	twin.Each(t, func(t *testing.T, dialect string) {
+		p := twin.New(t, twin.Options{Dialect: dialect, Schema: formSchema, Config: formConfig})
+		for _, s := range formIncrements {
+			p.Same(t, twin.Statement{SQL: s})
+		}
+		g := forms{rand.New(rand.NewPCG(7, 11)), dialect}
+		derived, drained, failed := 0, map[string]int{}, map[string]int{}
+		for range formsN {
+			q := g.query()
+			e, err := slotsql.Explain(t.Context(), p.Wrapped, q)
+			if err != nil {
+				t.Fatalf("%s\n%v", q, err)
 			}
-			g := forms{rand.New(rand.NewPCG(7, 11)), dialect}
-			derived, drained, failed := 0, map[string]int{}, map[string]int{}
-			for range formsN {
-				q := g.query()
-				e, err := slotsql.Explain(t.Context(), p.Wrapped, q)
-				if err != nil {
-					t.Fatalf("%s\n%v", q, err)
-				}
-				switch {
-				case e.Class == "drain":
-					drained[e.Reason]++
-					continue // its golden cases run it; here it would leave no slots to see
-				case strings.Contains(e.Reason, "a derived table stands for"):
-					derived++
-				}
-				plain, wrapped := p.Run(t.Context(), twin.Statement{SQL: q, Mode: twin.Query})
-				if plain.Err != nil {
-					failed[twin.Class(plain.Err)]++
-				}
-				for _, d := range twin.Compare(plain, wrapped) {
-					// MariaDB says of a NOT NULL column under DISTINCT or ROLLUP that
-					// it may be NULL when it has used a temporary table, and else not.
-					temporary := strings.Contains(q, "DISTINCT") || strings.Contains(q, "ROLLUP")
-					if dialect != "mysql" || !temporary || !strings.HasPrefix(d.What, "type of column") {
-						t.Errorf("%s\n%s\n%s", d, q, e.Reason)
-					}
+			switch {
+			case e.Class == "drain":
+				drained[e.Reason]++
+				continue // its golden cases run it; here it would leave no slots to see
+			case strings.Contains(e.Reason, "a derived table stands for"):
+				derived++
+			}
+			plain, wrapped := p.Run(t.Context(), twin.Statement{SQL: q, Mode: twin.Query})
+			if plain.Err != nil {
+				failed[twin.Class(plain.Err)]++
+			}
+			for _, d := range twin.Compare(plain, wrapped) {
+				// MariaDB says of a NOT NULL column under DISTINCT or ROLLUP that
+				// it may be NULL when it has used a temporary table, and else not.
+				temporary := strings.Contains(q, "DISTINCT") || strings.Contains(q, "ROLLUP")
+				if dialect != "mysql" || !temporary || !strings.HasPrefix(d.What, "type of column") {
+					t.Errorf("%s\n%s\n%s", d, q, e.Reason)
 				}
 			}
-			t.Logf("derived %d, drained %v, errors on the plain side %v", derived, drained, failed)
-			n := 0
-			for _, k := range drained {
-				n += k
-			}
-			if derived < formsN/4 || n > formsN/10 {
-				t.Errorf("of %d reads %d are derived, %d drained", formsN, derived, n)
-			}
-		})
-	}
+		}
+		t.Logf("derived %d, drained %v, errors on the plain side %v", derived, drained, failed)
+		n := 0
+		for _, k := range drained {
+			n += k
+		}
+		if derived < formsN/4 || n > formsN/10 {
+			t.Errorf("of %d reads %d are derived, %d drained", formsN, derived, n)
+		}
+	})
 }
 
 const formConfig = "version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}, likes: {}}}, forums: {counters: {posts: {}}}}\n"

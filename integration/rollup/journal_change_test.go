@@ -166,7 +166,7 @@ func TestChangeOfLayout(t *testing.T) {
 				})
 			}
 		}
-		add := text(dialect, "UPDATE posts SET views = views + 1 WHERE id = ?")
+		add := twin.Placeholders(dialect, "UPDATE posts SET views = views + 1 WHERE id = ?")
 		each(func(db *sql.DB) {
 			k := 1 + rand.IntN(3)
 			if _, err := db.ExecContext(t.Context(), add, k); err != nil {
@@ -203,7 +203,7 @@ func TestChangeOfLayout(t *testing.T) {
 		each(func(db *sql.DB) {
 			if _, err := db.ExecContext(
 				t.Context(),
-				text(dialect, "UPDATE posts SET views = views * 1 WHERE id = ?"),
+				twin.Placeholders(dialect, "UPDATE posts SET views = views * 1 WHERE id = ?"),
 				1+rand.IntN(3),
 			); err != nil &&
 				!conflict(err) {

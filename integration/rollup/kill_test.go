@@ -40,7 +40,7 @@ func TestCommandKilled(t *testing.T) {
 		var counted atomic.Int64
 		var stop atomic.Bool
 		var wg sync.WaitGroup
-		add := text(dialect, "UPDATE posts SET views = views + 1 WHERE id = ?")
+		add := twin.Placeholders(dialect, "UPDATE posts SET views = views + 1 WHERE id = ?")
 		for range 3 {
 			wg.Go(func() {
 				for !stop.Load() {

@@ -15,16 +15,6 @@ import (
 	"github.com/slotsql/slotsql/integration/twin"
 )
 
-// text writes a statement's placeholders as the dialect has them.
-func text(dialect, s string) string {
-	if dialect == "postgres" {
-		for i := 1; strings.Contains(s, "?"); i++ {
-			s = strings.Replace(s, "?", fmt.Sprintf("$%d", i), 1)
-		}
-	}
-	return s
-}
-
 // workers keep rolling up, without a pause, until the function they return is
 // called. They share one lease. Moved is how many slot rows they have moved.
 func workers(t testing.TB, p *twin.Pair, n int) (moved *atomic.Int64, stop func()) {
@@ -116,10 +106,10 @@ func TestUnderLoad(t *testing.T) {
 				}
 			})
 		}
-		addView, addDuo := text(
+		addView, addDuo := twin.Placeholders(
 			dialect,
 			"UPDATE posts SET views = views + 1 WHERE id = ?",
-		), text(dialect, "UPDATE duos SET n = n + 1, m = m + 2 WHERE id = ?")
+		), twin.Placeholders(dialect, "UPDATE duos SET n = n + 1, m = m + 2 WHERE id = ?")
 		for range 3 {
 			until(func() {
 				k := rand.IntN(loadKeys)
@@ -185,7 +175,7 @@ func TestUnderLoad(t *testing.T) {
 			k := rand.IntN(loadKeys)
 			if _, err := p.Wrapped.ExecContext(
 				t.Context(),
-				text(dialect, "UPDATE posts SET views = views * 1 WHERE id = ?"),
+				twin.Placeholders(dialect, "UPDATE posts SET views = views * 1 WHERE id = ?"),
 				k,
 			); err != nil &&
 				!conflict(err) {

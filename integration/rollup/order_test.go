@@ -115,7 +115,7 @@ func TestRowsInOneOrder(t *testing.T) {
 				for range transactions {
 					list := rng.Perm(rows)[:3]
 					slices.Sort(list)
-					if err := incrementAll(t.Context(), p, text(dialect, "UPDATE posts SET views = views + 1 WHERE id = ?"), list); err != nil {
+					if err := incrementAll(t.Context(), p, twin.Placeholders(dialect, "UPDATE posts SET views = views + 1 WHERE id = ?"), list); err != nil {
 						t.Errorf("rows %v: %v", list, err)
 						return
 					}

@@ -50,7 +50,7 @@ func crowd(t *testing.T, times int, f func(ctx context.Context, caller, i int) e
 	wg.Wait()
 }
 
-// groupedSoFar is how many executions on the tables have shared a statement on the base row.
+// groupedSoFar is how many executions on stock or sessions have shared a statement on the base row.
 func groupedSoFar(dialect string) (n uint64) {
 	for _, s := range slotsql.Stats() {
 		if s.Dialect == dialect && (slices.Contains(s.Tables, "stock") || slices.Contains(s.Tables, "sessions")) {
@@ -74,7 +74,7 @@ func forGroups(t *testing.T, f func(t *testing.T, dialect string, p *twin.Pair))
 	}
 }
 
-// untilGrouped runs rounds of executions on the table until some have shared a statement, and returns how many it has run.
+// untilGrouped runs rounds of executions until some have shared a statement, and returns how many it has run.
 func untilGrouped(t *testing.T, dialect string, f func(round int)) (rounds int) {
 	t.Helper()
 	for before := groupedSoFar(dialect); groupedSoFar(dialect) == before; rounds++ {

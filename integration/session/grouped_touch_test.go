@@ -3,7 +3,6 @@ package session
 import (
 	"context"
 	"fmt"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -40,15 +39,9 @@ func touched(t *testing.T, p *twin.Pair, changed bool) {
 	const times = 10 // for each caller
 	p.Wrapped.SetMaxOpenConns(clients)
 	p.Wrapped.SetMaxIdleConns(clients)
-	placed := func(query string) string {
-		for i := 1; p.Dialect == "postgres" && strings.Contains(query, "?"); i++ {
-			query = strings.Replace(query, "?", fmt.Sprint("$", i), 1)
-		}
-		return query
-	}
 	touch := func(query string, args ...any) (affected int64) {
 		var all atomic.Int64
-		query = placed(query)
+		query = twin.Placeholders(p.Dialect, query)
 		crowd(t, times, func(ctx context.Context, _, _ int) error {
 			res, err := p.Wrapped.ExecContext(ctx, query, args...)
 			if err != nil {
@@ -86,7 +79,7 @@ func touched(t *testing.T, p *twin.Pair, changed bool) {
 		last[fmt.Sprint("caller ", i)] = true
 	}
 	crowd(t, times, func(ctx context.Context, caller, _ int) error {
-		_, err := p.Wrapped.ExecContext(ctx, placed("UPDATE sessions SET ip = ?, seen = CURRENT_TIMESTAMP WHERE id = ?"), fmt.Sprint("caller ", caller), 1)
+		_, err := p.Wrapped.ExecContext(ctx, twin.Placeholders(p.Dialect, "UPDATE sessions SET ip = ?, seen = CURRENT_TIMESTAMP WHERE id = ?"), fmt.Sprint("caller ", caller), 1)
 		return err
 	})
 	if ip := value(t, p.Under, "SELECT ip FROM sessions WHERE seen IS NOT NULL"); !last[ip] {

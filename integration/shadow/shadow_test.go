@@ -200,15 +200,6 @@ func TestDifference(t *testing.T) {
 	each(t, func(t *testing.T, dialect string) {
 		p, table := newTable(t, dialect, "compared")
 		db, log := inShadow(t, p, table)
-		mark := func(q string) string { return q }
-		if dialect == "postgres" {
-			mark = func(q string) string {
-				for i := 1; strings.Contains(q, "?"); i++ {
-					q = strings.Replace(q, "?", fmt.Sprintf("$%d", i), 1)
-				}
-				return q
-			}
-		}
 		// slotsql migrate while it is in shadow, by the way it is done.
 		if _, err := slotsql.Migrate(t.Context(), connector(t, p, configOf(table, "shadow", ""))); err != nil {
 			t.Fatal(err)
@@ -228,7 +219,7 @@ func TestDifference(t *testing.T) {
 		run := func(times int) {
 			for range times {
 				for _, r := range reads {
-					rows(t, db, mark(r.q), r.args...)
+					rows(t, db, twin.Placeholders(dialect, r.q), r.args...)
 				}
 				if err := db.PingContext(t.Context()); err != nil {
 					t.Fatal(err)

@@ -28,17 +28,8 @@ func TestUnderLoad(t *testing.T) {
 		db.SetMaxIdleConns(clients)
 		var views, likes [3]atomic.Int64
 		var comments, hits, bytes atomic.Int64
-		arg := func(q string) string {
-			if dialect != "postgres" {
-				return q
-			}
-			for i := 1; strings.Contains(q, "?"); i++ {
-				q = strings.Replace(q, "?", fmt.Sprintf("$%d", i), 1)
-			}
-			return q
-		}
 		one := func(ctx context.Context, on twin.Execer, q string, args ...any) error {
-			res, err := on.ExecContext(ctx, arg(q), args...)
+			res, err := on.ExecContext(ctx, twin.Placeholders(dialect, q), args...)
 			if err != nil {
 				return err
 			}

@@ -5,7 +5,6 @@ package tickets
 import (
 	"context"
 	"database/sql"
-	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -119,13 +118,7 @@ func (o *office) upsert(ctx context.Context, db queryer, id int) (n int64, err e
 	return n, err
 }
 
-// sql gives placeholders as the engine has them.
-func (o *office) sql(query string) string {
-	for i := 1; o.dialect == "postgres" && strings.Contains(query, "?"); i++ {
-		query = strings.Replace(query, "?", fmt.Sprintf("$%d", i), 1)
-	}
-	return query
-}
+func (o *office) sql(query string) string { return twin.Placeholders(o.dialect, query) }
 
 // note remembers a number.
 func (o *office) note(how string, from time.Time, n int64) {

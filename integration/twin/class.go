@@ -41,24 +41,22 @@ func Crossed(err error) bool {
 // Conflict reports whether a statement was refused because of what others do, and that
 // nothing of it is applied.
 func Conflict(err error) bool {
-	switch c := Class(err); c {
-	case "MySQL 1213 (40001)", "MySQL 1205 (HY000)", "MySQL 1020 (HY000)", "PostgreSQL 40P01", "PostgreSQL 40001", "PostgreSQL 55P03":
+	switch Class(err) {
+	case "PostgreSQL 55P03", "SQLite 6", "SQLite 262": // LOCKED, LOCKED_SHAREDCACHE
 		return true
-	default:
-		return strings.HasPrefix(c, "SQLite ") &&
-			(strings.HasSuffix(c, " 5") || strings.HasSuffix(c, " 517") || strings.HasSuffix(c, " 6") || strings.HasSuffix(c, " 262"))
 	}
+	return Retryable(err)
 }
 
 // Retryable reports whether the error is one that the plain driver, too, gives to transactions that
 // meet.
 func Retryable(err error) bool {
-	switch c := Class(err); c {
-	case "PostgreSQL 40001", "PostgreSQL 40P01", "MySQL 1213 (40001)", "MySQL 1205 (HY000)", "MySQL 1020 (HY000)":
+	switch Class(err) {
+	case "PostgreSQL 40001", "PostgreSQL 40P01", "MySQL 1213 (40001)", "MySQL 1205 (HY000)", "MySQL 1020 (HY000)",
+		"SQLite 5", "SQLite 517": // BUSY, BUSY_SNAPSHOT
 		return true
-	default:
-		return strings.HasPrefix(c, "SQLite 5") && len(c) <= len("SQLite 517") // SQLITE_BUSY and its extended codes
 	}
+	return false
 }
 
 // Class is what a program can tell of an error without reading its text:

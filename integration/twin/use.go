@@ -14,6 +14,14 @@ import (
 // Dialects are the engines that every behaviour is tested on.
 var Dialects = []string{"sqlite", "mysql", "postgres"}
 
+// Placeholders writes a statement's question marks as the engine's placeholders.
+func Placeholders(dialect, query string) string {
+	for n := 1; dialect == "postgres" && strings.Contains(query, "?"); n++ {
+		query = strings.Replace(query, "?", fmt.Sprintf("$%d", n), 1)
+	}
+	return query
+}
+
 // Plain is the name of each dialect's plain driver.
 var Plain = map[string]string{"mysql": "mysql", "postgres": "pgx", "sqlite": "sqlite"}
 

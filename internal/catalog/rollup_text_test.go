@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -13,10 +12,7 @@ import (
 	"github.com/slotsql/slotsql/dialect/mysql"
 	"github.com/slotsql/slotsql/dialect/postgres"
 	"github.com/slotsql/slotsql/dialect/sqlite"
-	"github.com/slotsql/slotsql/internal/catalog"
-	"github.com/slotsql/slotsql/internal/config"
 	"github.com/slotsql/slotsql/internal/golden"
-	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 var updateRollUp = flag.Bool("update-rollup", false, "rewrite testdata/rollup")
@@ -35,10 +31,6 @@ tables:
 // with a key of two columns, two counters and companions, and of one without key;
 // from the beginning without an end, and between two keys.
 func TestRollUpStatements(t *testing.T) {
-	cfg, err := config.Parse([]byte(rollUpConfigText), "slotsql.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, d := range []dialect.Dialect{mysql.New(), postgres.New(), sqlite.New()} {
 		t.Run(d.Name(), func(t *testing.T) {
 			ddl, err := golden.Schema("testdata", "rollup", d.Name())
@@ -49,24 +41,18 @@ func TestRollUpStatements(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			look := func(_, name string) (*schema.Table, error) {
-				if i := slices.IndexFunc(facts, func(t *schema.Table) bool { return t.Name == name }); i >= 0 {
-					return facts[i], nil
-				}
-				return nil, nil
-			}
-			tables, problems, err := catalog.NewCatalog(d, cfg, cfg.Tables()).CheckTables(config.Always, look)
-			if err != nil || len(problems) > 0 {
-				t.Fatal(problems, err)
+			tables, err := golden.NewCatalog(d, facts, rollUpConfigText)
+			if err != nil {
+				t.Fatal(err)
 			}
 			var b strings.Builder
-			for _, c := range tables {
+			for _, table := range tables.Counters() {
 				for _, part := range []dialect.RollUpPart{{Limit: 10}, {After: true, UpTo: true, Limit: 10, Rows: 50}} {
-					r := d.RollUp(c.Table, part)
+					r := d.RollUp(table, part)
 					fmt.Fprintf(
 						&b,
 						"-- %s, after %v, up to %v, unordered %v\n%s\n",
-						c.Table.Name,
+						table.Name,
 						part.After,
 						part.UpTo,
 						r.Unordered,

@@ -63,19 +63,19 @@ func (j *judge) beside(ch *change, counters []string) map[string]schema.Merge {
 	out := map[string]schema.Merge{}
 	for i, a := range ch.set {
 		if name := ch.columns[i]; name != "" && !slices.Contains(counters, name) {
-			out[name] = MergeOf(j.d, a.Value, name)
+			out[name] = mergeOf(j.d, a.Value, name)
 		}
 	}
 	return out
 }
 
-// MergeOf is the merge that a value of a column asks for beside an increment; ""
+// mergeOf is the merge that a value of a column asks for beside an increment; ""
 // where a slot cannot take it.
-func MergeOf(d rewrite.Dialect, e *ast.Expr, column string) schema.Merge {
+func mergeOf(d rewrite.Dialect, e *ast.Expr, column string) schema.Merge {
 	if e == nil {
 		return ""
 	}
-	if e.Kind == ast.Call && len(e.Args) == 2 && ReadsColumn(d, e, column) {
+	if e.Kind == ast.Call && len(e.Args) == 2 && readsColumn(d, e, column) {
 		switch e.Op {
 		case "greatest", "max":
 			return schema.Max

@@ -187,7 +187,7 @@ func columnNamed(d dialect.Dialect, t *schema.Table, written ast.Ident) string {
 	return ""
 }
 
-func (f *finder) reads(e *ast.Expr, column string) bool { return ReadsColumn(f.d, e, column) }
+func (f *finder) reads(e *ast.Expr, column string) bool { return readsColumn(f.d, e, column) }
 
 // adds reports whether an expression has an addition or subtraction in it.
 func adds(e *ast.Expr) bool {
@@ -199,8 +199,8 @@ func adds(e *ast.Expr) bool {
 	return found
 }
 
-// ReadsColumn reports whether an expression names the column, subqueries aside.
-func ReadsColumn(d rewrite.Dialect, e *ast.Expr, column string) bool {
+// readsColumn reports whether an expression names the column, subqueries aside.
+func readsColumn(d rewrite.Dialect, e *ast.Expr, column string) bool {
 	found := false
 	e.Walk(func(x *ast.Expr) bool {
 		found = found || x.Kind == ast.ColumnRef && len(x.Name) > 0 && d.SameColumn(x.Name[len(x.Name)-1], column)

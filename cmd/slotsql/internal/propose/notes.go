@@ -25,7 +25,7 @@ func (j *judge) kind(ch *change, counters []string) string {
 			others++
 			continue
 		}
-		if a.Value != nil && !ReadsColumn(j.d, a.Value, name) {
+		if a.Value != nil && !readsColumn(j.d, a.Value, name) {
 			saved = saved || a.Value.Kind == ast.Param || a.Value.Kind == ast.Number || a.Value.Kind == ast.String ||
 				a.Value.Kind == ast.Excluded
 			continue
@@ -72,7 +72,7 @@ func (j *judge) comparison(e *ast.Expr, column string) string {
 				return op
 			}
 		}
-	case e.Kind == ast.Binary && slices.Contains([]string{"=", "<", ">", "<=", ">="}, e.Op) && ReadsColumn(j.d, e, column):
+	case e.Kind == ast.Binary && slices.Contains([]string{"=", "<", ">", "<=", ">="}, e.Op) && readsColumn(j.d, e, column):
 		return e.Op
 	}
 	return ""
@@ -81,7 +81,7 @@ func (j *judge) comparison(e *ast.Expr, column string) string {
 // returns reports whether RETURNING reads the column.
 func (j *judge) returns(st *ast.Statement, column string) bool {
 	for _, item := range st.Returning {
-		if item.Expr != nil && (item.Expr.Kind == ast.Star || ReadsColumn(j.d, item.Expr, column)) {
+		if item.Expr != nil && (item.Expr.Kind == ast.Star || readsColumn(j.d, item.Expr, column)) {
 			return true
 		}
 	}
