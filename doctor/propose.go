@@ -9,6 +9,7 @@ import (
 
 	"github.com/slotsql/slotsql"
 	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/names"
 	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
@@ -99,16 +100,13 @@ func (l *looker) contended(facts *schema.Table, visible bool) Table {
 	t := Table{Table: facts, Visible: visible}
 	for _, s := range l.report.Spots {
 		if s.Table == facts.Name && s.Schema == facts.Schema {
-			t.Held = t.Held || l.heldOver(s)
-			t.Brief = t.Brief || !l.heldOver(s)
+			held := l.heldOver(s)
+			t.Held, t.Brief = t.Held || held, t.Brief || !held
 		}
 	}
 	if cfg := l.configured(&Spot{Schema: facts.Schema, Table: facts.Name}); cfg != nil {
-		for i := range facts.Columns {
-			column := facts.Columns[i].Name
-			if slices.ContainsFunc(cfg.Counters, func(c slotsql.CounterConfig) bool {
-				return l.dialect.SameColumn(ast.Ident{Name: c.Column, Quoted: true}, column)
-			}) {
+		for _, c := range cfg.Counters {
+			if column, ok := names.Column(l.dialect, facts, ast.Ident{Name: c.Column, Quoted: true}); ok {
 				t.Configured = append(t.Configured, column)
 			}
 		}

@@ -19,7 +19,7 @@ const defaultsPath = "defaults."
 // Bind sets Slots to the engine's own default, where the file neither says how many
 // slots there are nor has a key that asks for them.
 func (t *TableConfig) Bind(engine int) {
-	if !t.given("slots") && !t.asksForSlots() && !t.onlyTickets() && len(t.Counters) > 0 {
+	if !t.given("slots") && !t.asksForSlots() && t.slotsCounters() {
 		t.Slots = engine
 	}
 }

@@ -75,15 +75,10 @@ func (d *decoder) table(e *entry, fallback TableConfig) *TableConfig {
 	t.Name, t.file = e.name, d.file
 	t.at = maps.Clone(fallback.at)
 	t.at[""] = e.at
-	report := func(at position, path, format string, args ...any) {
-		p := t.Problem(path, format, args...)
-		p.Line, p.Column = at.line, at.column
-		d.problems = append(d.problems, p)
-	}
 	parts, why := SplitName(e.name)
 	switch {
 	case why != "":
-		report(e.at, "", "%s", why)
+		d.problems = append(d.problems, t.Problem("", "%s", why))
 		t.Table = e.name
 	case len(parts) == 2:
 		t.Schema, t.Table = parts[0], parts[1]
@@ -122,9 +117,8 @@ func (d *decoder) table(e *entry, fallback TableConfig) *TableConfig {
 			}
 		}
 	}
-	d.countsNothing(&t, e, empty)
+	d.countsNothing(&t, empty)
 	d.overlaps(&t)
-	d.touchOverlaps(&t)
 	d.ticketsAlone(&t)
 	d.touchAlone(&t)
 	d.slotless(&t)
@@ -132,19 +126,17 @@ func (d *decoder) table(e *entry, fallback TableConfig) *TableConfig {
 }
 
 // countsNothing reports a table that has neither counters nor touched columns. Empty is set if it has an empty list of counters.
-func (d *decoder) countsNothing(t *TableConfig, e *entry, empty bool) {
-	if _, touches := t.at["touch"]; len(t.Counters) > 0 || touches {
+func (d *decoder) countsNothing(t *TableConfig, empty bool) {
+	_, touches := t.at["touch"]
+	_, given := t.at["counters"]
+	what := "counters is missing"
+	switch {
+	case len(t.Counters) > 0 || touches || given && !empty: // what is wrong with a list that is not empty has been reported
 		return
+	case given:
+		what = "counters is empty"
 	}
-	at, what := t.at["counters"], "counters is empty"
-	if _, given := t.at["counters"]; !given {
-		at, what = e.at, "counters is missing"
-	} else if !empty {
-		return // what is wrong with it has been reported
-	}
-	p := t.Problem("counters", "%s: name at least one counter column, such as counters: {views: }", what)
-	p.Line, p.Column = at.line, at.column
-	d.problems = append(d.problems, p)
+	d.problems = append(d.problems, t.Problem("counters", "%s: name at least one counter column, such as counters: {views: }", what))
 }
 
 func (d *decoder) key(t *TableConfig, e *entry, subject string) {
@@ -160,28 +152,37 @@ func (d *decoder) key(t *TableConfig, e *entry, subject string) {
 		}
 		return
 	}
+	d.elements(t, &t.Key, e, list, subject, elementWords{"key", "column names", "key column ", "column ", nameFault})
+}
+
+// elementWords is how problems speak of the elements of a list.
+type elementWords struct {
+	key, hold, one, kind string
+	fault                func(name string) string
+}
+
+// elements decodes the names in a list, each of them once.
+func (d *decoder) elements(t *TableConfig, out *[]string, e *entry, list *ast.SequenceNode, subject string, w elementWords) {
 	for i, n := range list.Values {
 		n = unwrap(n)
-		path := fmt.Sprintf("key[%d]", i)
-		at := e.at
+		path, at := fmt.Sprintf("%s[%d]", w.key, i), e.at
 		if n != nil && n.Type() != ast.NullType {
 			at = nodeAt(n)
 		}
 		name, ok := text(n)
 		if !ok {
-			d.report(at, joinPath(strings.TrimSuffix(e.path, ".key"), path), "%skey must hold column names, got %s", subject, describe(n))
+			d.report(at, joinPath(strings.TrimSuffix(e.path, "."+w.key), path), "%s%s must hold %s, got %s", subject, w.key, w.hold, describe(n))
 			continue
 		}
 		t.at[path] = at
-		if why := nameFault(name); why != "" {
-			d.problems = append(d.problems, t.Problem(path, "key column %s %s", Clip(name), why))
-			continue
+		switch why := w.fault(name); {
+		case why != "":
+			d.problems = append(d.problems, t.Problem(path, "%s%s %s", w.one, Clip(name), why))
+		case slices.Contains(*out, name):
+			d.problems = append(d.problems, t.Problem(path, "%s names %s%s twice: keep one", w.key, w.kind, Clip(name)))
+		default:
+			*out = append(*out, name)
 		}
-		if slices.Contains(t.Key, name) {
-			d.problems = append(d.problems, t.Problem(path, "key names column %s twice: keep one", Clip(name)))
-			continue
-		}
-		t.Key = append(t.Key, name)
 	}
 }
 
@@ -194,36 +195,10 @@ func (d *decoder) names(t *TableConfig, out *[]string, e *entry, subject, kind, 
 		}
 		return
 	}
-	for i, n := range list.Values {
-		n = unwrap(n)
-		path := fmt.Sprintf("%ss[%d]", kind, i)
-		at := e.at
-		if n != nil && n.Type() != ast.NullType {
-			at = nodeAt(n)
-		}
-		name, ok := text(n)
-		if !ok {
-			d.report(
-				at,
-				joinPath(strings.TrimSuffix(e.path, "."+kind+"s"), path),
-				"%s%ss must hold names of %[2]ss, got %s",
-				subject,
-				kind,
-				describe(n),
-			)
-			continue
-		}
-		t.at[path] = at
-		if _, why := SplitName(name); why != "" {
-			d.problems = append(d.problems, t.Problem(path, "%s %s %s", kind, Clip(name), why))
-			continue
-		}
-		if slices.Contains(*out, name) {
-			d.problems = append(d.problems, t.Problem(path, "%ss names %s twice: keep one", kind, Clip(name)))
-			continue
-		}
-		*out = append(*out, name)
-	}
+	d.elements(t, out, e, list, subject, elementWords{kind + "s", "names of " + kind + "s", kind + " ", "", func(name string) string {
+		_, why := SplitName(name)
+		return why
+	}})
 }
 
 // counters decodes the counters, and reports whether there are none.
@@ -384,6 +359,20 @@ func (d *decoder) overlaps(t *TableConfig) {
 				d.problems,
 				t.Problem(path, "column %s is both companion and key: remove it from companions", Clip(c.Column)),
 			)
+		}
+	}
+	for i, name := range t.Touch {
+		also := ""
+		switch {
+		case slices.ContainsFunc(t.Counters, func(c CounterConfig) bool { return c.Column == name }):
+			also = "counter"
+		case slices.ContainsFunc(t.Companions, func(c CompanionConfig) bool { return c.Column == name }):
+			also = "companion"
+		case slices.Contains(t.Key, name):
+			also = "key"
+		}
+		if also != "" {
+			d.problems = append(d.problems, t.Problem(fmt.Sprintf("touch[%d]", i), "column %s is both touched and %s: remove it from touch", Clip(name), also))
 		}
 	}
 }

@@ -1,6 +1,10 @@
 package config
 
-import "github.com/goccy/go-yaml/ast"
+import (
+	"slices"
+
+	"github.com/goccy/go-yaml/ast"
+)
 
 // A counter with tickets gives numbers from blocks that a process has leased. Its
 // increments never go to slots: the base row is at or above every number that is leased.
@@ -39,15 +43,9 @@ func (d *decoder) tickets(c *CounterConfig, e *entry, about string) {
 	}
 }
 
-// onlyTickets reports whether all counters of the table have tickets, so that none is ever
-// in a slot.
-func (t *TableConfig) onlyTickets() bool {
-	for i := range t.Counters {
-		if t.Counters[i].Block == 0 {
-			return false
-		}
-	}
-	return len(t.Counters) > 0
+// slotsCounters reports whether some counter of the table may be in a slot: one with tickets never is.
+func (t *TableConfig) slotsCounters() bool {
+	return slices.ContainsFunc(t.Counters, func(c CounterConfig) bool { return c.Block == 0 })
 }
 
 // ticketsAlone reports keys of the table that contradict tickets. A table of whose counters
@@ -60,7 +58,7 @@ func (d *decoder) ticketsAlone(t *TableConfig) {
 				"remove one", Clip(t.Counters[i].Column)))
 		}
 	}
-	if !t.onlyTickets() {
+	if len(t.Counters) == 0 || t.slotsCounters() {
 		return
 	}
 	if _, own := t.at["slots"]; own && t.Slots > 0 {

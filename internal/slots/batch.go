@@ -103,7 +103,7 @@ func (b *Batch) admit(m *Member, g *Group) bool {
 		return false
 	}
 	sums := b.Rows[i].Sums
-	nothing := true
+	nothing := len(m.Adds) > 0
 	for i, n := range m.Adds {
 		sum := sums[i] + n
 		if sum > g.max[i] || sum < -g.max[i] {
@@ -111,7 +111,7 @@ func (b *Batch) admit(m *Member, g *Group) bool {
 		}
 		nothing = nothing && sum == 0
 	}
-	if nothing && len(m.Adds) > 0 {
+	if nothing {
 		return false
 	}
 	for i, n := range m.Adds {

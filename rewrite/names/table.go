@@ -53,10 +53,8 @@ func (rs *Resolver) TargetColumn(sc *Scope, b *Binding, name []ast.Ident) string
 	case !rs.Qualifies(b, name):
 		return ""
 	}
-	for i := range b.Table.Columns {
-		if rs.d.SameColumn(column, b.Table.Columns[i].Name) {
-			return b.Table.Columns[i].Name
-		}
+	if stored, ok := Column(rs.d, b.Table, column); ok {
+		return stored
 	}
 	return rs.rowNumber(b.Table, column)
 }
