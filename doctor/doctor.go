@@ -26,7 +26,7 @@ type Options struct {
 	// Explain opens the planner for a configuration, with the facts of the database.
 	Explain func(context.Context, *slotsql.Config) (*slotsql.Explainer, error)
 	// Propose makes a configuration for tables that sessions wait for, as slotsql init
-	// does; the command's own is part of the command. Without it nothing is proposed, and
+	// does; what the command sets is part of its module. Without it nothing is proposed, and
 	// the verdict on a table that is not configured is "unknown".
 	Propose func(Request) (*Proposal, error)
 	// Progress, if set, is called after each look with the part of For that has elapsed.

@@ -59,7 +59,7 @@ func (l *looker) propose(ctx context.Context, spots []*Spot) (*proposed, error) 
 	return out, err
 }
 
-// request asks for a proposal for the tables of spots. A statement counts as often as
+// request returns what a proposal for the tables of spots is made of. A statement counts as often as
 // it was seen to wait.
 func (l *looker) request(ctx context.Context, spots []*Spot) (Request, error) {
 	r := Request{Dialect: l.dialect}

@@ -61,7 +61,7 @@ func (s *known) readSchema() error {
 	}
 	for _, t := range f.Tables {
 		if !t.IsView && !t.Temporary {
-			s.tables = append(s.tables, propose.Table{Table: t, Bare: true})
+			s.tables = append(s.tables, propose.Table{Table: t, Visible: true})
 		}
 	}
 	s.name = filepath.Base(s.o.schema)
@@ -110,7 +110,7 @@ func (s *known) readDatabase(cmd *cobra.Command, ss dialect.PlainSession) error 
 		if err != nil {
 			return err
 		}
-		s.tables = append(s.tables, propose.Table{Table: t, Bare: name.Visible, Indexed: indexed})
+		s.tables = append(s.tables, propose.Table{Table: t, Visible: name.Visible, Indexed: indexed})
 	}
 	s.sources = append(s.sources, fmt.Sprintf("Tables: %d.", len(s.tables)))
 	s.stats, err = d.Statistics(ctx, ss)
@@ -285,7 +285,7 @@ func (s *known) explained(cmd *cobra.Command, proposals []*propose.Proposal, sta
 	if len(statements) == 0 {
 		return nil, nil
 	}
-	text, _ := propose.Bare(proposals)
+	text, _ := propose.Config(proposals)
 	config, err := slotsql.Parse([]byte(text), "proposal")
 	if err != nil {
 		return nil, err

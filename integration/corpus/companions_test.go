@@ -8,6 +8,7 @@ import (
 	"github.com/slotsql/slotsql/integration/twin"
 	"github.com/slotsql/slotsql/rewrite"
 	"github.com/slotsql/slotsql/rewrite/ast"
+	"github.com/slotsql/slotsql/rewrite/names"
 	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
@@ -53,12 +54,10 @@ func besideCounters(d rewrite.Dialect, facts *schema.Table, table counterTable, 
 	}
 	increments, out := false, map[string]schema.Merge{}
 	for _, a := range set {
-		written := a.Column[len(a.Column)-1]
-		i := slices.IndexFunc(facts.Columns, func(c schema.Column) bool { return d.SameColumn(written, c.Name) })
-		if i < 0 {
+		name, known := names.Column(d, facts, a.Column[len(a.Column)-1])
+		if !known {
 			continue
 		}
-		name := facts.Columns[i].Name
 		slottable, _ := facts.Slottable(name) // one that is not is an ordinary column
 		if slottable && slices.ContainsFunc(table.counters, func(c string) bool { return d.SameColumn(ast.Ident{Name: c}, name) }) {
 			increments = increments || readsColumn(d, a.Value, name)
@@ -120,14 +119,10 @@ func mergeOf(d rewrite.Dialect, e *ast.Expr, column string) schema.Merge {
 			return schema.Min
 		}
 	}
-	merge := schema.Latest
-	e.Walk(func(x *ast.Expr) bool {
-		if x.Kind == ast.ColumnRef || x.Kind == ast.Subquery {
-			merge = ""
-		}
-		return merge != ""
-	})
-	return merge
+	if ast.HasColumn(e) || ast.HasQuery(e) {
+		return ""
+	}
+	return schema.Latest
 }
 
 // readsColumn reports whether an expression names the column, outside of subqueries.

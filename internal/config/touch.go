@@ -18,7 +18,7 @@ func (d *decoder) touch(t *TableConfig, e *entry, subject string) {
 	d.elements(t, &t.Touch, e, list, subject, elementWords{"touch", "column names", "touched column ", "column ", nameFault})
 }
 
-// touchAlone makes a table without counters one without slots, and reports keys of it that are about slots.
+// touchAlone makes a table without counters one without slots, and reports keys that contradict touched columns.
 func (d *decoder) touchAlone(t *TableConfig) {
 	if len(t.Touch) == 0 {
 		return

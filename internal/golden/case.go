@@ -1,6 +1,6 @@
 // Package golden reads the golden cases under rewrite/testdata and prints
-// plans the way they are written there. The planner's own test and the
-// end-to-end test share it; see rewrite/testdata/README.md for the format.
+// plans the way they are written there. The planner's own test, the end-to-end
+// test and tests of other packages share it; see rewrite/testdata/README.md for the format.
 package golden
 
 import (

@@ -83,12 +83,7 @@ func mergeOf(d rewrite.Dialect, e *ast.Expr, column string) schema.Merge {
 			return schema.Min
 		}
 	}
-	free := true
-	e.Walk(func(x *ast.Expr) bool {
-		free = free && x.Kind != ast.ColumnRef && x.Kind != ast.Subquery
-		return free
-	})
-	if !free {
+	if ast.HasColumn(e) || ast.HasQuery(e) {
 		return ""
 	}
 	return schema.Latest

@@ -13,7 +13,7 @@ func ForDoctor(r doctor.Request) (*doctor.Proposal, error) {
 	var tables []Table
 	seen := map[*schema.Table]doctor.Table{}
 	for _, t := range r.Tables {
-		tables = append(tables, Table{Table: t.Table, Bare: t.Visible})
+		tables = append(tables, Table{Table: t.Table, Visible: t.Visible})
 		seen[t.Table] = t
 	}
 	var statements []*Statement
@@ -40,6 +40,6 @@ func ForDoctor(r doctor.Request) (*doctor.Proposal, error) {
 		}
 		out.Tables = append(out.Tables, t)
 	}
-	out.Config, _ = Bare(all)
+	out.Config, _ = Config(all)
 	return out, nil
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 	"github.com/slotsql/slotsql/rewrite/ast"
 	"github.com/slotsql/slotsql/rewrite/lex"
+	"github.com/slotsql/slotsql/rewrite/names"
 	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
@@ -130,7 +131,7 @@ func tableNamed(d dialect.Dialect, tables []Table, name []ast.Ident) *schema.Tab
 		if !d.SameTable(name[len(name)-1], t.Name) {
 			continue
 		}
-		if len(name) == 1 && t.Bare || len(name) > 1 && d.SameTable(name[len(name)-2], t.Schema) {
+		if len(name) == 1 && t.Visible || len(name) > 1 && d.SameTable(name[len(name)-2], t.Schema) {
 			return t.Table
 		}
 	}
@@ -142,7 +143,7 @@ func (f *finder) change(s *Statement, st *ast.Statement, set []ast.Assignment, t
 	fd := f.at(t)
 	any := false
 	for _, a := range set {
-		name := f.column(t, a.Column[len(a.Column)-1])
+		name, _ := names.Column(f.d, t, a.Column[len(a.Column)-1])
 		if len(a.Column) > 1 && !f.qualifies(a.Column[len(a.Column)-2], src) {
 			name = ""
 		}
@@ -172,19 +173,6 @@ func (f *finder) qualifies(q ast.Ident, src *ast.Source) bool {
 		return f.d.SameTable(q, src.Alias.Name)
 	}
 	return f.d.SameTable(q, src.Name[len(src.Name)-1].Name)
-}
-
-func (f *finder) column(t *schema.Table, written ast.Ident) string {
-	return columnNamed(f.d, t, written)
-}
-
-func columnNamed(d dialect.Dialect, t *schema.Table, written ast.Ident) string {
-	for i := range t.Columns {
-		if d.SameColumn(written, t.Columns[i].Name) {
-			return t.Columns[i].Name
-		}
-	}
-	return ""
 }
 
 func (f *finder) reads(e *ast.Expr, column string) bool { return readsColumn(f.d, e, column) }

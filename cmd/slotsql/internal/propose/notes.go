@@ -51,12 +51,7 @@ func computed(a ast.Assignment) bool {
 	if a.Value == nil || a.Value.Kind == ast.Binary && (a.Value.Op == "+" || a.Value.Op == "-") {
 		return a.Value == nil
 	}
-	reads := false
-	a.Value.Walk(func(x *ast.Expr) bool {
-		reads = reads || x.Kind == ast.ColumnRef || x.Kind == ast.Subquery
-		return !reads
-	})
-	return reads
+	return ast.HasColumn(a.Value) || ast.HasQuery(a.Value)
 }
 
 // comparison is the operator by which a top-level condition compares a column;

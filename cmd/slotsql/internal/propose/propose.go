@@ -20,7 +20,7 @@ import (
 // Table is a base table and what a proposal needs of it besides.
 type Table struct {
 	*schema.Table
-	Bare    bool     // found without its schema
+	Visible bool     // found without its schema
 	Indexed []string // columns that an index holds
 }
 

@@ -32,7 +32,7 @@ func proposedWith(t *testing.T, d dialect.Dialect, schema string, runs map[strin
 	}
 	var tables []Table
 	for _, p := range parsed {
-		tables = append(tables, Table{Table: p, Bare: p.Schema != "stats"})
+		tables = append(tables, Table{Table: p, Visible: p.Schema != "stats"})
 	}
 	all := Collection{}
 	for sql, n := range runs {
@@ -131,8 +131,8 @@ func TestPropose(t *testing.T) {
 			if err := Write(&text, Header{Database: "d"}, proposals); err != nil {
 				t.Fatal(err)
 			}
-			bare, _ := Bare(proposals)
-			for _, s := range []string{text.String(), bare} {
+			alone, _ := Config(proposals)
+			for _, s := range []string{text.String(), alone} {
 				if _, err := slotsql.Parse([]byte(s), "slotsql.yaml"); err != nil {
 					t.Errorf("%v\n%s", err, s)
 				}
@@ -173,7 +173,7 @@ func TestProposeByTransactions(t *testing.T) {
 			if c.known.Why != "" && p[0].Slotless != "" && !strings.Contains(p[0].Slotless, c.known.Why) {
 				t.Errorf("it does not say how that is known: %s", p[0].Slotless)
 			}
-			text, _ := Bare(p)
+			text, _ := Config(p)
 			config, err := slotsql.Parse([]byte(text), "slotsql.yaml")
 			if err != nil {
 				t.Fatal(err)
@@ -237,7 +237,7 @@ func TestWriteNames(t *testing.T) {
 	}
 	for _, name := range names {
 		p := &Proposal{
-			Table:      configTable(Table{Table: &schema.Table{Name: name}, Bare: true}),
+			Table:      configTable(Table{Table: &schema.Table{Name: name}, Visible: true}),
 			Key:        []string{name},
 			Counters:   []Counter{{Column: name + "1", Notes: []string{"a\nb: {}"}}, {Column: "x" + name, Off: "no\n  y:"}},
 			Companions: []Companion{{name + "2", "latest"}},
@@ -254,8 +254,8 @@ func TestWriteNames(t *testing.T) {
 		); err != nil {
 			t.Fatal(err)
 		}
-		bare, at := Bare([]*Proposal{p, q})
-		for _, s := range []string{text.String(), bare} {
+		alone, at := Config([]*Proposal{p, q})
+		for _, s := range []string{text.String(), alone} {
 			config, err := slotsql.Parse([]byte(s), "slotsql.yaml")
 			if err != nil {
 				t.Errorf("%q: %v\n%s", name, err, s)
@@ -272,7 +272,7 @@ func TestWriteNames(t *testing.T) {
 				t.Errorf("%q: %+v", name, got)
 			}
 		}
-		lines := strings.Split(bare, "\n")
+		lines := strings.Split(alone, "\n")
 		for n, place := range at {
 			want := place.Column
 			if place.Column == "" {

@@ -26,21 +26,23 @@ type Place struct {
 	Views    bool
 }
 
-// Bare writes the configuration alone, for holding it against a database.
-func Bare(proposals []*Proposal) (string, Lines) { return bare(proposals, "auto_migrate: true") }
-
-// WithSlots is Bare with slots on every engine.
-func WithSlots(proposals []*Proposal) (string, Lines) {
-	return bare(proposals, "auto_migrate: true", "defaults: {slots: "+strconv.Itoa(config.DefaultSlots)+"}")
+// Config writes the configuration alone, for holding it against a database.
+func Config(proposals []*Proposal) (string, Lines) {
+	return configWith(proposals, "auto_migrate: true")
 }
 
-func bare(proposals []*Proposal, lines ...string) (string, Lines) {
-	w := &writer{at: Lines{}}
+// WithSlots is Config with slots on every engine.
+func WithSlots(proposals []*Proposal) (string, Lines) {
+	return configWith(proposals, "auto_migrate: true", "defaults: {slots: "+strconv.Itoa(config.DefaultSlots)+"}")
+}
+
+func configWith(proposals []*Proposal, lines ...string) (string, Lines) {
+	w := &writer{at: Lines{}, alone: true}
 	w.line("version: 1")
 	for _, l := range lines {
 		w.line(l)
 	}
-	w.tables(proposals, true)
+	w.tables(proposals)
 	return w.b.String(), w.at
 }
 
@@ -69,15 +71,16 @@ func Write(out io.Writer, h Header, proposals []*Proposal) error {
 	w.comment("", "Creates missing slot tables at the first connect. Without it run slotsql migrate.")
 	w.line("auto_migrate: true")
 	w.line("")
-	w.tables(proposals, false)
+	w.tables(proposals)
 	_, err := io.WriteString(out, w.b.String())
 	return err
 }
 
 type writer struct {
-	b  strings.Builder
-	n  int
-	at Lines
+	b     strings.Builder
+	n     int
+	at    Lines
+	alone bool // without reasons and comments
 }
 
 func (w *writer) line(s string) {
@@ -95,7 +98,7 @@ func oneLine(s string) string {
 	return strings.TrimRight(breaks.ReplaceAllString(strings.ToValidUTF8(s, "?"), " "), " ")
 }
 
-func (w *writer) tables(proposals []*Proposal, bare bool) {
+func (w *writer) tables(proposals []*Proposal) {
 	var on, off, guesses []*Proposal
 	for _, p := range proposals {
 		switch {
@@ -113,15 +116,15 @@ func (w *writer) tables(proposals []*Proposal, bare bool) {
 		w.line("tables:")
 	}
 	for i, p := range on {
-		if i > 0 && !bare {
+		if i > 0 && !w.alone {
 			w.line("")
 		}
-		if !bare {
+		if !w.alone {
 			w.reasons("  ", p)
 		}
-		w.table("  ", p, bare)
+		w.table("  ", p)
 	}
-	if bare {
+	if w.alone {
 		return
 	}
 	empty := ""
@@ -135,7 +138,7 @@ func (w *writer) tables(proposals []*Proposal, bare bool) {
 			w.line("  #")
 			w.reasons("  ", p)
 			w.comment("  ", "not proposed: "+p.Off)
-			w.table("  #   ", p, false)
+			w.table("  #   ", p)
 		}
 	}
 	if len(guesses) > 0 {
@@ -151,14 +154,14 @@ func (w *writer) tables(proposals []*Proposal, bare bool) {
 			if p.Off != "" {
 				w.comment("  ", "not as it is: "+p.Off)
 			}
-			w.table("  #   ", p, false)
+			w.table("  #   ", p)
 		}
 	}
 }
 
 // table writes the entry of a table. In the indent of a comment all counters
 // are written as comments, to try.
-func (w *writer) table(indent string, p *Proposal, bare bool) {
+func (w *writer) table(indent string, p *Proposal) {
 	commented := strings.Contains(indent, "#")
 	w.line(indent + scalar(p.Table) + ":")
 	w.at[w.n] = Place{Proposal: p}
@@ -170,7 +173,7 @@ func (w *writer) table(indent string, p *Proposal, bare bool) {
 		w.line(indent + "  key: [" + strings.Join(key, ", ") + "]")
 		w.at[w.n] = Place{Proposal: p}
 	}
-	w.slots(indent, p, bare)
+	w.slots(indent, p)
 	w.line(indent + "  counters:")
 	w.at[w.n] = Place{Proposal: p}
 	for _, c := range p.Counters {
@@ -178,7 +181,7 @@ func (w *writer) table(indent string, p *Proposal, bare bool) {
 			continue
 		}
 		line := indent + "    " + scalar(c.Column) + ":"
-		if notes := slices.Clone(c.Notes); !bare {
+		if notes := slices.Clone(c.Notes); !w.alone {
 			if c.Off != "" && c.Off != p.Off {
 				notes = append([]string{c.Off}, notes...)
 			}
@@ -192,7 +195,7 @@ func (w *writer) table(indent string, p *Proposal, bare bool) {
 		w.line(line)
 		w.at[w.n] = Place{Proposal: p, Column: c.Column}
 	}
-	if !commented && !bare {
+	if !commented && !w.alone {
 		for _, c := range p.Counters {
 			if c.Off != "" {
 				w.comment(indent+"    ", scalar(c.Column)+": not proposed: "+strings.Join(append([]string{c.Off}, c.Notes...), "; "))
@@ -218,12 +221,12 @@ func (w *writer) table(indent string, p *Proposal, bare bool) {
 }
 
 // slots writes how many slots a table has, where that is none.
-func (w *writer) slots(indent string, p *Proposal, bare bool) {
+func (w *writer) slots(indent string, p *Proposal) {
 	if p.Slotless == "" {
 		return
 	}
 	line := indent + "  slots: 0"
-	if !bare {
+	if !w.alone {
 		line += " # " + oneLine(p.Slotless)
 	}
 	w.line(line)
@@ -316,7 +319,7 @@ func brief(d time.Duration) string {
 
 // configTable writes a table's name as the configuration takes it.
 func configTable(t Table) string {
-	if t.Bare {
+	if t.Visible {
 		return ConfigName(t.Name)
 	}
 	return ConfigName(t.Schema) + "." + ConfigName(t.Name)

@@ -1,6 +1,6 @@
 // Package schemafile reads tables from a file of CREATE statements, such as a dump without data,
-// and explains statements, checks a configuration and writes DDL for them as for a database. The
-// tables that tests of the library plan with are recorded by its own tests (TestRecorded).
+// and explains statements, checks a configuration and writes DDL for them as for a database. Its
+// test TestRecorded records the tables with which tests of the library plan.
 package schemafile
 
 import (
