@@ -48,7 +48,7 @@ func (o *options) fail(w io.Writer, err error) int {
 	return code
 }
 
-// filled puts what the command was given into the advice of an error, and leaves out advice that is followed already.
+// filled puts what the command was given into the advice of an error, and replaces advice that is followed already.
 func (o *options) filled(text string) string {
 	if !strings.Contains(text, catalog.MigrateCommand) {
 		return text
@@ -57,7 +57,7 @@ func (o *options) filled(text string) string {
 	switch {
 	case o.dsnFile != "" && o.dsnFile != "-":
 		command += " --dsn-file " + o.dsnFile
-	case os.Getenv(environmentDSN) != o.dsn:
+	case strings.TrimSpace(os.Getenv(environmentDSN)) != o.dsn: // as findDSN takes it
 		command += " --dsn '" + o.dsn + "'"
 	}
 	if o.config != "" {
@@ -65,7 +65,7 @@ func (o *options) filled(text string) string {
 	}
 	text = strings.ReplaceAll(text, catalog.MigrateCommand, command)
 	if config, err := o.load(); err == nil && config.AutoMigrate() {
-		text = strings.ReplaceAll(text, "or set auto_migrate: true", "or start the application, which creates it (auto_migrate: true)")
+		text = strings.ReplaceAll(text, catalog.OrAutoMigrate, "or start the application, which creates it (auto_migrate: true)")
 	}
 	return text
 }

@@ -14,6 +14,9 @@ import (
 // MigrateCommand is the command that error messages tell the reader to run.
 const MigrateCommand = "slotsql migrate --driver DRIVER --dsn DSN --config FILE"
 
+// OrAutoMigrate is what they name beside that command where the driver itself can create what is missing.
+const OrAutoMigrate = "or set auto_migrate: true"
+
 const repairSlotTable = "drain the table, drop its slot table and run `" + MigrateCommand + "`"
 
 // CheckSlotTable checks the slot table that the database has, nil for none, against what t, a
@@ -23,7 +26,7 @@ func CheckSlotTable(t, slot *schema.Table) (problems []config.Problem) {
 	k := slotTableCheck{table: t, slot: slot, kind: "slot table"}
 	switch {
 	case slot == nil:
-		k.report("is missing: run `%s`, or set auto_migrate: true", MigrateCommand)
+		k.report("is missing: run `%s`, %s", MigrateCommand, OrAutoMigrate)
 	case slot.IsView || slot.Temporary:
 		k.report("is a view or a temporary table: choose another name with slot_table")
 	default:
