@@ -63,15 +63,21 @@ func (cs *constants) fitsForm(f KeyForm, s string) bool {
 	return f == AnyString || f.Fits(cs.noted(s))
 }
 
+// keyForms has the forms by what a type's name begins with. The first that fits counts.
+var keyForms = []struct {
+	prefix string
+	form   KeyForm
+}{{"date", DateTime}, {"timestamp", DateTime}, {"time", TimeOfDay}, {"uuid", UUID}, {"inet", NoString}}
+
 // keyForm is the form that strings compared with a column need.
 func (cs *constants) keyForm(c *schema.Column) KeyForm {
 	if !cs.d.Traits().LooseEquality || c == nil {
 		return AnyString
 	}
 	typ := strings.ToLower(c.Type)
-	for prefix, form := range map[string]KeyForm{"date": DateTime, "timestamp": DateTime, "time": TimeOfDay, "uuid": UUID, "inet": NoString} {
-		if strings.HasPrefix(typ, prefix) && (prefix != "time" || !strings.HasPrefix(typ, "timestamp")) {
-			return form
+	for _, f := range keyForms {
+		if strings.HasPrefix(typ, f.prefix) {
+			return f.form
 		}
 	}
 	return AnyString

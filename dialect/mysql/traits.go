@@ -5,6 +5,8 @@ import (
 	"github.com/slotsql/slotsql/rewrite/names"
 )
 
+var numberCasts = map[string]int{"signed": 64, "signed integer": 64, "signed int": 64}
+
 // Traits implements rewrite.Dialect.
 func (d *Dialect) Traits() rewrite.Traits {
 	defects := rewrite.RowSubquery | rewrite.QuantifiedNull | rewrite.ImpossibleExists
@@ -22,7 +24,7 @@ func (d *Dialect) Traits() rewrite.Traits {
 			LooseEquality:    true,
 			StringsAreFloats: true,
 			TrueIsOne:        true,
-			NumberCasts:      map[string]int{"signed": 64, "signed integer": 64, "signed int": 64},
+			NumberCasts:      numberCasts,
 			Counted:          "SIGNED",
 			Average:          func(sum, count string) string { return sum + " / NULLIF(" + count + ", 0)" },
 			Stable:           stable,

@@ -6,18 +6,23 @@ import (
 	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
+var (
+	systemColumns = []string{"ctid", "xmin", "xmax", "cmin", "cmax", "tableoid"}
+	numberCasts   = map[string]int{"int": 32, "integer": 32, "int4": 32, "bigint": 64, "int8": 64, "numeric": 0, "decimal": 0}
+)
+
 // Traits implements rewrite.Dialect.
 func (*Dialect) Traits() rewrite.Traits {
 	return rewrite.Traits{
 		Rules: names.Rules{
 			StoredNames:    names.NamesStored,
 			WholeRow:       true,
-			SystemColumns:  []string{"ctid", "xmin", "xmax", "cmin", "cmax", "tableoid"},
+			SystemColumns:  systemColumns,
 			StrictConflict: true,
 		},
 		ValueRules: rewrite.ValueRules{
 			TypedConstants: true,
-			NumberCasts:    map[string]int{"int": 32, "integer": 32, "int4": 32, "bigint": 64, "int8": 64, "numeric": 0, "decimal": 0},
+			NumberCasts:    numberCasts,
 			SumOfInt:       "bigint",
 			Average: func(sum, count string) string {
 				return "CAST(" + sum + " AS numeric) / NULLIF(" + count + ", 0)"

@@ -6,6 +6,11 @@ import (
 	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
+var (
+	systemColumns = []string{"rowid", "oid", "_rowid_"}
+	numberCasts   = map[string]int{"integer": 64, "int": 64, "bigint": 64}
+)
+
 // Traits implements rewrite.Dialect.
 func (*Dialect) Traits() rewrite.Traits {
 	return rewrite.Traits{
@@ -13,7 +18,7 @@ func (*Dialect) Traits() rewrite.Traits {
 			ItemNames:     names.ItemsToNextToken,
 			StoredNames:   names.OutermostNamesStored,
 			AliasInExpr:   true,
-			SystemColumns: []string{"rowid", "oid", "_rowid_"},
+			SystemColumns: systemColumns,
 			RowNumbers:    true,
 			NestedNames:   true,
 			WithSeesAll:   true,
@@ -22,7 +27,7 @@ func (*Dialect) Traits() rewrite.Traits {
 			AnyType:        true,
 			ColumnsCollate: true,
 			ScalarMax:      true,
-			NumberCasts:    map[string]int{"integer": 64, "int": 64, "bigint": 64},
+			NumberCasts:    numberCasts,
 			AverageOf:      "TOTAL",
 			Average:        func(sum, count string) string { return sum + " / NULLIF(" + count + ", 0)" },
 			Stable:         stable,
