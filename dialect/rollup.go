@@ -38,14 +38,13 @@ type WriterLocker interface {
 	LockWriters(t *schema.Table, wait bool) (lock, unlock []string)
 }
 
-// RollUpPart is a part of a slot table in the order of its key: the rows after
-// one key, when After is set, up to another one, which is part of it, when UpTo
-// is set. Find, Idle and Orphans have no upper end; they return Limit keys.
+// RollUpPart is a part of a slot table in the order of its key: the rows after one
+// key, or those between two, both included. Find, Idle and Orphans return Limit keys.
 //
 // Pick takes Rows slot rows at most, where that is more than 0 and RollUp.Divisible.
 type RollUpPart struct {
-	After, UpTo bool
-	Limit, Rows int
+	After, Between bool
+	Limit, Rows    int
 }
 
 // RollUp holds the statements of the roll-up for one part of a slot table. What is
@@ -95,15 +94,15 @@ type RollUp struct {
 
 	// Sweep deletes slot rows that hold nothing and that no session has locked.
 	Sweep []Step
-	// Reclaim deletes slot rows of the one key UpTo, if it has no base row.
+	// Reclaim deletes slot rows of the last key, if it has no base row.
 	Reclaim []Step
 }
 
 // Step is one statement with its arguments.
 type Step struct {
 	SQL string
-	// Args says which values it takes: a key of n columns is 0 to n-1 for After,
-	// n to 2n-1 for UpTo, and what Pick has returned follows from 2n on.
+	// Args says which values it takes: of keys of n columns the first is 0 to n-1, the
+	// last n to 2n-1, and what Pick has returned follows from 2n on.
 	Args []int
 }
 

@@ -1,6 +1,7 @@
 package dialecttest
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/slotsql/slotsql/dialect"
@@ -171,17 +172,17 @@ func (o Options) rollsUp(t *testing.T) {
 			if len(found) != 2 || text(found[0][0]) != "1" || text(found[0][1]) != "2" || len(s.step(whole.Idle, nil))+len(s.step(whole.Orphans, nil)) > 0 {
 				t.Fatalf("keys %v, idle %v, orphans %v", found, s.step(whole.Idle, nil), s.step(whole.Orphans, nil))
 			}
-			// First the keys up to the first one, then those after it.
-			first := found[0][:1]
+			// First the one key, then the other.
+			first, second := found[0][:1], found[1][:1]
 			if whole.BytesAreText {
-				first = []any{text(first[0])}
+				first, second = []any{text(first[0])}, []any{text(second[0])}
 			}
-			s.batch(s.RollUp(tab, dialect.RollUpPart{UpTo: true, Limit: 10}), append([]any{nil}, first...))
+			s.batch(s.RollUp(tab, dialect.RollUpPart{Between: true, Limit: 10}), slices.Concat(first, first))
 			s.want("16", "SELECT views FROM posts WHERE id = 1")
 			s.want("108", "SELECT likes FROM posts WHERE id = 1")
 			s.want("20", "SELECT views FROM posts WHERE id = 2")
 			s.totals(tab, "16", "108", "10")
-			s.batch(s.RollUp(tab, dialect.RollUpPart{After: true, Limit: 10}), append(first, nil))
+			s.batch(s.RollUp(tab, dialect.RollUpPart{Between: true, Limit: 10}), slices.Concat(second, second))
 			s.want("10", "SELECT views FROM posts WHERE id = 2")
 			s.totals(tab, "16", "108", "10")
 			if left := s.step(whole.Find, nil); len(left) > 0 {

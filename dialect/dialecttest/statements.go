@@ -104,7 +104,7 @@ func (o Options) statements(t *testing.T) {
 				o.reads(t, "Total", "SELECT "+d.Total(tab, "p", c, false)+" FROM posts AS p")
 				o.reads(t, "Total to compare", "SELECT 1 FROM posts AS p WHERE "+d.Total(tab, "p", c, true)+" > 1")
 			}
-			for _, part := range []dialect.RollUpPart{{Limit: 10}, {After: true, UpTo: true, Limit: 10, Rows: 50}} {
+			for _, part := range []dialect.RollUpPart{{Limit: 10}, {After: true, Limit: 10}, {Between: true, Limit: 10, Rows: 50}} {
 				o.rollUpReads(t, tab, part)
 			}
 		})

@@ -189,7 +189,7 @@ func (w *rollUp) remaining(locking bool) string {
 			some = append(some, "slotsql_s."+quote(co.Stamp())+" IS NOT NULL")
 		}
 	}
-	q := "SELECT COUNT(*) FROM " + slotTable(w.Table) + " AS slotsql_s WHERE " + w.within("slotsql_s", true) + " AND (" +
+	q := "SELECT COUNT(*) FROM " + slotTable(w.Table) + " AS slotsql_s WHERE " + w.within("slotsql_s") + " AND (" +
 		strings.Join(some, " OR ") + ") AND EXISTS (SELECT 1 FROM " + w.baseOf("slotsql_s", "WHERE") + ")"
 	if locking {
 		q += " LOCK IN SHARE MODE"
@@ -202,7 +202,7 @@ func (w *rollUp) remove(limit string) string {
 	t := w.Table
 	slots := slotTable(t) + " AS slotsql_s" + slotIndex(t)
 	return "DELETE slotsql_s FROM (SELECT " + strings.Join(w.names(), ", ") + " FROM " + slots + " WHERE " +
-		w.within("slotsql_s", true) + " AND " + w.empty("slotsql_s") + limit +
+		w.within("slotsql_s") + " AND " + w.empty("slotsql_s") + limit +
 		" FOR UPDATE SKIP LOCKED) AS slotsql_f STRAIGHT_JOIN " + slots + " ON " + w.row()
 }
 

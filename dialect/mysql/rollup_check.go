@@ -117,7 +117,7 @@ func (w *rollUp) unmoved() string {
 func (w *rollUp) emptied(latest bool) string {
 	t := w.Table
 	slots := slotTable(t) + " AS slotsql_s" + slotIndex(t)
-	return "UPDATE (SELECT " + strings.Join(w.names(), ", ") + " FROM " + slots + " WHERE " + w.within("slotsql_s", true) +
+	return "UPDATE (SELECT " + strings.Join(w.names(), ", ") + " FROM " + slots + " WHERE " + w.within("slotsql_s") +
 		" AND " + w.listed() + w.most() + " FOR UPDATE SKIP LOCKED) AS slotsql_f STRAIGHT_JOIN " + slots + " ON " + w.row() +
 		" SET " + strings.Join(t.Counter.Emptied(quote, "slotsql_s.", latest), ", ")
 }

@@ -11,7 +11,7 @@ import (
 // rows.
 func (w *rollUp) gathered() string {
 	return "SELECT " + strings.Join(w.values(), ", ") + " FROM " + slotTable(w.Table) + " AS slotsql_s FORCE INDEX (PRIMARY) WHERE " +
-		w.within("slotsql_s", true) + " AND " + w.full("slotsql_s") + w.most() + " FOR UPDATE SKIP LOCKED"
+		w.within("slotsql_s") + " AND " + w.full("slotsql_s") + w.most() + " FOR UPDATE SKIP LOCKED"
 }
 
 // merge puts the gathered slot rows of each key together in the one with the

@@ -57,7 +57,7 @@ func (w *rollUp) ordered() bool {
 
 // within is the part, as a condition on the slot rows of an alias. The server
 // uses an index for comparisons of columns, not of rows.
-func (w *rollUp) within(alias string, upTo bool) string {
+func (w *rollUp) within(alias string) string {
 	out := "TRUE"
 	if of := w.Table.Counter.OfTable(quote, alias+"."); of != "" {
 		out = of
@@ -76,18 +76,18 @@ func (w *rollUp) within(alias string, upTo bool) string {
 			for j := range i {
 				s = append(s, alias+"."+quote(key[j])+" = "+w.use(first+j))
 			}
-			last := op
-			if i == len(key)-1 && op == "<" {
-				last = "<="
+			step := op
+			if i == len(key)-1 && w.Part.Between {
+				step += "="
 			}
-			steps = append(steps, strings.Join(append(s, alias+"."+quote(k)+" "+last+" "+w.use(first+i)), " AND "))
+			steps = append(steps, strings.Join(append(s, alias+"."+quote(k)+" "+step+" "+w.use(first+i)), " AND "))
 		}
 		out += " AND (" + strings.Join(steps, " OR ") + ")"
 	}
-	if w.Part.After {
+	if w.Part.After || w.Part.Between {
 		compare(0, ">")
 	}
-	if w.Part.UpTo && upTo {
+	if w.Part.Between {
 		compare(len(key), "<")
 	}
 	return out
@@ -127,7 +127,7 @@ func (w *rollUp) find(condition string) dialect.Step {
 				read, by = append(read, fmt.Sprintf(keyForm(w.Table, w.Table.Counter.Key[i]).read, c)), append(by, c)
 			}
 		}
-		return w.Keys("FROM "+slotTable(w.Table)+" AS slotsql_s WHERE "+w.within("slotsql_s", false)+" AND "+condition, read, by)
+		return w.Keys("FROM "+slotTable(w.Table)+" AS slotsql_s WHERE "+w.within("slotsql_s")+" AND "+condition, read, by)
 	})
 }
 
@@ -163,7 +163,7 @@ func (w *rollUp) divisible() bool {
 // locked is the part's slot rows with their base rows.
 func (w *rollUp) locked() string {
 	return slotTable(w.Table) + " AS slotsql_s" + slotIndex(w.Table) + " STRAIGHT_JOIN " + w.baseOf("slotsql_s", "ON") + " WHERE " +
-		w.within("slotsql_s", true)
+		w.within("slotsql_s")
 }
 
 // baseFirst is as locked, of slot rows that hold something, and locks each base row before its
@@ -176,7 +176,7 @@ func (w *rollUp) baseFirst() string {
 		return w.locked() + " AND " + w.full("slotsql_s")
 	}
 	slots := slotTable(t) + " AS slotsql_s" + slotIndex(t)
-	which := func() string { return " WHERE " + w.within("slotsql_s", true) + " AND " + w.full("slotsql_s") }
+	which := func() string { return " WHERE " + w.within("slotsql_s") + " AND " + w.full("slotsql_s") }
 	key := t.Counter.SlotKey()
 	if len(key) == 0 {
 		return w.base() + " STRAIGHT_JOIN " + slots + which()

@@ -117,7 +117,7 @@ func (w *rollUp) values(first int) string {
 }
 
 // within is the part, as a condition on the slot rows.
-func (w *rollUp) within(upTo bool) string {
+func (w *rollUp) within() string {
 	out := "TRUE"
 	if len(w.Table.Counter.Key) == 0 {
 		return out
@@ -126,11 +126,11 @@ func (w *rollUp) within(upTo bool) string {
 		out = of
 	}
 	key := "(" + slotKeyList(w.Table, slotAlias+".") + ")"
-	if w.Part.After {
+	switch {
+	case w.Part.After:
 		out += " AND " + key + " > (" + w.values(0) + ")"
-	}
-	if w.Part.UpTo && upTo {
-		out += " AND " + key + " <= (" + w.values(len(w.Table.Counter.Key)) + ")"
+	case w.Part.Between:
+		out += " AND " + key + " >= (" + w.values(0) + ") AND " + key + " <= (" + w.values(len(w.Table.Counter.Key)) + ")"
 	}
 	return out
 }
@@ -190,7 +190,7 @@ func (w *rollUp) find(condition string) dialect.Step {
 			c := slotAlias + "." + quote(k)
 			read, by = append(read, keyText(w.Table, w.Table.Counter.Key[i], c)), append(by, c)
 		}
-		return w.Keys("FROM "+slotTable(w.Table)+" AS "+slotAlias+" WHERE "+w.within(false)+" AND "+condition, read, by)
+		return w.Keys("FROM "+slotTable(w.Table)+" AS "+slotAlias+" WHERE "+w.within()+" AND "+condition, read, by)
 	})
 }
 
@@ -199,7 +199,7 @@ func (w *rollUp) find(condition string) dialect.Step {
 func (w *rollUp) pick() string {
 	return w.whole() + "SELECT COUNT(*), CAST(pg_catalog.array_agg(slotsql_l.slotsql_c) AS text) FROM (SELECT " + slotAlias +
 		".ctid AS slotsql_c FROM " + slotTable(w.Table) + " AS " + slotAlias + " JOIN " + qualified(w.Table.Schema, w.Table.Name) + " AS " +
-		baseAlias + " ON " + w.on(slotAlias) + " WHERE " + w.within(true) + w.single() + " AND " + w.full(slotAlias) + w.most() +
+		baseAlias + " ON " + w.on(slotAlias) + " WHERE " + w.within() + w.single() + " AND " + w.full(slotAlias) + w.most() +
 		" FOR NO KEY UPDATE OF " + baseAlias + " SKIP LOCKED FOR UPDATE OF " + slotAlias + " SKIP LOCKED) AS slotsql_l"
 }
 
@@ -311,7 +311,7 @@ func (w *rollUp) sweep() string {
 		both = keyEquals(t, baseAlias, "slotsql_a")
 	}
 	base, slots := qualified(t.Schema, t.Name)+" AS "+baseAlias, slotTable(t)+" AS "+slotAlias
-	empty := " WHERE " + w.within(true) + " AND NOT " + w.full(slotAlias)
+	empty := " WHERE " + w.within() + " AND NOT " + w.full(slotAlias)
 	c, with := quote(t.Counter.Counters[0]), "WITH "
 	if whole := w.whole(); whole != "" {
 		with = strings.TrimSuffix(whole, " ") + ", "

@@ -20,7 +20,7 @@ func (w *rollUp) divisible() bool {
 // gather is pick, whatever has become of the base rows.
 func (w *rollUp) gather() string {
 	return "SELECT COUNT(*), CAST(pg_catalog.array_agg(slotsql_l.slotsql_c) AS text) FROM (SELECT " + slotAlias +
-		".ctid AS slotsql_c FROM " + slotTable(w.Table) + " AS " + slotAlias + " WHERE " + w.within(true) + " AND " +
+		".ctid AS slotsql_c FROM " + slotTable(w.Table) + " AS " + slotAlias + " WHERE " + w.within() + " AND " +
 		w.full(slotAlias) + w.most() + " FOR UPDATE SKIP LOCKED) AS slotsql_l"
 }
 

@@ -41,7 +41,7 @@ func (d *Dialect) RollUp(t *schema.Table, part dialect.RollUpPart) dialect.RollU
 		Find:      w.find(full),
 		Idle:      w.find("NOT " + full),
 		Orphans:   w.find("NOT " + based),
-		Pick:      w.Step(func() string { return "SELECT COUNT(*)" + from + w.within(true) + " AND " + full + " AND " + based }),
+		Pick:      w.Step(func() string { return "SELECT COUNT(*)" + from + w.within() + " AND " + full + " AND " + based }),
 		Move: []dialect.Step{
 			w.Step(func() string {
 				return "UPDATE " + baseTable(t) + " AS " + baseAlias + " SET " +
@@ -49,12 +49,12 @@ func (d *Dialect) RollUp(t *schema.Table, part dialect.RollUpPart) dialect.RollU
 			}),
 			w.Step(func() string {
 				return "UPDATE " + slotTable(t) + " AS " + slotAlias + " SET " + strings.Join(t.Counter.Emptied(quote, "", true), ", ") + " WHERE " +
-					w.within(true) + " AND " + full + " AND " + based
+					w.within() + " AND " + full + " AND " + based
 			}),
 		},
 		Unmoved: w.Step(func() string { return unmoved(t, w.filled(from, full)) }),
 		Sweep: []dialect.Step{w.Step(func() string {
-			return "DELETE FROM " + slotTable(t) + " AS " + slotAlias + " WHERE " + w.within(true) + " AND NOT " + full
+			return "DELETE FROM " + slotTable(t) + " AS " + slotAlias + " WHERE " + w.within() + " AND NOT " + full
 		})},
 		Reclaim: []dialect.Step{w.Step(func() string {
 			where := and(t.Counter.OfTable(quote, slotAlias+"."), "NOT "+based)
@@ -69,7 +69,7 @@ func (d *Dialect) RollUp(t *schema.Table, part dialect.RollUpPart) dialect.RollU
 	}
 	if t.Counter.Layout == schema.LayoutJournal {
 		out.Move[1] = w.Step(func() string {
-			return "DELETE FROM " + slotTable(t) + " AS " + slotAlias + " WHERE " + w.within(true) + " AND " + full + " AND " + based
+			return "DELETE FROM " + slotTable(t) + " AS " + slotAlias + " WHERE " + w.within() + " AND " + full + " AND " + based
 		})
 	} else if !t.Counter.SharesSlotRows() {
 		// An increment of a slot row that is there does not look at the base
@@ -79,7 +79,7 @@ func (d *Dialect) RollUp(t *schema.Table, part dialect.RollUpPart) dialect.RollU
 			guards = append(guards, baseGuards(baseAlias, c)...)
 		}
 		out.Move = append(out.Move, w.Step(func() string {
-			return "DELETE FROM " + slotTable(t) + " AS " + slotAlias + " WHERE " + w.within(true) + " AND NOT " + full +
+			return "DELETE FROM " + slotTable(t) + " AS " + slotAlias + " WHERE " + w.within() + " AND NOT " + full +
 				" AND EXISTS (SELECT 1 FROM " + baseTable(t) + " AS " + baseAlias + " WHERE " + w.on() +
 				" AND NOT COALESCE(" + strings.Join(guards, " AND ") + ", 0))"
 		}))
@@ -102,17 +102,18 @@ func (w *rollUp) values(first int) []string {
 }
 
 // within is the part, as a condition on the slot rows.
-func (w *rollUp) within(upTo bool) string {
+func (w *rollUp) within() string {
 	out := ofTable(w.Table, slotAlias)
 	key := w.Table.Counter.SlotKey()
 	if len(key) == 0 {
 		return out
 	}
-	if w.Part.After {
-		out += " AND " + schema.Tuple(columns(slotAlias, key...)) + " > " + schema.Tuple(w.values(0))
-	}
-	if w.Part.UpTo && upTo {
-		out += " AND " + schema.Tuple(columns(slotAlias, key...)) + " <= " + schema.Tuple(w.values(len(key)))
+	at := schema.Tuple(columns(slotAlias, key...))
+	switch {
+	case w.Part.After:
+		out += " AND " + at + " > " + schema.Tuple(w.values(0))
+	case w.Part.Between:
+		out += " AND " + at + " >= " + schema.Tuple(w.values(0)) + " AND " + at + " <= " + schema.Tuple(w.values(len(key)))
 	}
 	return out
 }
@@ -123,7 +124,7 @@ func (w *rollUp) filled(from, full string) string {
 		return "EXISTS (SELECT 1" + from + full + ")"
 	}
 	return schema.Tuple(columns(baseAlias, w.Table.Counter.Key...)) + " IN (SELECT " + list(columns(slotAlias, w.Table.Counter.SlotKey()...)) +
-		from + w.within(true) + " AND " + full + ")"
+		from + w.within() + " AND " + full + ")"
 }
 
 // on reports whether the slot row is the base row's. A table without key has one row.
@@ -143,6 +144,6 @@ func (w *rollUp) find(condition string) dialect.Step {
 		for _, c := range by {
 			read = append(read, "+"+c)
 		}
-		return w.Keys("FROM "+slotTable(w.Table)+" AS "+slotAlias+" WHERE "+w.within(false)+" AND "+condition, read, by)
+		return w.Keys("FROM "+slotTable(w.Table)+" AS "+slotAlias+" WHERE "+w.within()+" AND "+condition, read, by)
 	})
 }

@@ -2,11 +2,13 @@ package rollup
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -22,30 +24,9 @@ import (
 // its base row before its slot rows. With another order they would be one on MariaDB, even
 // though the roll-up skips what is locked.
 func TestPickBesideDrains(t *testing.T) {
-	const (
-		ddl  = "CREATE TABLE posts (id INT PRIMARY KEY, views BIGINT NOT NULL)"
-		text = "version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}}, slots: 2}}\n"
-	)
-	p := twin.New(t, twin.Options{Dialect: "mysql", Schema: []string{ddl, "INSERT INTO posts VALUES (1, 0)"}, Config: text})
-	if err := p.Wrapped.PingContext(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	p, table := postsWithSlots(t)
 	twin.ExecAll(t, p.Under, "INSERT INTO posts_slots (id, slot, views) VALUES (1, 0, 5), (1, 1, 5)")
-
-	d := mysql.New()
-	cfg, err := config.Parse([]byte(text), "slotsql.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	session := dialect.PlainSession{Conn: twin.Conn(t, p.Under)}
-	look := func(namespace, name string) (*schema.Table, error) {
-		return d.Table(t.Context(), session, namespace, name)
-	}
-	tables, problems, err := catalog.NewCatalog(d, cfg, cfg.Tables()).CheckTables(config.Always, look)
-	if err != nil || len(problems) > 0 {
-		t.Fatal(problems, err)
-	}
-	batch := d.RollUp(tables[0].Table, dialect.RollUpPart{Limit: 10})
+	batch := mysql.New().RollUp(table, dialect.RollUpPart{Limit: 10})
 
 	run := func(statements ...string) error {
 		conn, err := p.Under.Conn(t.Context())
@@ -86,6 +67,85 @@ func TestPickBesideDrains(t *testing.T) {
 		})
 	}
 	wg.Wait()
+}
+
+// A batch of one row looks at no slot of another: MariaDB would have it wait for a moment for one
+// that another transaction has locked, with the base row held, and fail that transaction if it
+// begins to wait for the base row in that moment. Here nothing is skipped, so to look is an error.
+func TestBatchLooksAtItsRowOnly(t *testing.T) {
+	p, table := postsWithSlots(t)
+	twin.ExecAll(t, p.Under, "INSERT INTO posts VALUES (2, 0), (3, 0)", "INSERT INTO posts_slots VALUES (2, 0, 5), (2, 1, 5)")
+	other := twin.Conn(t, p.Under)
+	for _, q := range []string{"BEGIN", "INSERT INTO posts_slots VALUES (1, 0, 1), (3, 0, 1)"} {
+		if _, err := other.ExecContext(t.Context(), q); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, d := twin.Conn(t, p.Under), mysql.New()
+	d.MariaDB = true
+	batch := d.RollUp(table, dialect.RollUpPart{Between: true, Limit: 10})
+	values := []any{"2", "2"}
+	step := func(s dialect.Step) *sql.Rows {
+		var args []any
+		for _, a := range s.Args {
+			args = append(args, values[a])
+		}
+		rows, err := c.QueryContext(t.Context(), strings.ReplaceAll(s.SQL, "SKIP LOCKED", "NOWAIT"), args...)
+		if err != nil {
+			t.Fatalf("%s: %v", s.SQL, err)
+		}
+		return rows
+	}
+	for _, q := range batch.Begin {
+		step(dialect.Step{SQL: q}).Close()
+	}
+	picked := step(batch.Pick)
+	var n int
+	var list, expected string
+	if !picked.Next() {
+		t.Fatal(picked.Err())
+	}
+	if err := errors.Join(picked.Scan(&n, &list, &expected), picked.Close()); err != nil || n != 2 {
+		t.Fatalf("%d slots are picked, error %v", n, err)
+	}
+	values = append(values, list, expected)
+	for _, s := range batch.Move {
+		step(s).Close()
+	}
+	for _, q := range batch.Commit {
+		step(dialect.Step{SQL: q}).Close()
+	}
+	var views int
+	if err := p.Under.QueryRow("SELECT views FROM posts WHERE id = 2").Scan(&views); err != nil || views != 10 {
+		t.Errorf("the base row has %d, error %v", views, err)
+	}
+}
+
+// postsWithSlots is a table with the row 1, and what slotsql knows of it.
+func postsWithSlots(t *testing.T) (*twin.Pair, *schema.Table) {
+	t.Helper()
+	const (
+		ddl  = "CREATE TABLE posts (id INT PRIMARY KEY, views BIGINT NOT NULL)"
+		text = "version: 1\nauto_migrate: true\ntables: {posts: {counters: {views: {}}, slots: 2}}\n"
+	)
+	p := twin.New(t, twin.Options{Dialect: "mysql", Schema: []string{ddl, "INSERT INTO posts VALUES (1, 0)"}, Config: text})
+	if err := p.Wrapped.PingContext(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	d := mysql.New()
+	cfg, err := config.Parse([]byte(text), "slotsql.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	session := dialect.PlainSession{Conn: twin.Conn(t, p.Under)}
+	look := func(namespace, name string) (*schema.Table, error) {
+		return d.Table(t.Context(), session, namespace, name)
+	}
+	tables, problems, err := catalog.NewCatalog(d, cfg, cfg.Tables()).CheckTables(config.Always, look)
+	if err != nil || len(problems) > 0 {
+		t.Fatal(problems, err)
+	}
+	return p, tables[0].Table
 }
 
 // Transactions that increment rows in one order are no deadlock, as with the plain driver, while

@@ -47,14 +47,14 @@ func TestRollUpStatements(t *testing.T) {
 			}
 			var b strings.Builder
 			for _, table := range tables.Counters() {
-				for _, part := range []dialect.RollUpPart{{Limit: 10}, {After: true, UpTo: true, Limit: 10, Rows: 50}} {
+				for _, part := range []dialect.RollUpPart{{After: true, Limit: 10}, {Between: true, Limit: 10, Rows: 50}} {
 					r := d.RollUp(table, part)
 					fmt.Fprintf(
 						&b,
-						"-- %s, after %v, up to %v, unordered %v\n%s\n",
+						"-- %s, after %v, between %v, unordered %v\n%s\n",
 						table.Name,
 						part.After,
-						part.UpTo,
+						part.Between,
 						r.Unordered,
 						strings.Join(r.Begin, ";\n"),
 					)

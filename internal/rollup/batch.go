@@ -49,7 +49,7 @@ type Key struct {
 func (w *Worker) Find(ctx context.Context, t *schema.Table, job Job, after []any) (keys []Key, all bool, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), batchPatience)
 	defer cancel()
-	statements := w.Statements(t, after, nil)
+	statements := w.Statements(t, after)
 	step := statements.Find
 	switch job {
 	case SweepSlots:
@@ -80,20 +80,20 @@ func (w *Worker) Find(ctx context.Context, t *schema.Table, job Job, after []any
 // findLimit is how many keys are looked for at once.
 const findLimit = 1000
 
-// batch does a job for the keys after one up to another, in one transaction, and
+// batch does a job for the keys from one to another, in one transaction, and
 // returns the number of slot rows. Either all of it has happened or nothing; an
 // error of the commit leaves that open, and the next pass finds what is there.
 // Where most is more than 0, it takes so many slot rows at most. Of a journal it merges
 // what it cannot move. Least is how many slot rows it has to pick where it must not look at locked
 // ones, or 0.
-func (w *Worker) batch(ctx context.Context, t *schema.Table, job Job, after, upTo []any, most, least int) (n batchCount, err error) {
+func (w *Worker) batch(ctx context.Context, t *schema.Table, job Job, first, last []any, most, least int) (n batchCount, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), batchPatience)
 	defer cancel()
-	statements := w.dialect.RollUp(t, dialect.RollUpPart{After: len(after) > 0, UpTo: len(upTo) > 0, Limit: findLimit, Rows: most})
+	statements := w.dialect.RollUp(t, dialect.RollUpPart{Between: len(first) > 0, Limit: findLimit, Rows: most})
 	begun := false
 	if err = w.Conn.Session().ExecAll(ctx, statements.Begin); err == nil {
 		begun = true
-		n, err = w.work(ctx, &statements, job, Bounds(t, after, upTo), most, least)
+		n, err = w.work(ctx, &statements, job, Bounds(t, first, last), most, least)
 	}
 	if err == nil {
 		err = w.Conn.Session().ExecAll(ctx, statements.Commit)
@@ -215,17 +215,17 @@ func (w *Worker) picked(
 	return n, nil
 }
 
-// Bounds are the values of both ends, as the steps count them.
-func Bounds(t *schema.Table, after, upTo []any) []any {
+// Bounds are the values of both keys, as the steps count them.
+func Bounds(t *schema.Table, first, last []any) []any {
 	values := make([]any, 2*len(t.Counter.Key))
-	copy(values, after)
-	copy(values[len(t.Counter.Key):], upTo)
+	copy(values, first)
+	copy(values[len(t.Counter.Key):], last)
 	return values
 }
 
-// Statements returns the statements of the jobs for the keys between two ends.
-func (w *Worker) Statements(t *schema.Table, after, upTo []any) dialect.RollUp {
-	return w.dialect.RollUp(t, dialect.RollUpPart{After: len(after) > 0, UpTo: len(upTo) > 0, Limit: findLimit})
+// Statements returns the statements of the jobs for the keys after one, or for all.
+func (w *Worker) Statements(t *schema.Table, after []any) dialect.RollUp {
+	return w.dialect.RollUp(t, dialect.RollUpPart{After: len(after) > 0, Limit: findLimit})
 }
 
 // Args returns the arguments of a step.

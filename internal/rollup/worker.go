@@ -282,7 +282,7 @@ func (w *Worker) Walk(ctx context.Context, t *schema.Table, job Job, tr *Table) 
 				rows += keys[n].Rows
 				n++
 			}
-			ok, err := w.try(ctx, t, job, after, keys[:n], rows, tr)
+			ok, err := w.try(ctx, t, job, keys[:n], rows, tr)
 			if err != nil {
 				return err
 			}
@@ -303,9 +303,8 @@ func (w *Worker) Walk(ctx context.Context, t *schema.Table, job Job, tr *Table) 
 // of them since the batch began, but not each of them.
 //
 //nolint:funlen // one decision for each way that a batch ends
-func (w *Worker) try(ctx context.Context, t *schema.Table, job Job, after []any, keys []Key, rows int, tr *Table) (ok bool, err error) {
-	upTo := keys[len(keys)-1].Values
-	divisible := job == MoveSlots && w.Statements(t, after, upTo).Divisible
+func (w *Worker) try(ctx context.Context, t *schema.Table, job Job, keys []Key, rows int, tr *Table) (ok bool, err error) {
+	divisible := job == MoveSlots && w.Statements(t, nil).Divisible
 	journal := t.Counter.Layout == schema.LayoutJournal
 	most := 0
 	if divisible && journal {
@@ -318,7 +317,7 @@ func (w *Worker) try(ctx context.Context, t *schema.Table, job Job, after []any,
 		if len(keys) > 1 {
 			least = rows
 		}
-		n, err = w.batch(ctx, t, job, after, upTo, most, least)
+		n, err = w.batch(ctx, t, job, keys[0].Values, keys[len(keys)-1].Values, most, least)
 		if err == nil {
 			took := rows
 			if most > 0 {

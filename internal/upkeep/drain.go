@@ -154,7 +154,7 @@ func (d *drainer) move(ctx context.Context, t *schema.Table, r *DrainReport, job
 func (d *drainer) fold(ctx context.Context, t *schema.Table, r *DrainReport) error {
 	var empty time.Time
 	err := d.locked(ctx, rewrite.DrainAll(d.shared.Dialect, t), func() error {
-		statements := d.mover.Statements(t, nil, nil)
+		statements := d.mover.Statements(t, nil)
 		n, err := d.present(ctx, statements.Find)
 		if err == nil && n > 0 {
 			err = errNotDrained

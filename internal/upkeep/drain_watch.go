@@ -93,7 +93,7 @@ func (d *drainer) look(ctx context.Context, t *schema.Table, r *DrainReport) err
 	locked := rewrite.DrainAll(d.shared.Dialect, t)
 	locked.Folding = rewrite.FoldNothing
 	return d.patiently(ctx, func() error {
-		return d.locked(ctx, locked, func() error { return count(d.mover.Statements(t, nil, nil)) })
+		return d.locked(ctx, locked, func() error { return count(d.mover.Statements(t, nil)) })
 	})
 }
 

@@ -86,5 +86,5 @@ func (d *drainer) withoutWriters(ctx context.Context, t *schema.Table, f func(di
 			d.close() // the lock goes with the connection
 		}
 	}()
-	return true, f(d.mover.Statements(t, nil, nil))
+	return true, f(d.mover.Statements(t, nil))
 }

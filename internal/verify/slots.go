@@ -44,7 +44,7 @@ func (v *verifier) orphans(ctx context.Context, t *schema.Table, r *Report) erro
 // reclaim deletes the orphans of one key, and returns how many they are.
 func (v *verifier) reclaim(ctx context.Context, t *schema.Table, key []any) (n int, err error) {
 	err = v.transaction(ctx, func() (bool, error) {
-		statements := v.mover.Statements(t, nil, key)
+		statements := v.mover.Statements(t, nil)
 		for _, s := range statements.Reclaim {
 			args := v.mover.Args(s, rollup.Bounds(t, nil, key))
 			res, err := v.conn.ParentExec(ctx, s.SQL, args)

@@ -144,7 +144,7 @@ func counted(sc *catalog.Schema, t *schema.Table) *schema.Table {
 
 // table makes all checks of one table.
 func (v *verifier) table(ctx context.Context, t *schema.Table, cfg *config.TableConfig, r *Report) error {
-	v.statements = v.mover.Statements(t, nil, nil)
+	v.statements = v.mover.Statements(t, nil)
 	if t.Counter.Slots > 0 {
 		if err := v.orphans(ctx, t, r); err != nil {
 			return err
