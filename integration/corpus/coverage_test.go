@@ -1,6 +1,7 @@
 package corpus
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"maps"
@@ -60,9 +61,36 @@ func TestCoverage(t *testing.T) {
 
 type coverage struct {
 	classes            map[string]map[string]int // kind -> class -> statements
-	reasons            map[string][]string       // reason -> statements, for drains and refusals
-	base               map[string][]string       // reason -> increments that are not slotted
+	reasons            map[reason]*occurrences   // of drains, refusals, and increments that are not slotted
 	slotted, slottable int
+}
+
+// reason is why statements are not as fast as they could be, and how they run instead.
+type reason struct{ why, class string }
+
+type occurrences struct {
+	n       int
+	apps    []string
+	example string // the shortest
+}
+
+func (c *coverage) note(why string, app application, s statement, class string) {
+	if c.reasons == nil {
+		c.reasons = map[reason]*occurrences{}
+	}
+	r := reason{why, class}
+	o := c.reasons[r]
+	if o == nil {
+		o = &occurrences{example: s.SQL}
+		c.reasons[r] = o
+	}
+	o.n++
+	if !slices.Contains(o.apps, app.App) {
+		o.apps = append(o.apps, app.App)
+	}
+	if len(s.SQL) < len(o.example) {
+		o.example = s.SQL
+	}
 }
 
 func (c *coverage) add(app application, s statement, e *slotsql.Explanation) {
@@ -70,29 +98,23 @@ func (c *coverage) add(app application, s statement, e *slotsql.Explanation) {
 		c.classes[s.Kind] = map[string]int{}
 	}
 	c.classes[s.Kind][e.Class]++
-	if c.reasons == nil {
-		c.reasons, c.base = map[string][]string{}, map[string][]string{}
-	}
 	// One heading for all counters, and for all places of a syntax error.
 	for _, prefix := range []string{"the statement sets counter", "the parser rejects the statement", "the value given for column"} {
 		if strings.HasPrefix(e.Reason, prefix) {
 			e.Reason = prefix
 		}
 	}
-	switch e.Class {
-	case "drain", "refused":
-		c.reasons[e.Reason] = append(c.reasons[e.Reason], fmt.Sprintf("%s, %s: `%s`", app.App, s.Kind, short(s.SQL)))
-	}
-	if s.Kind != "increment" && s.Kind != "decrement" {
-		return
-	}
+	increment := s.Kind == "increment" || s.Kind == "decrement"
 	slotted := e.Class == "additive" || e.Class == "upsert"
-	if !slotted {
+	if e.Class == "drain" || e.Class == "refused" || increment && !slotted {
 		why := e.Reason
 		if e.Class == "pass-through" {
 			why = "no column it touches is a counter that can be slotted: the table has no key, or the column is too narrow or a text"
 		}
-		c.base[why] = append(c.base[why], fmt.Sprintf("%s, %s: `%s`", app.App, e.Class, short(s.SQL)))
+		c.note(why, app, s, e.Class)
+	}
+	if !increment {
+		return
 	}
 	// What slots are for: one row by a key, alone or with columns that can be
 	// companions, and upserts. Other ordinary columns, guards, clamps, several
@@ -113,8 +135,8 @@ func (c *coverage) add(app application, s statement, e *slotsql.Explanation) {
 
 func short(sql string) string {
 	line := strings.ReplaceAll(strings.Join(strings.Fields(sql), " "), "`", "")
-	if len(line) > 150 {
-		line = line[:150] + " ..."
+	if len(line) > 80 {
+		line = line[:80] + " ..."
 	}
 	return line
 }
@@ -131,8 +153,9 @@ func (c *coverage) reads() (native, all int) {
 
 func (c *coverage) report() string {
 	var b strings.Builder
-	b.WriteString("# Coverage\n\nHow the statements that real applications send against counter columns run. Written by\n" +
-		"`go test ./integration/corpus -run TestCoverage -corpus FILE -update-coverage`; the test fails when less than 97 % of the reads are\nnative, or less than 90 % of the\nincrements by a key and upserts are slotted.\n\n")
+	b.WriteString("# Coverage\n\nFor contributors: how the statements that real applications send against counter columns run. Written by\n" +
+		"`go test ./integration/corpus -run TestCoverage -corpus FILE -update-coverage`. The test fails when less than 97 % of the reads are native,\n" +
+		"or less than 90 % of the increments by a key and upserts are slotted.\n\n")
 	classes := []string{"pass-through", "read", "additive", "upsert", "additive-base", "multi", "drain", "refused"}
 	b.WriteString("| kind | " + strings.Join(classes, " | ") + " |\n|---" + strings.Repeat("|---", len(classes)) + "|\n")
 	for _, kind := range slices.Sorted(maps.Keys(c.classes)) {
@@ -156,20 +179,13 @@ func (c *coverage) report() string {
 		c.slottable,
 	)
 	b.WriteString(
-		"\n## Increments that are not slotted, by reason\n\nRight. `additive-base` and `pass-through` run as they are and are as contended as plain; `drain` folds the slots first.\n",
+		"\n## What is not slotted, by reason\n\nIncrements that are not slotted, and all statements that drain, with the shortest example of each reason. " +
+			"All of them are right:\n`additive-base` and `pass-through` run as they are, as contended as plain; `drain` folds the slots first.\n\n",
 	)
-	for _, why := range slices.Sorted(maps.Keys(c.base)) {
-		b.WriteString("\n### " + why + "\n\n")
-		for _, s := range c.base[why] {
-			b.WriteString("- " + s + "\n")
-		}
-	}
-	b.WriteString("\n## Statements that drain, by reason\n")
-	for _, why := range slices.Sorted(maps.Keys(c.reasons)) {
-		b.WriteString("\n### " + why + "\n\n")
-		for _, s := range c.reasons[why] {
-			b.WriteString("- " + s + "\n")
-		}
+	order := func(x, y reason) int { return cmp.Or(cmp.Compare(x.class, y.class), cmp.Compare(x.why, y.why)) }
+	for _, r := range slices.SortedFunc(maps.Keys(c.reasons), order) {
+		o := c.reasons[r]
+		fmt.Fprintf(&b, "- %s, %d (%s): %s\n\n  `%s`\n", r.class, o.n, strings.Join(o.apps, ", "), r.why, short(o.example))
 	}
 	return b.String()
 }
