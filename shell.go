@@ -17,7 +17,7 @@ var _ sqlmw.Interceptor = shell{}
 // the wrapper that sqlmw's own connector puts around each connection hides what
 // the parent's connection, results and rows offer beyond the common interfaces.
 // So the connector calls the hook itself, and no such wrapper is made. See
-// docs/design/shell.md.
+// docs/contributing/architecture.md.
 type shell struct {
 	sqlmw.NullInterceptor
 	shared *session.Shared

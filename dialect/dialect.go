@@ -128,7 +128,7 @@ type SnapshotAware interface {
 
 // A SnapshotTeller is a Dialect that finds slot rows newer than the snapshot of a
 // transaction, with the help of another session that has no such snapshot. See
-// docs/design/locks.md.
+// docs/design/transactions.md.
 type SnapshotTeller interface {
 	rewrite.SnapshotDialect
 	// Newer writes the query of the other session. It returns the slot rows, each as the

@@ -29,7 +29,7 @@ func checkErrors(h *History) error {
 
 // Unlearned is a deadlock that the plain driver does not have, of transactions that
 // want one row each. slotsql learns from it which statements are to lock first
-// (docs/design/locks.md), so that a process has few of them, and all of them at
+// (docs/design/transactions.md), so that a process has few of them, and all of them at
 // first.
 type Unlearned struct{ error }
 

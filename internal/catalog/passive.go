@@ -13,7 +13,7 @@ import (
 // configuration run. To a process that does not name it the counter is passive: totals include
 // what others count in slots, drains and roll-ups move that, and its own increments run on the
 // base row. So it does not matter when which process gets which configuration, as long as all of
-// them know the column. docs/design/passive.md says what a process that does not may do wrong.
+// them know the column. docs/design/catalog.md says what a process that does not may do wrong.
 //
 // With mode: passive all counters of a table are passive. While processes change the mode one
 // after another, the passive ones see what those with mode on count, and set counters as they do.

@@ -18,7 +18,7 @@ import (
 // So a transaction of such a level that has read counters of a table drains the rows of the table
 // that it changes from then on; and rowchange.go has it drain the rows that it has changed before
 // it reads. The drain meets every slot row that is newer than the snapshot, and fails as the plain
-// statement would (see docs/design/locks.md); its lock keeps out later increments, as the plain
+// statement would (see docs/design/transactions.md); its lock keeps out later increments, as the plain
 // statement's does. If the change certainly touches the rows that are drained, the drain comes
 // before it, in the plain order of locks. Otherwise it comes after it, if the change has touched
 // any row: a newer row that is not touched is no conflict.

@@ -6,7 +6,7 @@ import (
 )
 
 // Statements that differ in literals, comments and white space only have the same shape, and can
-// share a plan: docs/design/shapes.md.
+// share a plan: docs/contributing/life-of-a-statement.md.
 
 // A Shape is a statement divided into its Key, which all statements of the shape have in common,
 // and fields: the parts in which they differ. Scan overwrites it.
