@@ -77,7 +77,7 @@ func TestLongTransaction(t *testing.T) {
 				}
 			}
 		}
-		// MySQL's keeps a lock on the gap of an inserted row that it undoes: see docs/operations.md.
+		// MySQL's keeps a lock on the gap of an inserted row that it undoes: see docs/divergences.md.
 		undoes := dialect != "mysql" || !server.MySQLVersion(t).MySQL
 		for i := range 500 {
 			in(long, false, move("new", "paid", i%7)...)
