@@ -12,13 +12,11 @@
 //
 //   - Servers, sessions and DDL: ServerAware, ClusterAware, NamespaceAware, NamespaceMover, SessionAware,
 //     OwnSettings, StatementLimited, LimitLifter, BriefLocker, Yielder, Widener, TriggerKeeper, InsertIDSetter,
-//     TargetFinder, Pipeliner, ArgRewriter, ErrorClassifier and ReferenceErrorClassifier.
-//   - Transactions: TxWatcher, SelectiveTxWatcher, BusyWatcher, TxGuard, TxErrorClassifier, PrepareErrorClassifier,
-//     SavepointErrorClassifier, CancelErrorClassifier, SlotNamer, ProofErrorClassifier, PortionMover and
-//     TicketLeaser.
+//     TargetFinder, Pipeliner, ArgRewriter and ErrorClassifier.
+//   - Transactions: TxWatcher, SelectiveTxWatcher, BusyWatcher, TxGuard, SlotNamer, PortionMover and TicketLeaser.
 //   - Snapshots: SnapshotAware, SnapshotTeller, SnapshotIsolation,
 //     SelectiveSnapshots and DirtyReader.
-//   - Read-only transactions: ReadOnlyDetector, ReadOnlyAsker, ReadOnlyReader and ReadOnlyWatcher.
+//   - Read-only transactions: ReadOnlyAsker, ReadOnlyReader and ReadOnlyWatcher.
 //   - Rights: RightsReader.
 //   - Roll-up: Leaser, Fencer, PassNoter, WriterLocker and FoldErrorClassifier.
 //   - Observing: Observer and DeadlockReader.

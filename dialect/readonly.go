@@ -7,13 +7,6 @@ import (
 	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
-// A ReadOnlyDetector recognises the error of a write where writing is not allowed.
-type ReadOnlyDetector interface {
-	// ReadOnly reports whether a write was refused because its transaction, its
-	// session, the server or the database is read-only.
-	ReadOnly(err error) bool
-}
-
 // A ReadOnlyAsker is for an engine whose parent may close the connection on which a write was
 // refused (rejectReadOnly of go-sql-driver/mysql), so that slotsql asks before it writes for itself.
 type ReadOnlyAsker interface {
@@ -24,7 +17,6 @@ type ReadOnlyAsker interface {
 // A ReadOnlyReader is for an engine with transactions that see one snapshot of the
 // database: if that shows no slots, base values are totals.
 type ReadOnlyReader interface {
-	ReadOnlyDetector
 	// ReadTx writes a transaction of slotsql's own whose queries see one snapshot.
 	ReadTx() DrainTx
 	// HasSnapshot reports whether all queries of the open transaction see one snapshot.

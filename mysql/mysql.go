@@ -22,17 +22,12 @@ import (
 )
 
 var (
-	_ slotdialect.Dialect                  = Engine{}
-	_ slotdialect.ServerAware              = Engine{}
-	_ slotdialect.NamespaceAware           = Engine{}
-	_ slotdialect.ErrorClassifier          = Engine{}
-	_ slotdialect.TxErrorClassifier        = Engine{}
-	_ slotdialect.PrepareErrorClassifier   = Engine{}
-	_ slotdialect.ProofErrorClassifier     = Engine{}
-	_ slotdialect.ReferenceErrorClassifier = Engine{}
-	_ slotdialect.TxGuard                  = Engine{}
-	_ slotdialect.ReadOnlyReader           = Engine{}
-	_ slotdialect.ReadOnlyReader           = Engine{}
+	_ slotdialect.Dialect         = Engine{}
+	_ slotdialect.ServerAware     = Engine{}
+	_ slotdialect.NamespaceAware  = Engine{}
+	_ slotdialect.ErrorClassifier = Engine{}
+	_ slotdialect.TxGuard         = Engine{}
+	_ slotdialect.ReadOnlyReader  = Engine{}
 )
 
 // DriverName is the name under which the driver is registered.
@@ -58,66 +53,54 @@ func (Engine) ForServer(ctx context.Context, s slotdialect.Session) (slotdialect
 // InNamespace is the dialect's own, with the same knowledge of errors.
 func (e Engine) InNamespace(namespace string) slotdialect.Dialect { return Engine{e.In(namespace)} }
 
-// ReadOnly recognises the error of a write in a READ ONLY transaction, or on a server that accepts no writes: read_only and
-// super_read_only, whose error names the option, and innodb_read_only.
-func (Engine) ReadOnly(err error) bool {
+// Classify goes by the number of the server's error.
+func (e Engine) Classify(err error) (c slotdialect.ErrorClass) {
 	n := number(err)
-	return n == 1792 || n == 1836 || n == 1290 && strings.Contains(strings.ReplaceAll(err.Error(), "_", "-"), "read-only")
-}
-
-// SchemaChanged recognises unknown tables and columns.
-func (Engine) SchemaChanged(err error) bool {
-	switch number(err) {
+	// In autocommit each error response means that the statement has been rolled back, except for an
+	// error of the commit itself: a Galera node that loses contact with the others while it commits
+	// cannot know whether they have the transaction.
+	if n != 0 && n != 1180 {
+		c = slotdialect.NotApplied
+	}
+	// An increment at the limits of its slot. The drain that follows is right whatever the cause was.
+	if dialect.Overflow(n) {
+		c |= slotdialect.SlotFull
+	}
+	switch n {
+	case 1213: // deadlock; on Galera also where another node was first to write a row, by the statement or by its COMMIT
+		c |= slotdialect.Conflict | slotdialect.TxEnded | slotdialect.Retryable
+	case 1020: // with innodb_snapshot_isolation a row that is newer than the snapshot, and MariaDB rolls back the transaction
+		c |= slotdialect.Retryable
+		if e.MariaDB {
+			c |= slotdialect.Conflict | slotdialect.TxEnded
+		}
+	case 1205: // innodb_lock_wait_timeout
+		c |= slotdialect.LockTimeout | slotdialect.Retryable
+	case 1969, 3024: // max_statement_time of MariaDB, and max_execution_time, which MySQL applies to queries
+		c |= slotdialect.LockTimeout
+	case 3572, 1180: // NOWAIT, and COMMIT of a transaction that a deadlock has rolled back (MariaDB)
+		c |= slotdialect.Retryable
 	case 1054, // unknown column
 		1146, // no such table
 		1136, // column count does not match
 		1241, // the same, of a subquery
 		1364, // field has no default
 		1305: // does not exist
-		return true
+		c |= slotdialect.SchemaChanged
+	case 1452: // a child row without its parent
+		c |= slotdialect.Unreferenced
+	case 1690: // a number out of range
+		c |= slotdialect.Refuted
+	case 1461: // max_prepared_stmt_count
+		c |= slotdialect.TooManyPrepared
+	case 1792, 1836: // a READ ONLY transaction, and innodb_read_only
+		c |= slotdialect.ReadOnly
+	case 1290: // read_only and super_read_only, whose error names the option
+		if strings.Contains(strings.ReplaceAll(err.Error(), "_", "-"), "read-only") {
+			c |= slotdialect.ReadOnly
+		}
 	}
-	return false
-}
-
-// NotApplied recognises the server's error responses. In autocommit each of them means
-// that the statement has been rolled back, except for an error of the commit itself: a
-// Galera node that loses contact with the others while it commits cannot know whether
-// they have the transaction.
-func (Engine) NotApplied(err error) bool { return number(err) != 0 && number(err) != 1180 }
-
-// Conflict recognises a deadlock error. On Galera it is also the error when another node
-// was first to write a row, reported by the statement or by its COMMIT. With
-// innodb_snapshot_isolation it is also 1020, for a row that is newer than the snapshot. In each
-// of these cases the whole transaction has been rolled back. A single plain UPDATE in
-// autocommit may get them as well, the latter at SERIALIZABLE.
-func (e Engine) Conflict(err error) bool { return e.TxEnded(err) }
-
-// LockTimeout recognises that innodb_lock_wait_timeout has expired, or the time that a statement may take:
-// MariaDB's max_statement_time, and max_execution_time, which MySQL applies to queries.
-func (Engine) LockTimeout(err error) bool {
-	switch number(err) {
-	case 1205, 1969, 3024:
-		return true
-	}
-	return false
-}
-
-// Retryable recognises deadlocks, locks that were not granted, and a COMMIT of a
-// transaction that a deadlock has rolled back (1180, MariaDB).
-func (Engine) Retryable(err error) bool {
-	switch number(err) {
-	case 1205, 1213, 3572, 1020, 1180:
-		return true
-	}
-	return false
-}
-
-// TxEnded recognises the deadlock error, with which InnoDB rolls back the victim's whole
-// transaction, and on MariaDB 1020, with which it does the same. After any other error the
-// transaction continues.
-func (e Engine) TxEnded(err error) bool {
-	n := number(err)
-	return n == 1213 || n == 1020 && e.MariaDB
+	return c
 }
 
 // TxOpen asks MariaDB. Other servers do not have the variable.
@@ -142,19 +125,6 @@ func (Engine) TxUndone() error {
 		Message:  "Deadlock found when trying to get lock; try restarting transaction",
 	}
 }
-
-// TooManyPrepared recognises max_prepared_stmt_count.
-func (Engine) TooManyPrepared(err error) bool { return number(err) == 1461 }
-
-// Unreferenced recognises the error of a child row without its parent.
-func (Engine) Unreferenced(err error) bool { return number(err) == 1452 }
-
-// SlotFull recognises the errors of an increment at the limits of its slot. The drain
-// that follows is right whatever the cause was.
-func (Engine) SlotFull(err error) bool { return dialect.Overflow(number(err)) }
-
-// Refuted recognises the error of a number out of range.
-func (Engine) Refuted(err error) bool { return number(err) == 1690 }
 
 func number(err error) uint16 {
 	var e *mysql.MySQLError

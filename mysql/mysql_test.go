@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/go-sql-driver/mysql"
+
+	slotdialect "github.com/slotsql/slotsql/dialect"
 )
 
 // What has become of a statement in autocommit.
@@ -34,14 +36,9 @@ func TestOutcomes(t *testing.T) {
 	} {
 		e := Dialect()
 		e.MariaDB = c.mariaDB
-		if e.NotApplied(c.err) != c.notApplied || e.Conflict(c.err) != c.conflict || e.LockTimeout(c.err) != c.waited {
-			t.Errorf(
-				"%s: not applied %t, conflict %t, waited in vain %t",
-				name,
-				e.NotApplied(c.err),
-				e.Conflict(c.err),
-				e.LockTimeout(c.err),
-			)
+		if got := e.Classify(c.err); got.Has(slotdialect.NotApplied) != c.notApplied || got.Has(slotdialect.Conflict) != c.conflict ||
+			got.Has(slotdialect.LockTimeout) != c.waited {
+			t.Errorf("%s: %b", name, got)
 		}
 	}
 }

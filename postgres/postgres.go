@@ -23,18 +23,16 @@ import (
 )
 
 var (
-	_ slotdialect.Dialect                  = Engine{}
-	_ slotdialect.ErrorClassifier          = Engine{}
-	_ slotdialect.FoldErrorClassifier      = Engine{}
-	_ slotdialect.CancelErrorClassifier    = Engine{}
-	_ slotdialect.ReferenceErrorClassifier = Engine{}
-	_ slotdialect.TxWatcher                = Engine{}
-	_ slotdialect.SelectiveTxWatcher       = Engine{}
-	_ slotdialect.BusyWatcher              = Engine{}
-	_ slotdialect.ArgRewriter              = Engine{}
-	_ slotdialect.ReadOnlyReader           = Engine{}
-	_ slotdialect.ReadOnlyWatcher          = Engine{}
-	_ slotdialect.Pipeliner                = Engine{}
+	_ slotdialect.Dialect             = Engine{}
+	_ slotdialect.ErrorClassifier     = Engine{}
+	_ slotdialect.FoldErrorClassifier = Engine{}
+	_ slotdialect.TxWatcher           = Engine{}
+	_ slotdialect.SelectiveTxWatcher  = Engine{}
+	_ slotdialect.BusyWatcher         = Engine{}
+	_ slotdialect.ArgRewriter         = Engine{}
+	_ slotdialect.ReadOnlyReader      = Engine{}
+	_ slotdialect.ReadOnlyWatcher     = Engine{}
+	_ slotdialect.Pipeliner           = Engine{}
 )
 
 // DriverName is the name under which the driver is registered.

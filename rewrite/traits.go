@@ -197,6 +197,8 @@ type SessionRules struct {
 	// UnsignedByProtocol: the parent gives values of unsigned 64-bit columns another Go type
 	// where the statement is prepared, and sends unsigned arguments as unsigned numbers.
 	UnsignedByProtocol bool
+	// LimitsPrepared: the server limits how many statements all sessions together have prepared.
+	LimitsPrepared bool
 	// LateErrors: an error of a query may come with its first row, from a parent that begins to
 	// run a query only then.
 	LateErrors bool

@@ -21,11 +21,9 @@ import (
 )
 
 var (
-	_ slotdialect.Dialect                  = Engine{}
-	_ slotdialect.ErrorClassifier          = Engine{}
-	_ slotdialect.SavepointErrorClassifier = Engine{}
-	_ slotdialect.ProofErrorClassifier     = Engine{}
-	_ slotdialect.ReadOnlyReader           = Engine{}
+	_ slotdialect.Dialect         = Engine{}
+	_ slotdialect.ErrorClassifier = Engine{}
+	_ slotdialect.ReadOnlyReader  = Engine{}
 )
 
 // DriverName is the name under which the driver is registered.

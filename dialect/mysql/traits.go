@@ -64,6 +64,7 @@ func (d *Dialect) Traits() rewrite.Traits {
 			MultiProbeArg:  "DO ?; DO 0",
 			RightsAreFacts: true,
 			TempUnlisted:   true,
+			LimitsPrepared: true,
 
 			UnsignedByProtocol: true,
 		},

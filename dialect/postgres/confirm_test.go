@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/rewrite"
 	"github.com/slotsql/slotsql/rewrite/ast"
 	"github.com/slotsql/slotsql/rewrite/schema"
@@ -48,6 +49,7 @@ func TestConfirm(t *testing.T) {
 	s.migrate(table)
 	confirm := confirmOf(t, table, "UPDATE stock SET n = 7 WHERE id = 1")
 	const update = "UPDATE stock SET n = 7 WHERE id = 1"
+	over := Over{Fault: func(err error) (Fault, bool) { return Fault{Code: state(err)}, true }}
 	for name, c := range map[string]struct {
 		before []string
 		holds  bool
@@ -70,7 +72,7 @@ func TestConfirm(t *testing.T) {
 			t.Errorf("%s: %v, want confirmed: %v", name, err, c.holds)
 		case err != nil && !strings.Contains(err.Error(), "the row may have slots"):
 			t.Errorf("%s: %v", name, err)
-		case err != nil && !(Over{Fault: func(err error) (Fault, bool) { return Fault{Code: state(err)}, true }}).Refuted(err):
+		case err != nil && !over.Classify(err).Has(dialect.Refuted):
 			t.Errorf("%s: the error is not recognized: %v", name, err)
 		}
 		s.exec("ROLLBACK")

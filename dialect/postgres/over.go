@@ -9,19 +9,16 @@ import (
 )
 
 var (
-	_ dialect.Dialect                  = Over{}
-	_ dialect.ErrorClassifier          = Over{}
-	_ dialect.FoldErrorClassifier      = Over{}
-	_ dialect.CancelErrorClassifier    = Over{}
-	_ dialect.ProofErrorClassifier     = Over{}
-	_ dialect.ReferenceErrorClassifier = Over{}
-	_ dialect.ReadOnlyReader           = Over{}
-	_ dialect.ReadOnlyWatcher          = Over{}
+	_ dialect.Dialect             = Over{}
+	_ dialect.ErrorClassifier     = Over{}
+	_ dialect.FoldErrorClassifier = Over{}
+	_ dialect.ReadOnlyReader      = Over{}
+	_ dialect.ReadOnlyWatcher     = Over{}
 )
 
 // Fault is an error of the server, by the fields of its message.
 type Fault struct {
-	Severity string // ERROR, FATAL or PANIC, or that in the server's language: see NotApplied
+	Severity string // ERROR, FATAL or PANIC, or that in the server's language
 	Code     string // SQLSTATE
 	Message  string
 	Routine  string
@@ -60,25 +57,46 @@ func (o Over) InTransaction(ctx context.Context, s dialect.Session) (bool, error
 	})
 }
 
-// SchemaChanged recognises undefined tables and columns, and prepared
-// statements whose result type has changed.
-func (o Over) SchemaChanged(err error) bool {
-	f, _ := o.Fault(err)
-	switch f.Code {
-	case "42P01", "42703", "42P10", "0A000", "42804":
-		return true
+// Classify goes by the code of the server's error, and by its other fields where one code has several
+// meanings. A serialization failure (40001) is no conflict: at the levels that have it the plain statement
+// gets it too, and the application is ready for it. A full slot is no error: the upsert affects no row.
+func (o Over) Classify(err error) (c dialect.ErrorClass) {
+	f, ok := o.Fault(err)
+	if !ok {
+		return 0
 	}
-	return f.Code == "42601" && f.Routine == "transformSubLink" // other columns than the statement expects
+	if f.conflict() {
+		c |= dialect.Conflict | dialect.Retryable
+	}
+	if f.notApplied() {
+		c |= dialect.NotApplied
+	}
+	switch f.Code {
+	case "40001":
+		c |= dialect.Retryable
+	case "55P03": // lock_timeout, and NOWAIT
+		c |= dialect.LockTimeout | dialect.Retryable
+	case "57014": // statement_timeout, or pg_cancel_backend, by the words of its message, where they are in English
+		c |= dialect.LockTimeout
+		if strings.Contains(f.Message, "user request") {
+			c |= dialect.Cancelled
+		}
+	case "42P01", "42703", "42P10", "0A000", "42804": // undefined tables and columns, prepared statements whose result type has changed
+		c |= dialect.SchemaChanged
+	case "42601":
+		if f.Routine == "transformSubLink" { // other columns than the statement expects
+			c |= dialect.SchemaChanged
+		}
+	case "23503":
+		c |= dialect.Unreferenced
+	case "25006": // a READ ONLY transaction, and a standby
+		c |= dialect.ReadOnly
+	}
+	if f.refutes() {
+		c |= dialect.Refuted
+	}
+	return c
 }
-
-// Unreferenced recognises the violation of a foreign key.
-func (o Over) Unreferenced(err error) bool {
-	f, _ := o.Fault(err)
-	return f.Code == "23503"
-}
-
-// SlotFull is always false: the upsert affects no row instead.
-func (Over) SlotFull(error) bool { return false }
 
 // Unmoved recognises the errors that a fold raises on purpose (conserve.go), and those of row security
 // and of rewrite rules for UPDATE.
@@ -95,11 +113,10 @@ func (o Over) Unmoved(err error) (reason string, ok bool) {
 	return "", false
 }
 
-// Refuted recognises the errors that a statement may raise because it found a base value in place of the total: of data, of a
+// refutes recognises the errors that a statement may raise because it found a base value in place of the total: of data, of a
 // constraint or of a policy, or because it locks where nothing may be written. The conversion to a number by which
 // rewrite.Proof.Confirm fails is one of data.
-func (o Over) Refuted(err error) bool {
-	f, _ := o.Fault(err)
+func (f Fault) refutes() bool {
 	switch f.Code[:min(2, len(f.Code))] {
 	case "22", "23", "44":
 		return true
@@ -107,18 +124,17 @@ func (o Over) Refuted(err error) bool {
 	return f.Code == "42501" || f.Code == "25006"
 }
 
-// NotApplied recognises the server's answers. One that ends the session may
+// notApplied recognises the server's answers. One that ends the session may
 // come after the commit. Where lc_messages has the severity in another language, and the
 // driver has no other, as lib/pq, it goes by the code.
-func (o Over) NotApplied(err error) bool {
-	f, ok := o.Fault(err)
-	switch {
-	case !ok, f.Severity == "FATAL", f.Severity == "PANIC":
+func (f Fault) notApplied() bool {
+	switch f.Severity {
+	case "FATAL", "PANIC":
 		return false
-	case f.Severity == "ERROR":
+	case "ERROR":
 		return true
 	}
-	return o.Conflict(err) || !f.mayEnd() // a word in another language
+	return f.conflict() || !f.mayEnd() // a word in another language
 }
 
 // mayEnd reports whether the server may end the session with the code: those of resources, files and
@@ -141,44 +157,16 @@ func (f Fault) mayEnd() bool {
 	return false
 }
 
-// Conflict recognises a deadlock's victim (40P01). A plain statement that changes one row waits for that row
+// conflict recognises a deadlock's victim (40P01). A plain statement that changes one row waits for that row
 // only, and cannot deadlock by itself; locking the slot row as well makes it possible. A plain statement of
-// many rows can, and runs again as if it had come later. A serialization failure (40001) is not among them:
-// at the levels that have it the plain statement gets it too, and the application is ready for it.
+// many rows can, and runs again as if it had come later.
 //
 // An internal error (XX000) counts too, which a server (15.18) gives to an UPDATE that waits while
 // another UPDATE of its row is rolled back and a third transaction keeps a key lock of the row, as
 // each insert of a slot does: the transaction is marked as aborted, but still listed as running, when
 // MultiXactIdExpand looks at it.
-func (o Over) Conflict(err error) bool {
-	f, _ := o.Fault(err)
+func (f Fault) conflict() bool {
 	return f.Code == "40P01" || f.Code == "XX000" && f.Routine == "MultiXactIdCreateFromMembers"
-}
-
-// Cancelled recognises the work of pg_cancel_backend, by the words of its message, where they are in English. In other
-// languages it counts as the end of statement_timeout, which has the same code.
-func (o Over) Cancelled(err error) bool {
-	f, _ := o.Fault(err)
-	return f.Code == "57014" && strings.Contains(f.Message, "user request")
-}
-
-// LockTimeout recognises the end of lock_timeout and of statement_timeout.
-func (o Over) LockTimeout(err error) bool {
-	f, _ := o.Fault(err)
-	return f.Code == "55P03" || f.Code == "57014"
-}
-
-// Retryable recognises conflicts, serialization failures, and locks that could
-// not be taken.
-func (o Over) Retryable(err error) bool {
-	f, _ := o.Fault(err)
-	return o.Conflict(err) || f.Code == "40001" || f.Code == "55P03"
-}
-
-// ReadOnly recognises what a READ ONLY transaction and a standby refuse.
-func (o Over) ReadOnly(err error) bool {
-	f, _ := o.Fault(err)
-	return f.Code == "25006"
 }
 
 // ConnReadOnly is true: the server has to be asked.

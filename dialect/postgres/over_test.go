@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/dialect/postgres"
 )
 
@@ -24,10 +25,10 @@ func TestConflict(t *testing.T) {
 		{postgres.Fault{Code: "XX000", Routine: "heap_update"}, false, false},
 		{postgres.Fault{}, false, false},
 	} {
-		if got := over.Conflict(c.fault); got != c.conflict {
+		if got := over.Classify(c.fault).Has(dialect.Conflict); got != c.conflict {
 			t.Errorf("%+v is a conflict: %v", c.fault, got)
 		}
-		if got := over.Retryable(c.fault); got != c.retryable {
+		if got := over.Classify(c.fault).Has(dialect.Retryable); got != c.retryable {
 			t.Errorf("%+v may be run once more: %v", c.fault, got)
 		}
 	}
@@ -60,11 +61,11 @@ func TestNotApplied(t *testing.T) {
 		{postgres.Fault{Severity: "FEHLER", Code: "40003"}, false},
 		{postgres.Fault{}, false},
 	} {
-		if got := over.NotApplied(c.fault); got != c.want {
+		if got := over.Classify(c.fault).Has(dialect.NotApplied); got != c.want {
 			t.Errorf("%+v is not applied: %v", c.fault, got)
 		}
 	}
-	if over.NotApplied(errors.New("another")) {
+	if over.Classify(errors.New("another")) != 0 {
 		t.Error("an error of another type is not applied")
 	}
 }

@@ -8,11 +8,9 @@ import (
 )
 
 var (
-	_ dialect.Dialect                  = Over{}
-	_ dialect.ErrorClassifier          = Over{}
-	_ dialect.SavepointErrorClassifier = Over{}
-	_ dialect.ProofErrorClassifier     = Over{}
-	_ dialect.ReadOnlyReader           = Over{}
+	_ dialect.Dialect         = Over{}
+	_ dialect.ErrorClassifier = Over{}
+	_ dialect.ReadOnlyReader  = Over{}
 )
 
 // Over is the dialect over a parent driver whose errors it reads with Fault: SQLite's result code, extended or not,
@@ -72,60 +70,33 @@ const (
 	codeReadOnly = 8
 )
 
-// code returns the primary result code.
-func (o Over) code(err error) (code int, message string) {
-	code, message, _ = o.Fault(err)
-	return code & 0xff, message
-}
-
-// SchemaChanged recognises missing tables and columns. SQLite has one code,
-// SQLITE_ERROR, for them and for every mistake in a statement.
-func (o Over) SchemaChanged(err error) bool {
-	code, message := o.code(err)
-	return code == codeError && (strings.Contains(message, "no such") || strings.Contains(message, "has no column") ||
-		strings.Contains(message, "sub-select returns"))
-}
-
-// NotApplied recognises SQLite's own errors. In autocommit each of them means
-// that the statement has been undone.
-func (o Over) NotApplied(err error) bool {
-	_, _, ok := o.Fault(err)
-	return ok
-}
-
-// Conflict is never: SQLite's one writer waits, and has waited when it fails.
-func (Over) Conflict(error) bool { return false }
-
-// LockTimeout recognises the end of busy_timeout.
-func (o Over) LockTimeout(err error) bool {
-	code, _ := o.code(err)
-	return code == codeBusy
-}
-
-// Retryable recognises a database that another connection is writing.
-func (o Over) Retryable(err error) bool {
-	code, _ := o.code(err)
-	return code == codeBusy || code == codeLocked
-}
-
-// SavepointGone recognises a savepoint that is not there: some errors, an
-// interrupted write among them, roll back everything.
-func (o Over) SavepointGone(err error) bool {
-	code, message := o.code(err)
-	return code == codeError && strings.Contains(message, "no such savepoint")
-}
-
-// Refuted recognises what abs() says of the smallest integer.
-func (o Over) Refuted(err error) bool {
-	code, message := o.code(err)
-	return code == codeError && strings.Contains(message, "integer overflow")
-}
-
-// SlotFull is always false: the upsert affects no row instead.
-func (Over) SlotFull(error) bool { return false }
-
-// ReadOnly recognises SQLITE_READONLY.
-func (o Over) ReadOnly(err error) bool {
-	code, _ := o.code(err)
-	return code == codeReadOnly
+// Classify goes by the primary result code, and by the message where one code has several meanings:
+// SQLITE_ERROR is every mistake in a statement. Nothing is a conflict, since the one writer waits, and has
+// waited when it fails. A full slot is no error: the upsert affects no row.
+func (o Over) Classify(err error) (c dialect.ErrorClass) {
+	code, message, ok := o.Fault(err)
+	if !ok {
+		return 0
+	}
+	c = dialect.NotApplied // in autocommit the statement has been undone
+	says := func(words string) bool { return strings.Contains(message, words) }
+	switch code & 0xff {
+	case codeBusy: // the end of busy_timeout
+		c |= dialect.LockTimeout | dialect.Retryable
+	case codeLocked:
+		c |= dialect.Retryable
+	case codeReadOnly:
+		c |= dialect.ReadOnly
+	case codeError:
+		if says("no such") || says("has no column") || says("sub-select returns") {
+			c |= dialect.SchemaChanged
+		}
+		if says("no such savepoint") { // some errors, an interrupted write among them, roll back everything
+			c |= dialect.SavepointGone
+		}
+		if says("integer overflow") { // of abs() for the smallest integer
+			c |= dialect.Refuted
+		}
+	}
+	return c
 }

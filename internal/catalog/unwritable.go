@@ -23,7 +23,7 @@ func (l *schemaLoader) migrate(ctx context.Context, run func(context.Context, []
 	if l.unwritable, err = l.view.Unwritable(ctx); err != nil || l.unwritable {
 		return err
 	}
-	if err = run(ctx, ddl); l.view.ReadOnly(err) {
+	if err = run(ctx, ddl); l.view.Engine.ReadOnly(err) {
 		l.unwritable = true
 		return nil
 	}
@@ -42,12 +42,6 @@ func (v *View) Unwritable(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	return d.AsksReadOnly(ctx, v.Own())
-}
-
-// ReadOnly reports whether err means that nothing may be written here.
-func (v *View) ReadOnly(err error) bool {
-	d, ok := v.Catalog.Dialect.(dialect.ReadOnlyDetector)
-	return ok && err != nil && d.ReadOnly(err)
 }
 
 // awaitWritable has statements on a table run as they are, and says so once.

@@ -32,29 +32,25 @@ func (WatchingEngine) ConnInTransaction(c driver.Conn) bool {
 	return c.(interface{ ConnInTransaction() bool }).ConnInTransaction()
 }
 
-// SavepointGone implements the dialect.
-func (Engine) SavepointGone(err error) bool { return errors.Is(err, errNoSavepoint) }
-
-// SchemaChanged implements the dialect.
-func (Engine) SchemaChanged(err error) bool { return errors.Is(err, ErrChanged) }
-
 // Shares implements the dialect.
 func (Engine) Shares(context.Context, dialect.Session) (bool, error) { return true, nil }
 
-// NotApplied implements the dialect.
-func (Engine) NotApplied(err error) bool {
-	return errors.Is(err, ErrRefused) || errors.Is(err, ErrConflict) || errors.Is(err, ErrTimeout)
+// Classify implements the dialect.
+func (Engine) Classify(err error) (c dialect.ErrorClass) {
+	for answer, means := range answers {
+		if errors.Is(err, answer) {
+			c |= means
+		}
+	}
+	return c
 }
 
-// Conflict implements the dialect.
-func (Engine) Conflict(err error) bool { return errors.Is(err, ErrConflict) }
-
-// LockTimeout implements the dialect.
-func (Engine) LockTimeout(err error) bool { return errors.Is(err, ErrTimeout) }
-
-// Retryable implements the dialect.
-func (Engine) Retryable(err error) bool {
-	return errors.Is(err, ErrConflict) || errors.Is(err, ErrTimeout)
+var answers = map[error]dialect.ErrorClass{
+	ErrRefused:     dialect.NotApplied,
+	ErrConflict:    dialect.NotApplied | dialect.Conflict | dialect.Retryable,
+	ErrTimeout:     dialect.NotApplied | dialect.LockTimeout | dialect.Retryable,
+	ErrChanged:     dialect.SchemaChanged,
+	errNoSavepoint: dialect.SavepointGone,
 }
 
 // What a server answers.
@@ -63,9 +59,6 @@ var (
 	ErrConflict = errors.New("deadlock")
 	ErrTimeout  = errors.New("lock wait timeout")
 )
-
-// SlotFull implements the dialect.
-func (Engine) SlotFull(error) bool { return false }
 
 // ErrChanged is the error of a statement whose column has gone.
 var ErrChanged = errors.New("no such column")
@@ -77,6 +70,9 @@ func (d Engine) Lock(_ *schema.Table, s rewrite.Scope) []string {
 	}
 	return []string{d.LockSQL + " " + s.Where, "SELECT more"}
 }
+
+// Proof implements the dialect: rows are made up, so that no statement can prove that one has no slots.
+func (Engine) Proof(*schema.Table, rewrite.Scope) rewrite.ProofSQL { return rewrite.ProofSQL{} }
 
 // Unmoved implements the dialect.
 func (Engine) Unmoved(*schema.Table, rewrite.Scope) string { return "" }

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"sync/atomic"
 	"time"
+
+	"github.com/slotsql/slotsql/dialect"
 )
 
 // Kept keeps slotsql's own statements prepared on one connection, for a parent that would
@@ -65,8 +67,8 @@ func (p *Kept) get(ctx context.Context, c *Conn, key any, sql string) (*keptStmt
 	if other := c.yieldingSQL(sql); other != sql {
 		key, sql = other, other
 	}
-	refusals := c.Engine.refusals
-	resting := refusals != nil && time.Now().UnixNano() < restUntil.Load()
+	limited := c.Engine.limitsPrepared
+	resting := limited && time.Now().UnixNano() < restUntil.Load()
 	if resting && p.open == 0 {
 		p.Close()
 	}
@@ -75,12 +77,12 @@ func (p *Kept) get(ctx context.Context, c *Conn, key any, sql string) (*keptStmt
 		k.used = p.uses
 		return k, nil
 	}
-	if resting || !p.makeRoom(refusals != nil) {
+	if resting || !p.makeRoom(limited) {
 		return nil, nil
 	}
 	st, err := c.prepareGuarded(ctx, sql)
 	if err != nil {
-		if refusals != nil && refusals.TooManyPrepared(err) {
+		if limited && c.Engine.means(err, dialect.TooManyPrepared) {
 			restUntil.Store(time.Now().Add(keptRest).UnixNano())
 			if p.open == 0 {
 				p.Close()
@@ -90,7 +92,7 @@ func (p *Kept) get(ctx context.Context, c *Conn, key any, sql string) (*keptStmt
 		return nil, err
 	}
 	k := p.entry(key)
-	k.Stmt, k.counted = st, refusals != nil
+	k.Stmt, k.counted = st, limited
 	p.prepared++
 	p.uses++
 	k.used = p.uses

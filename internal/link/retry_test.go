@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/rewrite"
 )
 
 var (
@@ -12,13 +13,13 @@ var (
 	errTimeout  = errors.New("lock timeout")
 )
 
-type classifier struct {
-	dialect.Dialect
-	dialect.ErrorClassifier
-}
+type classifier struct{ dialect.Dialect }
 
-func (classifier) Conflict(err error) bool    { return err == errConflict }
-func (classifier) LockTimeout(err error) bool { return err == errTimeout }
+func (classifier) Traits() rewrite.Traits { return rewrite.Traits{} }
+
+func (classifier) Classify(err error) dialect.ErrorClass {
+	return map[error]dialect.ErrorClass{errConflict: dialect.Conflict, errTimeout: dialect.LockTimeout}[err]
+}
 
 // On a cluster a lock timeout is a conflict that has taken long, and is not waited for often.
 func TestRetry(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/internal/catalog"
+	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/internal/slots"
 	"github.com/slotsql/slotsql/rewrite/schema"
 )
@@ -37,6 +38,7 @@ func FoldCooled(ctx context.Context, c *catalog.Catalog, of Cooled) {
 	defer w.Close()
 	defer w.release(ctx)
 	defer of.Sleep.Answer()
+	engine := link.EngineOf(c.Dialect)
 	vain, failures := 0, 0
 	for look := 0; vain < cooledPatience; look++ {
 		asked := false
@@ -52,7 +54,7 @@ func FoldCooled(ctx context.Context, c *catalog.Catalog, of Cooled) {
 			of.Sleep.Answer()
 		}
 		switch {
-		case ctx.Err() != nil || err != nil && w.readOnly(err):
+		case ctx.Err() != nil || engine.ReadOnly(err):
 			return
 		case err != nil:
 			w.state.lose()
@@ -69,11 +71,6 @@ func FoldCooled(ctx context.Context, c *catalog.Catalog, of Cooled) {
 			failures, vain = 0, 0
 		}
 	}
-}
-
-func (w *Worker) readOnly(err error) bool {
-	d, ok := w.catalog.Dialect.(dialect.ReadOnlyDetector)
-	return ok && d.ReadOnly(err)
 }
 
 // cooledLeft is what a look has left.

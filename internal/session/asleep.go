@@ -173,7 +173,7 @@ func (sl slotless) keepAsleep(ctx context.Context) (here string, _ error) {
 		switch {
 		case err == nil:
 		case c.Tx.Own() && !c.Engine.Conflict(err) && !c.Engine.LockTimeout(err) && link.Settled(err) == err,
-			sl.run.isReadOnly(err), sl.run.isDenied(err):
+			c.Engine.ReadOnly(err), sl.run.isDenied(err):
 			return "", errAwake // where the session may only read, say
 		default:
 			return "", sl.awakeIf(err)

@@ -115,7 +115,7 @@ func (dr *drain) orRead(ctx context.Context) (answer, error) {
 		return a, err
 	}
 	a, err := dr.retried(ctx)
-	if c := dr.conn; dr.run.isReadOnly(err) && !c.Broken && (!c.Tx.LastKnownOpen() || !c.Shared.Traits.ErrorAborts) {
+	if c := dr.conn; c.Engine.ReadOnly(err) && !c.Broken && (!c.Tx.LastKnownOpen() || !c.Shared.Traits.ErrorAborts) {
 		if a, done, serr := uw.runInSnapshot(ctx); done || serr != nil {
 			return a, serr
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/internal/fake"
 	"github.com/slotsql/slotsql/rewrite"
 	"github.com/slotsql/slotsql/rewrite/schema"
@@ -17,7 +18,12 @@ type lockingDialect struct{ fake.Engine }
 
 var errVictim = errors.New("deadlock")
 
-func (lockingDialect) TxEnded(err error) bool { return errors.Is(err, errVictim) }
+func (d lockingDialect) Classify(err error) dialect.ErrorClass {
+	if errors.Is(err, errVictim) {
+		return dialect.TxEnded
+	}
+	return d.Engine.Classify(err)
+}
 
 func (lockingDialect) Lock(_ *schema.Table, s rewrite.Scope) []string {
 	return []string{"LOCK " + s.Where}

@@ -216,11 +216,12 @@ func (sl slotless) confirmed(ctx context.Context, proof *rewrite.Proof) (*dialec
 		{SQL: sl.run.sql(query), Args: args},
 	})
 	switch {
-	case query == proof.Confirm && sl.conn.Engine.Refuted(err):
+	case err != nil:
+		if query != proof.Confirm || !sl.conn.Engine.Refuted(err) {
+			return nil, err
+		}
 		sl.run.Plan.proofs.noteUnconfirmed()
 		return nil, nil
-	case err != nil:
-		return nil, err
 	case query == proof.ConfirmRead && (len(out[0].Rows) != 1 || len(out[1].Rows) != 1):
 		sl.run.Plan.proofs.confirms.Store(false)
 		return nil, nil

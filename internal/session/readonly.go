@@ -40,12 +40,6 @@ func (uw unwritable) isInReadOnlyTx(ctx context.Context) (bool, error) {
 	return link.TextOf(answer[0][0]) == "on", nil
 }
 
-// isReadOnly reports whether err is that of a write where nothing may be written.
-func (r *Run) isReadOnly(err error) bool {
-	d, ok := r.conn.Shared.Dialect.(dialect.ReadOnlyDetector)
-	return ok && err != nil && d.ReadOnly(err)
-}
-
 // refused runs the statement in a READ ONLY transaction, or has the engine refuse it at once: a drain would wait for others
 // before it is refused. It reports false if the transaction may write, or there is none.
 func (uw unwritable) refused(ctx context.Context) (a answer, done bool, err error) {
@@ -113,7 +107,7 @@ func databaseError(err error) error {
 
 // explainReadOnly explains why a drain was refused.
 func (uw unwritable) explainReadOnly(t *schema.Table, err error) error {
-	if !uw.run.isReadOnly(err) {
+	if !uw.run.conn.Engine.ReadOnly(err) {
 		return err
 	}
 	err = databaseError(err)

@@ -83,7 +83,7 @@ func (s *Shared) lease(ctx context.Context, l dialect.Leaser, v *catalog.View, n
 		part, err = leasePart(ctx, l, v, p.Holder, was) // another node of a cluster has taken one
 	}
 	switch {
-	case err != nil && v.ReadOnly(err):
+	case v.Engine.ReadOnly(err):
 		return nil
 	case err != nil: // it is not known who has the part
 		return err
