@@ -16,6 +16,7 @@ const perSecond = (n) => (n === null ? "–" : `${n && n < 10 ? n.toFixed(1) : n
 const seconds = (ns) => (ns ? (ns < 60e9 ? `${(ns / 1e9).toFixed(1)} s` : `${number(Math.round(ns / 60e9))} min`) : "–");
 const state = (s) => [s.awake ? "awake" : "asleep", s.since ? el("div", { class: "why small" },
   [`since ${new Date(s.since).toLocaleString()}`, s.woken_by && `${s.awake ? "" : "last "}woken by ${s.woken_by}`].filter(Boolean).join(", ")) : ""];
+const help = "https://github.com/slotsql/slotsql/blob/main/docs/troubleshooting.md";
 const sum = (list, field) => list.reduce((n, s) => n + s[field], 0);
 
 // trial tells the result of the last trial of slots.
@@ -101,7 +102,7 @@ const statementColumns = (rate) => [
   ["Run", "n", (s) => number(s.statements)],
   ["Rate", "n", (s) => perSecond(rate(s, "statements"))],
   ["Alone", "n", (s) => number(alone(s))], ["Grouped", "n", (s) => number(s.grouped)], ["Slotted", "n", (s) => number(s.slotted)],
-  ["Drains", "n", (s) => number(s.drains)], ["Fallbacks", "n", (s) => number(s.fallbacks)],
+  ["Drains", "n", (s) => (s.drains ? [`${number(s.drains)} `, el("a", { href: help + "#many-drains" }, "what to do")] : "0")], ["Fallbacks", "n", (s) => number(s.fallbacks)],
 ];
 
 const tableColumns = [
@@ -155,6 +156,8 @@ const render = (r, before) => {
     ...(r.shadows.length ? [el("h2", {}, "Shadow"), table(r.shadows, shadowColumns, "")] : []));
 };
 
+const about = (r) => `process ${r.process.id} on ${r.process.host || "an unknown host"}, slotsql ${r.process.version}, since ${new Date(r.process.started).toLocaleString()}`;
+
 const when = document.getElementById("when");
 const pause = document.getElementById("pause");
 let last = first;
@@ -182,5 +185,6 @@ pause.addEventListener("click", () => {
   pause.setAttribute("aria-pressed", String(paused));
 });
 render(first, null);
+document.getElementById("process").textContent = about(first);
 when.textContent = `at ${new Date(first.at).toLocaleTimeString()}`;
 setInterval(tick, 2000);

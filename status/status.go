@@ -15,6 +15,9 @@ import (
 	"encoding/json"
 	"html/template"
 	"net/http"
+	"os"
+	"runtime/debug"
+	"sync"
 	"time"
 
 	"github.com/slotsql/slotsql"
@@ -32,17 +35,44 @@ type Table = session.LiveTable
 // Report is what the page shows.
 type Report struct {
 	At         time.Time                `json:"at"`
+	Process    Process                  `json:"process"`
 	Connectors []Connector              `json:"connectors"`
 	Statements []slotsql.StatementStats `json:"statements"`
 	RollUps    []slotsql.RollUpStats    `json:"rollups"`
 	Shadows    []slotsql.ShadowStats    `json:"shadows"`
 }
 
+// Process is the process whose page it is.
+type Process struct {
+	ID      int       `json:"id"`
+	Host    string    `json:"host"`
+	Version string    `json:"version"` // of slotsql, as the program was built
+	Started time.Time `json:"started"` // to within the time that its packages take to initialize
+}
+
+var started = time.Now()
+
+// process is what is known of this process. Nothing of it changes while it runs.
+var process = sync.OnceValue(func() Process {
+	p := Process{ID: os.Getpid(), Version: "(devel)", Started: started}
+	p.Host, _ = os.Hostname() // the page does without
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return p
+	}
+	for _, m := range append(info.Deps, &info.Main) {
+		if m.Path == "github.com/slotsql/slotsql" && m.Version != "" {
+			p.Version = m.Version
+		}
+	}
+	return p
+})
+
 // Read returns what slotsql has done in this process so far. It sends nothing to the
 // database.
 func Read() Report {
 	return Report{
-		At: time.Now(), Connectors: session.Live(),
+		At: time.Now(), Process: process(), Connectors: session.Live(),
 		Statements: slotsql.Stats(), RollUps: slotsql.RollUps(), Shadows: slotsql.Shadows(),
 	}
 }

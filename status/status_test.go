@@ -96,6 +96,9 @@ func TestReport(t *testing.T) {
 	if s.Statements != 3 || s.Slotted != 3 || !slices.Equal(s.Examples, []string{"UPDATE " + table + " SET views = views + ? WHERE id = ?"}) {
 		t.Errorf("increments: %+v", s)
 	}
+	if p := r.Process; p.ID != os.Getpid() || p.Version == "" || p.Started.IsZero() || p.Started.After(r.At) {
+		t.Errorf("process: %+v", p)
+	}
 	found := tables(r, table)
 	if len(found) != 1 || !found[0].Sleep.Awake || found[0].Slots != 4 || found[0].Mode != "on" || !slices.Equal(found[0].Counters, []string{"views"}) {
 		t.Errorf("tables: %+v", found)
@@ -109,14 +112,14 @@ func TestReport(t *testing.T) {
 }
 
 // Neither the page nor its JSON shows a value of an argument or a literal, and the page
-// needs nothing from elsewhere.
+// needs nothing from elsewhere. It links to the documentation.
 func TestNothingLeaks(t *testing.T) {
 	db := open(t, "discreet")
 	exec(t, db, "UPDATE discreet SET views = views + 1, title = ? WHERE id = ?", "hidden argument", 47114711471147)
 	exec(t, db, "UPDATE discreet SET views = 815815815815 WHERE title = 'hidden literal'")
 	exec(t, db, "UPDATE discreet SET views = views * 815815815815 WHERE title IN ('hidden literal', 'hidden </script>')")
 	for _, target := range []string{"/debug/slotsql", "/debug/slotsql?format=json"} {
-		body := get(t, http.MethodGet, target).Body.String()
+		body := strings.ReplaceAll(get(t, http.MethodGet, target).Body.String(), "https://github.com/slotsql/slotsql/blob/main/docs/", "")
 		if !strings.Contains(body, "discreet") {
 			t.Errorf("%s does not show the table", target)
 		}

@@ -44,7 +44,7 @@ type DrainReport struct {
 	Refilled int `json:"refilled"`
 	// Empty is when the table was last seen without slot rows, under a lock that
 	// keeps increments out, with none in flight: base values were the totals then. It is zero for a table that has not been drained.
-	Empty time.Time     `json:"empty"`
+	Empty time.Time     `json:"empty,omitzero"`
 	Took  time.Duration `json:"took_ns"`
 
 	stayed int // slot rows that hold nothing and that no drain takes
