@@ -26,9 +26,7 @@ const trial = (t) => (t ? [t.kept ? "kept" : "refused", el("div", { class: "why 
 // Shares of statements: where increments have gone, and what drained.
 const kinds = ["cold", "grouped", "slotted", "drained"];
 const names = { cold: "alone on the base row, as written", grouped: "grouped on the base row", slotted: "in a slot", drained: "drains" };
-// alone counts increments that ran as written. Those of class additive-base do unless they are grouped or drained.
-const alone = (s) => s.cold + (s.class === "additive-base" ? Math.max(0, s.statements - s.cold - s.grouped - s.slotted - s.drains) : 0);
-const shares = (list) => ({ cold: list.reduce((n, s) => n + alone(s), 0), grouped: sum(list, "grouped"), slotted: sum(list, "slotted"), drained: sum(list, "drains") });
+const shares = (list) => ({ cold: sum(list, "cold"), grouped: sum(list, "grouped"), slotted: sum(list, "slotted"), drained: sum(list, "drains") });
 
 const bar = (list) => {
   const s = shares(list);
@@ -101,7 +99,7 @@ const statementColumns = (rate) => [
     s.reason ? el("div", { class: "why small" }, [s.reason, s.scope].filter(Boolean).join("; ")) : "", ...(s.examples || []).map((x) => el("code", {}, x))]],
   ["Run", "n", (s) => number(s.statements)],
   ["Rate", "n", (s) => perSecond(rate(s, "statements"))],
-  ["Alone", "n", (s) => number(alone(s))], ["Grouped", "n", (s) => number(s.grouped)], ["Slotted", "n", (s) => number(s.slotted)],
+  ["Alone", "n", (s) => number(s.cold)], ["Grouped", "n", (s) => number(s.grouped)], ["Slotted", "n", (s) => number(s.slotted)],
   ["Drains", "n", (s) => (s.drains ? [`${number(s.drains)} `, el("a", { href: help + "#many-drains" }, "what to do")] : "0")], ["Fallbacks", "n", (s) => number(s.fallbacks)],
 ];
 

@@ -35,6 +35,8 @@ var example = crowd.Example{
 		"CREATE TABLE orders (client INT NOT NULL, number INT NOT NULL, quantity INT NOT NULL, PRIMARY KEY (client, number))",
 		fmt.Sprintf("INSERT INTO products VALUES (1, %d)", units),
 	},
+	Tables: []string{"orders", "products"},
+	Right:  "A client is refused when every unit is sold. Units of an order that is rolled back go to the next one who asks.",
 	Take:   order,
 	Report: report,
 }
@@ -74,7 +76,7 @@ func report(ctx context.Context, db *sql.DB, out io.Writer, tried, refused int64
 	if err := db.QueryRowContext(ctx, "SELECT COALESCE(SUM(quantity), 0) FROM orders").Scan(&sold); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "%d units, %d sold, %d left; %d orders begun, %d clients refused\n", units, sold, left, tried, refused)
+	fmt.Fprintf(out, "%d units, %d sold, %d left; %d orders begun, %d clients refused", units, sold, left, tried, refused)
 	if left < 0 || sold+left != units {
 		return fmt.Errorf("%d sold and %d left of %d units", sold, left, units)
 	}

@@ -35,6 +35,8 @@ var example = crowd.Example{
 		"CREATE TABLE bookings (client INT NOT NULL, number INT NOT NULL, PRIMARY KEY (client, number))",
 		fmt.Sprintf("INSERT INTO events VALUES (1, 0, %d)", capacity),
 	},
+	Tables: []string{"bookings", "events"},
+	Right:  "A client is refused when every seat is booked. A seat that somebody gives back goes to the next one who asks.",
 	Take:   book,
 	Report: report,
 }
@@ -73,7 +75,7 @@ func report(ctx context.Context, db *sql.DB, out io.Writer, tried, refused int64
 	if err := db.QueryRowContext(ctx, "SELECT COUNT(*) FROM bookings").Scan(&bookings); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "%d seats, %d attendees, %d bookings; %d seats taken in all, %d clients refused\n", capacity, attendees, bookings, tried, refused)
+	fmt.Fprintf(out, "%d seats, %d attendees, %d bookings; %d seats taken in all, %d clients refused", capacity, attendees, bookings, tried, refused)
 	if attendees > capacity || attendees != bookings {
 		return fmt.Errorf("%d attendees and %d bookings of %d seats", attendees, bookings, capacity)
 	}

@@ -16,7 +16,9 @@ func onBase(ctx context.Context, r *Run) (a answer, done bool, err error) {
 		r.cause = argumentUnfit
 		return answer{}, false, nil
 	}
-	a, err = r.runOnBase(ctx)
+	if a, err = r.runOnBase(ctx); err == nil && r.Plan.Class == rewrite.AdditiveBase {
+		r.Plan.tally.ranCold()
+	}
 	return a, true, err
 }
 

@@ -28,7 +28,9 @@ func returningRows(ctx context.Context, r *Run) (a answer, done bool, err error)
 		r.cause = rowsAskedFor
 		return answer{}, false, nil
 	}
-	a, err = rowChangesOf(r).runChanging(ctx, []rewrite.DrainTable{r.Plan.Increment.Row})
+	if a, err = rowChangesOf(r).runChanging(ctx, []rewrite.DrainTable{r.Plan.Increment.Row}); err == nil {
+		r.Plan.tally.ranCold()
+	}
 	return a, true, err
 }
 
@@ -41,6 +43,7 @@ func asWritten(ctx context.Context, r *Run) (a answer, done bool, err error) {
 	case r.Plan.fits && len(r.call.args) == r.Plan.Inputs:
 	case !r.args().FormsMatch(inc.Forms) && inc.BaseExact() && len(r.call.args) == r.Plan.Inputs:
 		if a, err = r.send(ctx); err == nil {
+			r.Plan.tally.ranCold()
 			rowChangesOf(r).note(&inc.Row, changedOnBase)
 		}
 		return a, true, err

@@ -29,8 +29,7 @@ type StatementStats struct {
 	Fallbacks uint64 `json:"fallbacks"`
 	// Coalesced is how many executions were part of another execution's statement.
 	Coalesced uint64 `json:"coalesced"`
-	// Cold is how many increments ran alone on the base row, as written, because nothing
-	// waited for it; Grouped, how many shared a statement on the base row; Slotted, how
+	// Cold is how many increments ran alone on base rows, as written; Grouped, how many shared a statement on the base row; Slotted, how
 	// many went to a slot.
 	Cold    uint64 `json:"cold"`
 	Grouped uint64 `json:"grouped"`

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/slotsql/slotsql"
 	_ "github.com/slotsql/slotsql/mysql"
@@ -25,6 +26,8 @@ type Example struct {
 	Name   string
 	Config string   // slotsql.yaml
 	Schema []string // statements that make the tables
+	Tables []string // their names, in the order in which they may be dropped
+	Right  string   // why it is right that clients are refused
 
 	// Take takes for the number-th time for a client, from 0. It reports false when there is
 	// nothing left.
@@ -34,7 +37,10 @@ type Example struct {
 	Report func(ctx context.Context, db *sql.DB, out io.Writer, taken, refused int64) error
 }
 
-var drivers = map[string]string{"sqlite": "sqlite3-slotsql", "mysql": "mysql-slotsql", "postgres": "postgres-slotsql"}
+// drivers are the plain and the wrapped one of each engine.
+var drivers = map[string][2]string{
+	"sqlite": {"sqlite", "sqlite3-slotsql"}, "mysql": {"mysql", "mysql-slotsql"}, "postgres": {"pgx", "postgres-slotsql"},
+}
 
 // Main runs the example as the flags of the command say.
 func Main(e Example) {
@@ -48,7 +54,8 @@ func Main(e Example) {
 	}
 }
 
-// Run runs the example on a database, on a new SQLite file if dsn is empty.
+// Run runs the example on a database, on a new SQLite file if dsn is empty: with the plain driver, and then through slotsql, whose
+// tables it leaves there.
 func (e Example) Run(ctx context.Context, engine, dsn string, clients int, out io.Writer) (err error) {
 	if dsn == "" {
 		dir, err := os.MkdirTemp("", "slotsql-"+e.Name+"-")
@@ -62,21 +69,64 @@ func (e Example) Run(ctx context.Context, engine, dsn string, clients int, out i
 	if err != nil {
 		return err
 	}
-	db, err := slotsql.Open(drivers[engine], dsn, slotsql.WithConfig(config))
+	driver, ok := drivers[engine]
+	if !ok {
+		return fmt.Errorf("-driver is sqlite, mysql or postgres, not %q", engine)
+	}
+	plain, err := sql.Open(driver[0], dsn)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, plain.Close()) }()
+	if err := exec(ctx, plain, e.Schema...); err != nil {
+		return err
+	}
+	if err := e.visit(ctx, plain, driver[0], clients, out); err != nil {
+		return err
+	}
+	for _, t := range e.Tables {
+		if err := exec(ctx, plain, "DROP TABLE "+t); err != nil {
+			return err
+		}
+	}
+	if err := exec(ctx, plain, e.Schema...); err != nil {
+		return err
+	}
+	db, err := slotsql.Open(driver[1], dsn, slotsql.WithConfig(config))
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	for _, q := range e.Schema {
+	if err := e.visit(ctx, db, driver[1], clients, out); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(out, e.Right)
+	return err
+}
+
+func exec(ctx context.Context, db *sql.DB, statements ...string) error {
+	for _, q := range statements {
 		if _, err := db.ExecContext(ctx, q); err != nil {
 			return err
 		}
 	}
+	return nil
+}
+
+// visit has the crowd come, and prints what has come of it and how long that took.
+func (e Example) visit(ctx context.Context, db *sql.DB, driver string, clients int, out io.Writer) error {
+	fmt.Fprintf(out, "%-17s", driver+":")
+	start := time.Now()
 	taken, refused, err := e.crowd(ctx, db, clients)
 	if err != nil {
 		return err
 	}
-	return e.Report(ctx, db, out, taken, refused)
+	took := time.Since(start)
+	if err := e.Report(ctx, db, out, taken, refused); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(out, ", %.2f s\n", took.Seconds())
+	return err
 }
 
 // crowd has each client take until it is refused.

@@ -61,6 +61,9 @@ func Run(ctx context.Context, open Opener, engine, dsn string, plain bool, out i
 		defer os.RemoveAll(dir) //nolint:errcheck // a temporary directory
 		dsn = "file:" + filepath.Join(dir, "shop.db") + "?_pragma=journal_mode(WAL)&_pragma=busy_timeout(10000)&_pragma=foreign_keys(1)"
 	}
+	if err := create(ctx, open, driver[0], dsn); err != nil {
+		return err
+	}
 	name := driver[1]
 	if plain {
 		name = driver[0]
@@ -70,17 +73,24 @@ func Run(ctx context.Context, open Opener, engine, dsn string, plain bool, out i
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	if err := s.Create(ctx); err != nil {
-		return err
-	}
-	if err := Exec(ctx, db, Rows); err != nil {
-		return err
-	}
 	if err := Visit(ctx, s, db, out); err != nil {
 		return err
 	}
 	printStats(out)
 	return nil
+}
+
+// create makes the shop as it was before slotsql came.
+func create(ctx context.Context, open Opener, driver, dsn string) (err error) {
+	s, db, err := open(driver, dsn)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	if err := s.Create(ctx); err != nil {
+		return err
+	}
+	return Exec(ctx, db, Rows)
 }
 
 // printStats prints how the statements on counter tables ran: nothing with the plain driver.
