@@ -1,4 +1,4 @@
-// Package adoption holds the story that docs/operations.md tells, as a test: an
+// Package adoption holds the story that docs/adopting.md tells, as a test: an
 // application with constant load takes slotsql up on a live table, uses it,
 // changes it, and leaves again, step by step, one process after another.
 //

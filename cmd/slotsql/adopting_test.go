@@ -22,16 +22,22 @@ import (
 // envCommand makes the test's own binary the command.
 const envCommand = "SLOTSQL_TEST_COMMAND"
 
-// readmeCommands returns the commands of a section of README.md, in order and without comments.
-func readmeCommands(t *testing.T, section string) (all []string) {
+// The page and the section that show the commands from trying slotsql to leaving it.
+const (
+	pathPage    = "docs/adopting.md"
+	pathSection = "From trying it to leaving it"
+)
+
+// pathCommands returns the commands of that section, in order and without comments.
+func pathCommands(t *testing.T) (all []string) {
 	t.Helper()
-	readme, err := os.ReadFile("../../README.md")
+	page, err := os.ReadFile("../../" + pathPage)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, text, found := strings.Cut(string(readme), "\n## "+section+"\n")
+	_, text, found := strings.Cut(string(page), "\n## "+pathSection+"\n")
 	if !found {
-		t.Fatalf("README.md has no section %q", section)
+		t.Fatalf("%s has no section %q", pathPage, pathSection)
 	}
 	text, _, _ = strings.Cut(text, "\n## ")
 	for line := range strings.Lines(text) {
@@ -43,7 +49,7 @@ func readmeCommands(t *testing.T, section string) (all []string) {
 	return all
 }
 
-// newcomer follows README on one engine.
+// newcomer follows the page on one engine.
 type newcomer struct {
 	*testing.T
 	engine, dsn, dir string
@@ -51,22 +57,21 @@ type newcomer struct {
 	views            int // counted so far
 }
 
-// TestReadmePath runs every command of README's path, in its order and each as a process, while an application
+// TestDocPath runs every command of the path, in its order and each as a process, while an application
 // does what the text around it says.
-func TestReadmePath(t *testing.T) {
+func TestDocPath(t *testing.T) {
 	t.Parallel()
-	const section = "From trying it to leaving it"
 	for engine, fresh := range map[string]func(testing.TB) string{"mysql": server.MariaDB, "postgres": server.Postgres, "sqlite": server.SQLite} {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
 			n := &newcomer{T: t, engine: engine, dsn: fresh(t), dir: t.TempDir()}
 			n.begin()
 			seen := map[string]bool{}
-			for _, line := range readmeCommands(t, section) {
+			for _, line := range pathCommands(t) {
 				fields := strings.Fields(line)
 				switch {
-				case strings.HasPrefix(line, "go run ") || line == "./scripts/test":
-					continue // TestReadmeQuickstart, and what runs this test
+				case strings.HasPrefix(line, "go run "):
+					continue // TestDocQuickstart
 				case fields[0] == "export":
 					if !strings.HasPrefix(fields[1], environmentDSN+"=") {
 						t.Errorf("%s: the command reads %s", line, environmentDSN)
@@ -83,7 +88,7 @@ func TestReadmePath(t *testing.T) {
 			}
 			for _, name := range []string{"doctor", "init", "check", "migrate", "rollup", "status", "top", "verify", "drain", "migrate --down"} {
 				if !seen[name] {
-					t.Errorf("README does not show slotsql %s", name)
+					t.Errorf("%s does not show slotsql %s", pathPage, name)
 				}
 			}
 		})
@@ -164,7 +169,7 @@ func countTwice(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
-// before does what README says to do before a command.
+// before does what the page says to do before a command.
 func (n *newcomer) before(name string) {
 	n.Helper()
 	switch name {
@@ -195,7 +200,7 @@ func (n *newcomer) after(name string) {
 	}
 }
 
-// run runs a command as README has it, but for the engine and the port.
+// run runs a command as the page has it, but for the engine and the port.
 func (n *newcomer) run(args []string) {
 	n.Helper()
 	line := strings.Join(args, " ")
@@ -228,10 +233,10 @@ func (o *output) Write(b []byte) (int, error) {
 	return o.text.Write(b)
 }
 
-// TestReadmeQuickstart runs the first command of the path as it stands there.
-func TestReadmeQuickstart(t *testing.T) {
+// TestDocQuickstart runs the first command of the path as it stands there.
+func TestDocQuickstart(t *testing.T) {
 	t.Parallel()
-	line := readmeCommands(t, "From trying it to leaving it")[0]
+	line := pathCommands(t)[0]
 	if !strings.HasPrefix(line, "go run ") {
 		t.Fatalf("the path begins with %s", line)
 	}
