@@ -16,11 +16,11 @@ import (
 	"github.com/slotsql/slotsql/integration/twin"
 )
 
-var updateCoverage = flag.Bool("update-coverage", false, "write docs/contributing/coverage.md from the corpus")
+var updateCoverage = flag.Bool("update-coverage", false, "write testdata/coverage.md from the corpus")
 
 // TestCoverage plans every statement of the corpus and holds how many run
 // natively against what the project promises. With -update-coverage it writes
-// docs/contributing/coverage.md.
+// integration/corpus/testdata/coverage.md.
 func TestCoverage(t *testing.T) {
 	if *corpusFlag == "" {
 		t.Log("no corpus to judge: neither -corpus nor SLOTSQL_CORPUS names one")
@@ -53,7 +53,7 @@ func TestCoverage(t *testing.T) {
 		t.Errorf("%d of %d increments by a key, with companions or not, and upserts are slotted, less than 90 %%", slotted, all)
 	}
 	if *updateCoverage {
-		if err := os.WriteFile("../../docs/contributing/coverage.md", []byte(c.report()), 0o644); err != nil {
+		if err := os.WriteFile("testdata/coverage.md", []byte(c.report()), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
