@@ -7,9 +7,15 @@ import (
 	"github.com/slotsql/slotsql/internal/explain"
 )
 
-// Explanation describes how slotsql runs a statement. String formats it for
-// people. Later versions may add keys to its JSON. Fields that do not apply are empty:
+// Explanation describes how slotsql runs a statement. String formats it for people in at
+// most 12 lines of 80 columns, and Detailed also with the SQL that is sent, one clause a
+// line. Later versions may add keys to its JSON. Fields that do not apply are empty:
 //
+//   - Verdict is one sentence: how fast the statement is, why, and what would be faster.
+//     Speed (fast, as plain, slower or refused), Because and Instead are its parts.
+//   - Asleep and Awake are what happens while the tables have no slots, and while they have
+//     some; without Asleep, Awake is what always happens. Groups tells which executions share
+//     a statement on the base row, or why none do.
 //   - Statement is the explained SQL. Class is pass-through, additive, additive-base,
 //     upsert, read, drain, multi or refused; see docs/contributing/life-of-a-statement.md.
 //   - Reason is why the statement is not faster, or why it is refused.
@@ -59,8 +65,8 @@ func Explain(ctx context.Context, db *sql.DB, query string) (*Explanation, error
 }
 
 // Explainer explains statements from facts that it reads once. Explain(query) returns an
-// *Explanation; Close closes its connection. It is not safe for concurrent use. Look and
-// ExplainWith are for slotsql's own commands.
+// *Explanation; Close closes its connection. It is not safe for concurrent use. Look, Table,
+// Unknown and ExplainWith are for slotsql's own commands.
 type Explainer = explain.Explainer
 
 // NewExplainer connects and reads what is needed to explain statements. It changes

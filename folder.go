@@ -10,7 +10,7 @@ import (
 
 	"github.com/slotsql/slotsql/internal/config"
 	"github.com/slotsql/slotsql/internal/rollup"
-	"github.com/slotsql/slotsql/internal/slots"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // folder is the worker that folds rows which are no longer hot, while there may be some. A configured roll-up takes its place.
@@ -39,7 +39,7 @@ func (c *Connector) lookForSlots() {
 // folds reports whether there are tables for the folder, and no roll-up is configured.
 func (c *Connector) folds() bool {
 	return c.shared.Config.RollupInterval() == 0 && slices.ContainsFunc(c.shared.Tables, func(t config.TableConfig) bool {
-		return t.Slots > 0 && !slots.AlwaysAwake(t.Placement, t.Layout)
+		return t.Slots > 0 && !schema.AlwaysAwake(t.Placement, t.Layout)
 	})
 }
 

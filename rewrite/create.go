@@ -33,7 +33,7 @@ func (p *planning) planCreateSelect(st *ast.Statement) *Plan {
 			return p.drains.drainAll(mentioned, why)
 		}
 	}
-	return p.planReads(r, err, "the query locks rows of a counter table")
+	return p.planReads(r, err, locksRows)
 }
 
 // define writes out the definitions of the columns that are totals, for an

@@ -93,7 +93,7 @@ func (m *dml) reads(except map[*ast.Expr]bool) (bool, string) {
 	case len(r.edits) > 0 && !r.found.counter:
 		return true, "the statement reads a companion"
 	case len(r.edits) > 0:
-		return true, "the statement reads a counter"
+		return true, readsCounter
 	case r.found.locks && !r.locksOnly():
 		return true, "the statement locks rows of a counter table"
 	}
@@ -142,7 +142,7 @@ func (m *dml) returning(b *blockReader) error {
 			return err
 		}
 		if len(b.r.edits) > before {
-			return names.Opaque("RETURNING returns a counter")
+			return names.Opaque(returnsCounter)
 		}
 	}
 	return nil

@@ -30,7 +30,7 @@ func (m *dml) onBase(sc *names.Scope, own *names.Binding, outer bool, c *schema.
 			m.covers = append(m.covers, covers...)
 			continue
 		case op.expr == nil:
-			return nil, "the statement sets counter " + c.Name
+			return nil, setsCounter + c.Name
 		case ast.Unparen(op.expr).Case != nil:
 			op.expr = ast.Unparen(op.expr)
 			more, why := m.onBase(sc, own, outer, c, branches(op))

@@ -81,7 +81,7 @@ func (g *grouper) implies() string {
 
 // count takes in the increment of one counter.
 func (g *grouper) count(c *schema.Column, value *ast.Expr) string {
-	sets := "the statement sets counter " + c.Name
+	sets := setsCounter + c.Name
 	if value == nil {
 		return sets
 	}

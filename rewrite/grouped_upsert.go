@@ -264,7 +264,7 @@ func (ug upsertGrouper) countUpsert(c *schema.Column, value *ast.Expr) string {
 	ops, ok := ug.p.additive(ug.g.m.sc, value, ug.g.m.table, c.Name)
 	given := ug.valueOf(c)
 	if !ok || len(ops) != 1 || given == nil {
-		return "the statement sets counter " + c.Name
+		return setsCounter + c.Name
 	}
 	first, ok := ug.p.consts.insertedDelta(c, c, operand{expr: given})
 	if !ok {

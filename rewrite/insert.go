@@ -15,7 +15,7 @@ func (p *planning) planInsert(st *ast.Statement) *Plan {
 	st = m.st
 	if m.table == nil {
 		r, err := p.reading(m.reader, insertionOf(m).readInsert)
-		return m.p.planReads(r, err, "the query locks rows of a counter table")
+		return m.p.planReads(r, err, locksRows)
 	}
 	if m.table.Counter.Single() {
 		// What the slots hold is the one row's. Once it has got it, another row
@@ -25,7 +25,7 @@ func (p *planning) planInsert(st *ast.Statement) *Plan {
 	if st.Conflict == nil || st.Conflict.Nothing {
 		if st.Replace && !(p.d.Traits().ReplaceCascades && cascadesDelete(p.d, m.table)) {
 			// The rows it replaces may be found by any unique key.
-			return insertionOf(m).drainInserted("the statement may replace rows")
+			return insertionOf(m).drainInserted(mayReplace)
 		}
 		ins := insertionOf(m)
 		return ins.inserted(ins.planSource())
@@ -63,7 +63,7 @@ func (ins insertion) planSource() *Plan {
 	if err == nil && ins.m.st.Conflict == nil {
 		err = ins.returningQueries()
 	}
-	return ins.p.planReads(r, err, "the query locks rows of a counter table")
+	return ins.p.planReads(r, err, locksRows)
 }
 
 // returningQueries: the counters of a new row are its base values, but a

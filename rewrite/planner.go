@@ -286,7 +286,7 @@ func (p *planning) plan() *Plan {
 	if st.Merge && st.Opaque == "" {
 		// A row that it inserts has no slots, and one that others have inserted is found by key.
 		sc := p.names.NewScope(p.outer, nil, append([]*ast.Source{st.Target}, st.From...))
-		return p.drains.drainRows(st, sc, sc.Bindings[0], st.Where, true, "there is no faster plan for MERGE")
+		return p.drains.drainRows(st, sc, sc.Bindings[0], st.Where, true, noFasterMerge)
 	}
 	return p.drains.drainAll(mentioned, "there is no faster plan for this kind of statement")
 }

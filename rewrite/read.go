@@ -114,7 +114,7 @@ func (p *planning) planSelect(st *ast.Statement) *Plan {
 	case r.found.locks && r.locksOnly():
 		return p.drains.lockedRows(st, r.seen)
 	case r.found.locks:
-		return p.drains.drainSelect(st, r.seen, "the query locks rows of a counter table")
+		return p.drains.drainSelect(st, r.seen, locksRows)
 	case len(r.edits) == 0:
 		class := PassThrough
 		if r.found.writes {

@@ -46,5 +46,5 @@ func (p *planning) planReader(st *ast.Statement) *Plan {
 	r, err := p.reading(
 		p.queryReader,
 		func(r *reader) error { return r.query(nil, st.Select) })
-	return p.planReads(r, err, "the query locks rows of a counter table")
+	return p.planReads(r, err, locksRows)
 }

@@ -76,7 +76,7 @@ func (sw slotWriter) slotted(base *Plan, a assigned, rows *rowset, where fragmen
 func (sw slotWriter) addDelta(base *Plan, inc increment, in *IncrementSQL, out *Increment, tp *template) *Plan {
 	d, ok := sw.p.consts.deltaOf(inc.column, inc.ops)
 	if !ok {
-		base.Reason = "the delta is not a literal or a placeholder"
+		base.Reason = unknownDelta
 		return base
 	}
 	given, why := sw.m.defaults(inc)

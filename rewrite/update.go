@@ -31,7 +31,7 @@ type increment struct {
 
 func (m *dml) planTarget() *Plan {
 	if m.st.Replace {
-		return m.p.drains.drainAll(m.p.mentions.tables(), "the statement may replace rows")
+		return m.p.drains.drainAll(m.p.mentions.tables(), mayReplace)
 	}
 	a, why := m.assignments(m.st.Set)
 	if why != "" {
@@ -77,7 +77,7 @@ func (m *dml) planAssigned(a assigned) *Plan {
 		rows = &rowset{binding: m.target, where: literal("1=1"), single: true}
 	}
 	if rows == nil || !rows.single {
-		plan.Reason = "WHERE does not fix one row by a unique key"
+		plan.Reason = notOneRow
 		return plan
 	}
 	where := literal("1=1")
@@ -141,7 +141,7 @@ func (m *dml) assignments(set []ast.Assignment) (out assigned, why string) {
 		}
 		ops, ok := m.p.additive(m.sc, a.Value, m.table, name)
 		if !ok || len(ops) == 0 {
-			return out, "the statement sets counter " + name
+			return out, setsCounter + name
 		}
 		for _, i := range out.increments {
 			if i.column.Name == name {
@@ -214,7 +214,7 @@ func (m *dml) notSlotted(a assigned) string {
 	case a.held != "":
 		return a.held
 	case a.plain:
-		return "the statement also sets ordinary columns"
+		return alsoSets
 	case len(st.Returning) > 0:
 		return "RETURNING needs the base row"
 	case len(st.From) > 0 || len(st.With) > 0:

@@ -33,7 +33,7 @@ func (ins insertion) slottedUpsert(base *Plan, as assigned) *Plan {
 		return why(no)
 	}
 	if !ins.insertedIncrements(as.increments) {
-		return why("the delta is not a literal or a placeholder")
+		return why(unknownDelta)
 	}
 	plan := slotWriterOf(ins.m).slotted(base, as, rows, rows.where)
 	if plan.Class != Additive {

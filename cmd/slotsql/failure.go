@@ -76,7 +76,7 @@ func exitCode(err error) int {
 	if errors.Is(err, errStandby) {
 		return exitStandby
 	}
-	if errors.As(err, &problems) || errors.As(err, new(inexactError)) {
+	if errors.As(err, &problems) || errors.As(err, new(inexactError)) || errors.As(err, new(statementError)) {
 		return exitProblems
 	}
 	for _, found := range []error{errLeft, errRefilled, errFailing, errWrong, errBlind} {

@@ -63,6 +63,7 @@ type corpusApplication struct {
 	DDL        []string               `yaml:"ddl"`
 	Counters   []corpusCounter        `yaml:"counters"`
 	Statements []struct{ SQL string } `yaml:"statements"`
+	Words      []string               `yaml:"words"` // names that MySQL reserves and MariaDB does not
 }
 
 type corpusCounter struct{ Table, Column string }

@@ -33,9 +33,9 @@ func TestModes(t *testing.T) {
 			"pass-through            1", "additive                1"}},
 		{[]string{"check", "--json"}, []string{`"mode": "shadow"`, `"mode": "off"`}},
 		{[]string{"explain", "UPDATE posts SET views = views + 1 WHERE id = 1"}, []string{
-			"class:     pass-through\nwith mode on:\n  statement: UPDATE posts", "  class:     additive", "note:      table posts has mode shadow"}},
+			"As plain: table posts has mode shadow: statements on it run as written, and are\ncounted.\nWith mode on, Fast: it counts in a slot"}},
 		{[]string{"explain", "UPDATE pages SET hits = hits + 1 WHERE id = 1"}, []string{
-			"class:     pass-through\nnote:      table pages has mode off: statements on it run as they are\n"}},
+			"As plain: table pages has mode off: statements on it run as written.\n"}},
 		{[]string{"ddl"}, []string{`"posts_slots"`}},
 	} {
 		stdout, stderr, code := command(t, "", append(c.args, flags...)...)

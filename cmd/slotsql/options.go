@@ -28,14 +28,17 @@ type engine struct {
 	dialect dialect.Dialect
 	survey  survey.Source
 	file    bool // the DSN names a file, which the driver would create
+	// rejects reports whether the server's error for a statement that is prepared means that it could never run; nil where preparing
+	// asks no server.
+	rejects func(error) bool
 	// password returns the password that the parent driver finds with a DSN; nil
 	// where there is none.
 	password func(dsn string) string
 }
 
 var engines = map[string]engine{
-	"mysql":    {driver: mysql.DriverName, parent: "mysql", dialect: mysql.Dialect(), survey: survey.MySQL{}, password: mysqlPassword},
-	"postgres": {driver: postgres.DriverName, parent: "pgx", dialect: postgres.Dialect(), survey: survey.Postgres{}, password: pgxPassword},
+	"mysql":    {driver: mysql.DriverName, parent: "mysql", dialect: mysql.Dialect(), survey: survey.MySQL{}, rejects: rejectedByMySQL, password: mysqlPassword},
+	"postgres": {driver: postgres.DriverName, parent: "pgx", dialect: postgres.Dialect(), survey: survey.Postgres{}, rejects: rejectedByPostgres, password: pgxPassword},
 	"sqlite":   {driver: sqlite.DriverName, parent: "sqlite", dialect: sqlite.Dialect(), survey: survey.SQLite{}, file: true},
 }
 

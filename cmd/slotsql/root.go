@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -22,7 +23,7 @@ const (
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	o := &options{stderr: stderr}
 	root := rootCommand(o)
-	root.SetArgs(args)
+	root.SetArgs(commentIsNoFlag(args))
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
@@ -32,6 +33,15 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	}
 	o.json = o.json || asksForJSON(args)
 	return o.fail(stderr, err)
+}
+
+// commentIsNoFlag moves a statement that begins with a comment behind the flags.
+func commentIsNoFlag(args []string) []string {
+	i := slices.IndexFunc(args, func(a string) bool { return strings.HasPrefix(a, "-- ") || strings.HasPrefix(a, "--\n") })
+	if i < 0 || slices.Contains(args, "--") {
+		return args
+	}
+	return append(slices.Concat(args[:i], args[i+1:]), "--", args[i])
 }
 
 // asksForJSON reports whether --json is among the arguments: flags after one that is wrong are not parsed.

@@ -49,7 +49,7 @@ func TestOffline(t *testing.T) {
 		{"version", "", []string{"version"}, 0, "slotsql " + version() + "\n", ""},
 		{"version as a flag", "", []string{"--version"}, 0, "slotsql " + version() + "\n", ""},
 		{"no command", "", nil, 2, "slotsql works on the counter tables named in slotsql.yaml. Start with init", ""},
-		{"help", "", []string{"explain", "--help"}, 0, "Show how slotsql runs a statement: its class,", ""},
+		{"help", "", []string{"explain", "--help"}, 0, "Show how slotsql runs a statement: a verdict", ""},
 		{"completion", "", []string{"completion", "bash"}, 0, "# bash completion", ""},
 		{"init help", "", []string{"init", "--help"}, 0, "Propose a configuration: find the columns", ""},
 		{"driver completion", "", []string{"__complete", "check", "--driver", ""}, 0, "mysql\npostgres\nsqlite\n:4\n", "..."},
@@ -57,12 +57,18 @@ func TestOffline(t *testing.T) {
 		{"unknown flag", "", []string{"check", "--frobnicate"}, 2, "", "slotsql: unknown flag: --frobnicate\n"},
 		{"arguments", "", []string{"check", "all"}, 2, "", "slotsql: unknown command \"all\" for \"slotsql check\"\n"},
 
-		{"mysql", "", offline("mysql", "explain", "SELECT title FROM posts"), 0, "statement: SELECT title FROM posts\nclass:     pass-through\nnote:      counter posts.ratio is not slotted: sums of floating-point numbers depend on their order\n", ""},
-		{"postgres", "", offline("postgres", "explain", "UPDATE posts SET views = views + $1 WHERE id = $2"), 0, "statement: UPDATE posts SET views = views + $1 WHERE id = $2\nclass:     additive\ntables:    posts", ""},
-		{"sqlite", "", offline("sqlite", "explain", "DELETE FROM other"), 0, "statement: DELETE FROM other\nclass:     pass-through\n", ""},
-		{"stdin", "SELECT 1", offline("sqlite", "explain", "-"), 0, "statement: SELECT 1\nclass:     pass-through\n", ""},
+		{"mysql", "", offline("mysql", "explain", "SELECT title FROM posts"), 0, "As plain: slots of posts do not concern it.\nnote:   counter posts.ratio is not slotted: sums of floating-point numbers\n        depend on their order\n", ""},
+		{"postgres", "", offline("postgres", "explain", "UPDATE posts SET views = views + $1 WHERE id = $2"), 0, "Fast: overlapping executions share a statement, and a hot row counts in slots.\nasleep: ", ""},
+		{"sql", "", offline("postgres", "explain", "--sql", "UPDATE posts SET views = views + ? WHERE id = ?"), 0, "Fast: overlapping executions share a statement, and a hot row counts in slots.\nasleep: ", ""},
+		{"a comment first", "", offline("postgres", "explain", "-- name: Count\nUPDATE posts SET views = views + 1 WHERE id = $1"), 0, "Fast: ", ""},
+		{"empty", " ; -- nothing\n", offline("mysql", "explain", "-"), 1, "", "slotsql: the statement is empty\n"},
+		{"no SQL", "", offline("mysql", "explain", "UPDAT posts SET views = 1"), 1, "", "slotsql: the statement does not parse: ..."},
+		{"unknown table", "", offline("postgres", "explain", "UPDATE psots SET views = views + 1"), 1, "", "slotsql: unknown table psots\n"},
+		{"unknown column", "", offline("sqlite", "explain", "UPDATE posts SET vews = 1"), 1, "", "slotsql: unknown column vews: the tables are posts\n"},
+		{"sqlite", "", offline("sqlite", "explain", "DELETE FROM other"), 1, "", "slotsql: unknown table other\n"},
+		{"stdin", "SELECT 1", offline("sqlite", "explain", "-"), 0, "As plain: it names no configured table.\n", ""},
 		{"json", "SELECT '<&>'", offline("sqlite", "explain", "-", "--json"), 0,
-			"{\n  \"statement\": \"SELECT '<&>'\",\n  \"class\": \"pass-through\"\n}\n", ""},
+			"{\n  \"statement\": \"SELECT '<&>'\",\n  \"verdict\": \"As plain: it names no configured table.\",\n  \"speed\": \"as plain\",\n  \"class\": \"pass-through\"\n}\n", ""},
 		{"no statement", "", offline("sqlite", "explain"), 2, "", "slotsql: explain takes one statement, in quotes, or - to read it from standard input; got 0 arguments\n"},
 		{"unquoted", "", offline("sqlite", "explain", "SELECT", "1"), 2, "", "slotsql: explain takes one statement, in quotes, or - to read it from standard input; got 2 arguments\n"},
 		{"ddl", "", offline("postgres", "ddl"), 0, "-- The foreign key takes SHARE ROW EXCLUSIVE on posts until the commit: ", ""},
@@ -189,11 +195,21 @@ func TestDatabase(t *testing.T) {
 			expect(1, missing, "", "check")
 			before := expect(
 				0,
-				"statement: UPDATE posts SET views = views + 1 WHERE id = 1\nclass:     additive\n",
+				"Fast: overlapping executions share a statement, and a hot row counts in slots.\n",
 				"",
 				"explain",
 				"UPDATE posts SET views = views + 1 WHERE id = 1",
 			)
+			for query, unknown := range map[string]string{
+				"UPDAT posts SET views = 1": "UPDAT", "UPDATE psots SET views = views + 1": "psots", "SELECT vews FROM posts": "vews",
+				"UPDATE posts SET views = views + ? WHERE idd = ?": "idd",
+			} {
+				out, errs, code := command(t, "", with("explain", query)...)
+				if code != exitProblems || out != "" || !strings.Contains(errs, unknown) {
+					t.Errorf("%s: %d %s %s", query, code, out, errs)
+				}
+			}
+			expect(0, "Fast: ", "", "explain", "UPDATE posts SET views = views + ? WHERE id = ?")
 			ddl := expect(0, "", "", "ddl")
 			if !strings.Contains(ddl, "posts_slots") {
 				t.Errorf("ddl: %s", ddl)

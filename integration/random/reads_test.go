@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql/driver"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -178,7 +179,8 @@ func runReads(t *testing.T, dialect string, seed uint64, more func() bool, sum *
 			b.WriteString("\n" + d.String())
 		}
 		if e, err := slotsql.Explain(t.Context(), pair.Wrapped, in(pair.WrappedDSN, short).SQL); err == nil {
-			b.WriteString("\n\n" + e.String())
+			explained, _ := json.MarshalIndent(e, "", "  ")
+			b.WriteString("\n\n" + string(explained))
 		}
 		fmt.Fprintf(
 			&b,

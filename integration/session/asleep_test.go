@@ -58,7 +58,7 @@ func TestFallsAsleep(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if trial := woken.Trial; trial.With < trial.Before || !strings.Contains(e.String(), "and "+trial.String()) {
+		if trial := woken.Trial; trial.With < trial.Before || !strings.Contains(strings.Join(e.Notes, "\n"), "and "+trial.String()) {
 			t.Errorf("trial: %s; explained:\n%s", trial, e)
 		}
 		if got := value(t, p.Wrapped, "SELECT COUNT(*) FROM "+table+" WHERE id = 1 AND views = "+counted); got != "1" {

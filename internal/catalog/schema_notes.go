@@ -3,6 +3,7 @@ package catalog
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/slotsql/slotsql/internal/config"
 	"github.com/slotsql/slotsql/rewrite/lex"
@@ -16,6 +17,13 @@ type plainCounter struct {
 	Table  *schema.Table
 	Column string
 	Reason string
+}
+
+func (p *plainCounter) note() string {
+	if p.Reason == schema.NoSlots {
+		return fmt.Sprintf("table %s has slots: 0", p.Table.Name)
+	}
+	return fmt.Sprintf("counter %s.%s is not slotted: %s", p.Table.Name, p.Column, p.Reason)
 }
 
 // Adopted returns a schema of the tables.
@@ -38,11 +46,25 @@ func (c *Catalog) Adopted(checked []CheckedTable, views func(*Schema, *schema.Ta
 func (sc *Schema) Notes(query string) []string {
 	var out []string
 	for _, p := range sc.Plain {
-		if lex.ContainsFold(query, p.Table.Name) {
-			out = append(out, fmt.Sprintf("counter %s.%s is not slotted: %s", p.Table.Name, p.Column, p.Reason))
+		if note := p.note(); lex.ContainsFold(query, p.Table.Name) && !slices.Contains(out, note) {
+			out = append(out, note)
 		}
 	}
 	return out
+}
+
+// WhyUnslotted returns why increments of counters that the statement may mean go to no slot; "" if it names no table with such counters.
+func WhyUnslotted(sc *Schema, query string) (why string) {
+	for _, p := range sc.Plain {
+		switch {
+		case !lex.ContainsFold(query, lex.Spelled(p.Table.Name)):
+		case p.Reason == schema.NoSlots, lex.ContainsFold(query, lex.Spelled(p.Column)):
+			return p.note()
+		default:
+			why = "it needs no counter of " + p.Table.Name + " that is slotted"
+		}
+	}
+	return why
 }
 
 // Audited returns the tables as an audit plans with them: all of the

@@ -10,15 +10,28 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slotsql/slotsql/internal/catalog"
 	"github.com/slotsql/slotsql/internal/session"
 	"github.com/slotsql/slotsql/rewrite"
 	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
-// Explanation describes how slotsql runs a statement. String formats it for people. Later
+// Explanation describes how slotsql runs a statement. String formats it for people, Detailed also with the SQL that is sent. Later
 // versions may add keys to its JSON.
 type Explanation struct {
 	Statement string `json:"statement"`
+
+	// Verdict is one sentence: how fast the statement is, why, and what would be faster. Speed, Because and Instead are its parts.
+	Verdict string `json:"verdict"`
+	Speed   string `json:"speed"` // fast, as plain, slower or refused
+	Because string `json:"because,omitempty"`
+	Instead string `json:"instead,omitempty"`
+	// Asleep and Awake are what happens while the tables have no slots, and while they have some. Without Asleep, Awake is what
+	// always happens.
+	Asleep string `json:"asleep,omitempty"`
+	Awake  string `json:"awake,omitempty"`
+	// Groups tells which executions share a statement on the base row, or why none do.
+	Groups string `json:"groups,omitempty"`
 
 	// Class is pass-through, additive, additive-base, upsert, read, drain,
 	// multi or refused; see docs/contributing/life-of-a-statement.md.
@@ -139,7 +152,11 @@ func Explain(ctx context.Context, db *sql.DB, query string) (*Explanation, error
 			if err != nil {
 				return nil, err
 			}
-			e := explanation(p.Plan, query)
+			unslotted := ""
+			if by.Schema != nil {
+				unslotted = catalog.WhyUnslotted(by.Schema, query)
+			}
+			e := explanation(p.Plan, query, unslotted)
 			if p.Increment != nil {
 				e.noteTrial(by.Shared.Trial(p.Increment.Table))
 			}
@@ -178,9 +195,10 @@ func unwrapConn(dc any) *session.Conn {
 }
 
 //nolint:funlen // one case for each part of a plan
-func explanation(p *rewrite.Plan, query string) *Explanation {
+func explanation(p *rewrite.Plan, query, unslotted string) *Explanation {
 	p = p.Whole()
 	e := &Explanation{Statement: query, Class: string(p.Class), Reason: p.Reason, Tables: p.Tables, Scope: p.DrainScope()}
+	e.judge(p.Verdict(unslotted))
 	if p.Class == rewrite.Refused {
 		return e
 	}
@@ -211,8 +229,8 @@ func explanation(p *rewrite.Plan, query string) *Explanation {
 	if in := p.Increment; in != nil {
 		if on := in.Table.Counter; on.Options.Placement == schema.PlacementAdaptive && on.Layout != schema.LayoutJournal {
 			const cold = "while nothing has waited for its row (placement: adaptive): runs the statement as written"
-			switch {
-			case in.BaseExact():
+			switch _, onBase := in.OnBase(); {
+			case onBase:
 				e.Cold = cold
 			case in.Latest && p.Drain.Proof != nil:
 				e.Cold = cold + ", if the row has no slots"
@@ -273,9 +291,14 @@ func explanation(p *rewrite.Plan, query string) *Explanation {
 	}
 	e.Before, e.After = explainStatements(p.Drain.Before), explainStatements(p.Drain.After)
 	for _, part := range p.Parts {
-		e.Parts = append(e.Parts, explanation(part.Plan, part.SQL))
+		e.Parts = append(e.Parts, explanation(part.Plan, part.SQL, ""))
 	}
 	return e
+}
+
+func (e *Explanation) judge(v rewrite.Verdict) {
+	e.Verdict, e.Speed, e.Because, e.Instead = v.String(), string(v.Speed), v.Because, v.Instead
+	e.Asleep, e.Awake, e.Groups = v.Asleep, v.Awake, v.Groups
 }
 
 // proof says how a drain is avoided where the row has no slots.

@@ -87,7 +87,7 @@ func (e *Explainer) ExplainWith(sc *catalog.Schema, query string) (*Explanation,
 		p, err := sc.Planner.Plan(query)
 		var missing *rewrite.MissingError
 		if err == nil {
-			out := explanation(p, query)
+			out := explanation(p, query, catalog.WhyUnslotted(sc, query))
 			out.Notes = append(out.Notes, sc.Notes(query)...)
 			return out, nil
 		}
@@ -112,17 +112,21 @@ func explainModes(cfg *config.Config, query string, explain func(shadow bool) (*
 	}
 	var notes []string
 	for _, t := range cfg.TablesOf(config.ModeShadow, config.ModeOff) {
-		switch named := lex.ContainsFold(query, lex.Spelled(t.Table)); {
-		case named && t.Mode == config.ModeOff:
-			notes = append(notes, fmt.Sprintf("table %s has mode off: statements on it run as they are", t.Name))
-		case named:
-			notes = append(notes, fmt.Sprintf("table %s has mode shadow: statements on it run as they are, and are counted", t.Name))
-			if e.Shadow != nil {
-				continue
+		if !lex.ContainsFold(query, lex.Spelled(t.Table)) {
+			continue
+		}
+		note := fmt.Sprintf("table %s has mode %s: statements on it run as written", t.Name, t.Mode)
+		if t.Mode == config.ModeShadow {
+			note += ", and are counted"
+			if e.Shadow == nil {
+				if e.Shadow, err = explain(true); err != nil {
+					return nil, err
+				}
 			}
-			if e.Shadow, err = explain(true); err != nil {
-				return nil, err
-			}
+		}
+		notes = append(notes, note)
+		if rewrite.Class(e.Class) == rewrite.PassThrough {
+			e.judge(rewrite.Verdict{Speed: rewrite.SpeedAsPlain, What: note})
 		}
 	}
 	e.Notes = append(notes, e.Notes...)

@@ -163,7 +163,7 @@ func (s *Shared) live(now time.Time) LiveStats {
 		}
 		same := func(name string) bool { return s.Dialect.SameTable(ast.Ident{Name: t.Table, Quoted: true}, name) }
 		var tried TrialStats
-		state := slots.TableSleep{Awake: t.Slots > 0 && t.Mode != config.ModeShadow && slots.AlwaysAwake(t.Placement, t.Layout)}
+		state := slots.TableSleep{Awake: t.Slots > 0 && t.Mode != config.ModeShadow && schema.AlwaysAwake(t.Placement, t.Layout)}
 		for _, st := range stored {
 			if same(st.Table) {
 				lt.Hot += hot[st.Slotted]

@@ -9,14 +9,9 @@ import (
 	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
-// AlwaysAwake reports whether every increment of a table with slots goes to one.
-func AlwaysAwake(p schema.Placement, l schema.Layout) bool {
-	return p != schema.PlacementAdaptive || l == schema.LayoutShared || l == schema.LayoutJournal
-}
-
 // Sleeps reports whether a table of the counter sleeps by itself: its slots are those of hot rows.
 func Sleeps(c *schema.Counter) bool {
-	return c.Slots > 0 && !AlwaysAwake(c.Options.Placement, c.Layout)
+	return c.Slots > 0 && !schema.AlwaysAwake(c.Options.Placement, c.Layout)
 }
 
 // Sleep is what a process knows of whether its tables sleep: a table sleeps while its slot table holds no row. What wakes a table whose
@@ -63,7 +58,7 @@ func (s TableSleep) Compare(o TableSleep) int {
 // Sleeper is what a process knows of one table.
 type Sleeper struct {
 	sleep  *Sleep
-	always bool // see AlwaysAwake
+	always bool // see schema.AlwaysAwake
 	folds  bool // the worker folds its slots
 
 	stirred atomic.Bool  // it has been woken since the worker last looked at it
@@ -89,7 +84,7 @@ func (s *Sleep) Of(c *schema.Counter) *Sleeper {
 	if t, ok := s.tables.Load(k); ok {
 		return t.(*Sleeper)
 	}
-	always := AlwaysAwake(c.Options.Placement, c.Layout)
+	always := schema.AlwaysAwake(c.Options.Placement, c.Layout)
 	t, _ := s.tables.LoadOrStore(k, &Sleeper{sleep: s, always: always, folds: Sleeps(c), state: TableSleep{Awake: always}})
 	return t.(*Sleeper)
 }

@@ -39,6 +39,11 @@ const (
 	PlacementAdaptive Placement = "adaptive"
 )
 
+// AlwaysAwake reports whether every increment of a table with slots goes to one.
+func AlwaysAwake(p Placement, l Layout) bool {
+	return p != PlacementAdaptive || l == LayoutShared || l == LayoutJournal
+}
+
 // OnDrain is what becomes of a statement that drains.
 type OnDrain string
 

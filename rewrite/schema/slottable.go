@@ -40,6 +40,9 @@ func (t *Table) computedFrom(column, other string) bool {
 	return false
 }
 
+// NoSlots is why no counter of a table with slots: 0 is slotted.
+const NoSlots = "slots: 0: overlapping increments are grouped on the base row"
+
 // Slottable reports whether increments of a counter may go to slots and, if not, why. To
 // the planner, a counter that may not is an ordinary column: its base value is its total.
 func (t *Table) Slottable(column string) (bool, string) {
@@ -51,7 +54,7 @@ func (t *Table) Slottable(column string) (bool, string) {
 		return false, t.Counter.Unslotted.Faults[column]
 	}
 	if t.Counter != nil && t.Counter.Slots == 0 {
-		return false, "slots: 0: overlapping increments are grouped on the base row"
+		return false, NoSlots
 	}
 	switch {
 	case c.Numeric == Float:

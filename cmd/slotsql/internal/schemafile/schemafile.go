@@ -46,7 +46,6 @@ type File struct {
 
 	dialect dialect.Dialect
 	views   []dialect.ViewDefinition
-	missing []string // names that were looked for and not found
 }
 
 // Parse reads a schema file: CREATE TABLE, CREATE UNIQUE INDEX, CREATE TRIGGER, ALTER TABLE and
@@ -92,9 +91,6 @@ func (f *File) Look(schema, name string) (*schema.Table, error) {
 			return &c, nil
 		}
 	}
-	if !slices.Contains(f.missing, name) {
-		f.missing = append(f.missing, name)
-	}
 	return nil, nil
 }
 
@@ -104,31 +100,12 @@ func (f *File) viewsOver(t *schema.Table) []string {
 	return dialect.ViewsOver(read, f.views, dialect.SpelledAnywhere, lex.Spelled)
 }
 
-// Explainer explains statements without a database. Tables that the file lacks are treated as
-// missing, without a note.
+// Explainer explains statements without a database.
 func (f *File) Explainer(cfg *config.Config) (*explain.Explainer, error) {
 	return explain.NewExplainer(session.New(f.dialect, cfg), f.Look, func(sc *catalog.Schema, t *schema.Table) error {
 		sc.AddViews(t, f.viewsOver(t))
 		return nil
 	})
-}
-
-// Explain returns how a wrapped database runs a statement: see slotsql.Explain. It notes the tables
-// that the statement names and the file lacks.
-func (f *File) Explain(cfg *config.Config, query string) (*explain.Explanation, error) {
-	x, err := f.Explainer(cfg)
-	if err != nil {
-		return nil, err
-	}
-	f.missing = nil // from here on only tables that the statement names
-	e, err := x.Explain(query)
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range f.missing {
-		e.Notes = append(e.Notes, fmt.Sprintf("table %s is not in the schema and is treated as missing", name))
-	}
-	return e, nil
 }
 
 // check finds the configured tables.
