@@ -33,7 +33,7 @@ func (o *options) fail(w io.Writer, err error) int {
 	if errors.Is(err, errReported) {
 		return code
 	}
-	text := o.redact(o.filled(trimName(err.Error())))
+	text := o.redact(o.filled(trimName(err.Error()))) + o.dsnForm(err)
 	if !o.json {
 		fmt.Fprintln(w, "slotsql: "+text)
 		return code

@@ -69,7 +69,7 @@ func (o *options) init(cmd *cobra.Command, f *initFlags) error {
 	case o.config != "":
 		return errors.New("init has no --config: name the file to write with --output")
 	case o.dsn == "" && o.schema == "":
-		return errors.New("--dsn or --schema is missing: name a database or a file of CREATE TABLE statements")
+		return errNoTables
 	case o.dsn != "" && o.schema != "":
 		return errors.New("--dsn and --schema are both given: leave one out")
 	case f.force && f.output == "":

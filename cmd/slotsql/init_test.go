@@ -318,13 +318,13 @@ func TestInitUsage(t *testing.T) {
 		stderr string
 	}{
 		{[]string{"init"}, 2, "", "slotsql: --driver is missing: mysql, postgres or sqlite\n"},
-		{[]string{"init", "--driver", "mysql"}, 2, "", "slotsql: --dsn or --schema is missing: name a database or a file of CREATE TABLE statements\n"},
+		{[]string{"init", "--driver", "mysql"}, 2, "", "slotsql: --dsn or --schema is missing: name a database or a file of CREATE TABLE statements\nA DSN for --driver mysql looks like this: user:password@tcp(localhost:3306)/app\n"},
 		{append(schema, "--dsn", "x"), 2, "", "slotsql: --dsn and --schema are both given: leave one out\n"},
 		{append(schema, "--force"), 2, "", "slotsql: --force is given without --output: name the file to write\n"},
 		{append(schema, "--output", there), 2, "", "slotsql: " + there + " already exists: name another file, or overwrite it with --force\n"},
 		{append(schema, "--config", there), 2, "", "slotsql: init has no --config: name the file to write with --output\n"},
 		{append(schema, "--sql", "absent.sql"), 2, "", "slotsql: open absent.sql: no such file or directory\n"},
-		{[]string{"init", "--driver", "sqlite", "--dsn", "absent.db"}, 2, "", "slotsql: stat absent.db: no such file or directory\n"},
+		{[]string{"init", "--driver", "sqlite", "--dsn", "absent.db"}, 2, "", "slotsql: stat absent.db: no such file or directory\nA DSN for --driver sqlite looks like this: app.db\n"},
 		{[]string{"init", "--driver", "sqlite", "--dsn", empty}, 0, "# Proposed by slotsql init for empty.db.\n# Tables: 0.\n", ""},
 		{schema, 0, "tables: {}\n\n  # Guesses from", ""},
 		{append(schema, "--sql", "-"), 0, "Statements of standard input: 1, 1 different ones (SQL, statements end with ;).", ""},

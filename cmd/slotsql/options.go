@@ -27,7 +27,10 @@ type engine struct {
 	parent  string // the plain driver's
 	dialect dialect.Dialect
 	survey  survey.Source
-	file    bool // the DSN names a file, which the driver would create
+	form    string // an example of a DSN
+	file    bool   // the DSN names a file, which the driver would create
+	// parse returns the error of a DSN that is none.
+	parse func(dsn string) error
 	// rejects reports whether the server's error for a statement that is prepared means that it could never run; nil where preparing
 	// asks no server.
 	rejects func(error) bool
@@ -37,9 +40,18 @@ type engine struct {
 }
 
 var engines = map[string]engine{
-	"mysql":    {driver: mysql.DriverName, parent: "mysql", dialect: mysql.Dialect(), survey: survey.MySQL{}, rejects: rejectedByMySQL, password: mysqlPassword},
-	"postgres": {driver: postgres.DriverName, parent: "pgx", dialect: postgres.Dialect(), survey: survey.Postgres{}, rejects: rejectedByPostgres, password: pgxPassword},
-	"sqlite":   {driver: sqlite.DriverName, parent: "sqlite", dialect: sqlite.Dialect(), survey: survey.SQLite{}, file: true},
+	"mysql": {
+		driver: mysql.DriverName, parent: "mysql", dialect: mysql.Dialect(), survey: survey.MySQL{},
+		form: "user:password@tcp(localhost:3306)/app", parse: parseMySQL, rejects: rejectedByMySQL, password: mysqlPassword,
+	},
+	"postgres": {
+		driver: postgres.DriverName, parent: "pgx", dialect: postgres.Dialect(), survey: survey.Postgres{},
+		form: "postgres://user:password@localhost:5432/app", parse: parsePostgres, rejects: rejectedByPostgres, password: pgxPassword,
+	},
+	"sqlite": {
+		driver: sqlite.DriverName, parent: "sqlite", dialect: sqlite.Dialect(), survey: survey.SQLite{},
+		form: "app.db", file: true, parse: func(string) error { return nil },
+	},
 }
 
 var engineNames = []string{"mysql", "postgres", "sqlite"}
@@ -86,7 +98,7 @@ func (o *options) engine() (engine, error) {
 	}
 	e, ok := engines[o.driver]
 	if !ok {
-		return engine{}, fmt.Errorf("--driver must be mysql, postgres or sqlite, got %q", o.driver)
+		return engine{}, fmt.Errorf("--driver must be mysql, postgres or sqlite, got %q%s", o.driver, similarEngine(o.driver))
 	}
 	return e, nil
 }
@@ -101,6 +113,9 @@ func (o *options) load() (*slotsql.Config, error) {
 // errNoDSN is the error when no database is named.
 var errNoDSN = errors.New("--dsn is missing: name the database, with --dsn, --dsn-file or " + environmentDSN)
 
+// errNoTables is the error when neither a database nor a schema file is named.
+var errNoTables = errors.New("--dsn or --schema is missing: name a database or a file of CREATE TABLE statements")
+
 // target checks the flags that say what to work on before anything is opened.
 func (o *options) target(cmd *cobra.Command) (engine, *slotsql.Config, error) {
 	e, err := o.engine()
@@ -110,7 +125,7 @@ func (o *options) target(cmd *cobra.Command) (engine, *slotsql.Config, error) {
 	offline := cmd.Flags().Lookup("schema") != nil
 	switch {
 	case o.dsn == "" && o.schema == "" && offline:
-		return e, nil, errors.New("--dsn or --schema is missing: name a database or a file of CREATE TABLE statements")
+		return e, nil, errNoTables
 	case o.dsn == "" && !offline:
 		return e, nil, errNoDSN
 	case o.dsn != "" && o.schema != "":
@@ -146,8 +161,10 @@ func fileExists(dsn string) error {
 			name = unescaped
 		}
 	}
-	_, err := os.Stat(name)
-	return err
+	if _, err := os.Stat(name); err != nil {
+		return dsnError{err}
+	}
+	return nil
 }
 
 // schemaFile reads the schema file. Its name stands before the line of an error.

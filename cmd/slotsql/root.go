@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -66,18 +67,19 @@ func rootCommand(o *options) *cobra.Command {
 		Short: "Explain statements, and create, check and maintain slot tables",
 		Long: `slotsql works on the counter tables named in slotsql.yaml. Start with init and explain;
 migrate creates slot tables. Documentation: docs/cli.md.`,
-		Args:          cobra.NoArgs,
+		Args:          knownCommand,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Version:       version(),
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
-			return o.findDSN(cmd)
+			return o.takeDSN(cmd)
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_ = cmd.Help()
 			return reportedError{errors.New("no command")}
 		},
 	}
+	cmd.SuggestionsMinimumDistance = 2
 	cmd.SetVersionTemplate("{{.Name}} {{.Version}}\n")
 	cmd.AddCommand(
 		initCommand(o),
@@ -95,6 +97,18 @@ migrate creates slot tables. Documentation: docs/cli.md.`,
 		versionCommand(o),
 	)
 	return cmd
+}
+
+// knownCommand refuses a command that does not exist, and names those that are spelled much like it.
+func knownCommand(cmd *cobra.Command, args []string) error {
+	err := cobra.NoArgs(cmd, args)
+	if err == nil {
+		return nil
+	}
+	if similar := cmd.SuggestionsFor(args[0]); len(similar) > 0 {
+		return fmt.Errorf("%w: did you mean %s?", err, strings.Join(similar, " or "))
+	}
+	return err
 }
 
 // printJSON writes one JSON value.

@@ -54,6 +54,7 @@ func TestOffline(t *testing.T) {
 		{"init help", "", []string{"init", "--help"}, 0, "Propose a configuration: find the columns", ""},
 		{"driver completion", "", []string{"__complete", "check", "--driver", ""}, 0, "mysql\npostgres\nsqlite\n:4\n", "..."},
 		{"unknown command", "", []string{"frobnicate"}, 2, "", "slotsql: unknown command \"frobnicate\" for \"slotsql\"\n"},
+		{"mistyped command", "", []string{"chek"}, 2, "", "slotsql: unknown command \"chek\" for \"slotsql\": did you mean check?\n"},
 		{"unknown flag", "", []string{"check", "--frobnicate"}, 2, "", "slotsql: unknown flag: --frobnicate\n"},
 		{"arguments", "", []string{"check", "all"}, 2, "", "slotsql: unknown command \"all\" for \"slotsql check\"\n"},
 
@@ -78,13 +79,19 @@ func TestOffline(t *testing.T) {
 
 		{"no driver", "", []string{"check", "--dsn", "x"}, 2, "", "slotsql: --driver is missing: mysql, postgres or sqlite\n"},
 		{"unknown driver", "", []string{"check", "--driver", "oracle"}, 2, "", "slotsql: --driver must be mysql, postgres or sqlite, got \"oracle\"\n"},
-		{"no database", "", []string{"migrate", "--driver", "mysql"}, 2, "", "slotsql: --dsn is missing: name the database, with --dsn, --dsn-file or SLOTSQL_DSN\n"},
-		{"no tables", "", []string{"ddl", "--driver", "mysql"}, 2, "", "slotsql: --dsn or --schema is missing: name a database or a file of CREATE TABLE statements\n"},
+		{"another name of a driver", "", []string{"check", "--driver", "postgresql", "--dsn", "x"}, 2, "", "slotsql: --driver must be mysql, postgres or sqlite, got \"postgresql\": did you mean postgres?\n"},
+		{"a short name of a driver", "", []string{"doctor", "--driver", "pg", "--dsn", "x"}, 2, "", "slotsql: --driver must be mysql, postgres or sqlite, got \"pg\": did you mean postgres?\n"},
+		{"a version of a driver", "", []string{"init", "--driver", "sqlite3", "--dsn", "x"}, 2, "", "slotsql: --driver must be mysql, postgres or sqlite, got \"sqlite3\": did you mean sqlite?\n"},
+		{"no DSN of MySQL", "", []string{"doctor", "--driver", "mysql", "--dsn", "localhost"}, 2, "", "slotsql: invalid DSN: missing the slash separating the database name\nA DSN for --driver mysql looks like this: user:password@tcp(localhost:3306)/app\n"},
+		{"no DSN of PostgreSQL", "", []string{"status", "--driver", "postgres", "--dsn", "local host"}, 2, "", "slotsql: cannot parse `local host`..."},
+		{"no server", "", []string{"check", "--driver", "mysql", "--dsn", "root@tcp(127.0.0.1:1)/app", "--config", config}, 2, "", "slotsql: dial tcp 127.0.0.1:1: connect: connection refused\nA DSN for --driver mysql looks like this: user:password@tcp(localhost:3306)/app\n"},
+		{"no database", "", []string{"migrate", "--driver", "mysql"}, 2, "", "slotsql: --dsn is missing: name the database, with --dsn, --dsn-file or SLOTSQL_DSN\nA DSN for --driver mysql looks like this: user:password@tcp(localhost:3306)/app\n"},
+		{"no tables", "", []string{"ddl", "--driver", "mysql"}, 2, "", "slotsql: --dsn or --schema is missing: name a database or a file of CREATE TABLE statements\nA DSN for --driver mysql looks like this: user:password@tcp(localhost:3306)/app\n"},
 		{"both", "", offline("mysql", "ddl", "--dsn", "x"), 2, "", "slotsql: --dsn and --schema are both given: leave one out\n"},
 		{"no configuration", "", []string{"check", "--driver", "sqlite", "--dsn", "x"}, 2, "", "slotsql: config: no configuration found: set SLOTSQL_CONFIG..."},
 		{"absent configuration", "", []string{"check", "--driver", "sqlite", "--dsn", "x", "--config", "absent.yaml"}, 2, "", "slotsql: config: open absent.yaml: no such file or directory\n"},
 		{"absent schema", "", []string{"ddl", "--driver", "sqlite", "--schema", "absent.sql", "--config", config}, 2, "", "slotsql: open absent.sql: no such file or directory\n"},
-		{"absent database", "", []string{"migrate", "--driver", "sqlite", "--dsn", "absent.db", "--config", config}, 2, "", "slotsql: stat absent.db: no such file or directory\n"},
+		{"absent database", "", []string{"migrate", "--driver", "sqlite", "--dsn", "absent.db", "--config", config}, 2, "", "slotsql: stat absent.db: no such file or directory\nA DSN for --driver sqlite looks like this: app.db\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			stdout, stderr, code := command(t, c.stdin, c.args...)

@@ -21,6 +21,19 @@ func (o *options) dataSource(cmd *cobra.Command, usage string) {
 	f.StringVar(&o.dsnFile, "dsn-file", "", "`file` that holds the DSN, - for standard input")
 }
 
+// takeDSN finds the DSN, and checks its form.
+func (o *options) takeDSN(cmd *cobra.Command) error {
+	if err := o.findDSN(cmd); err != nil || o.dsn == "" || o.schema != "" {
+		return err
+	}
+	if e, ok := engines[o.driver]; ok {
+		if err := e.parse(o.dsn); err != nil {
+			return dsnError{err}
+		}
+	}
+	return nil
+}
+
 // findDSN finds the DSN where --dsn does not give it: in a file, or in the environment.
 func (o *options) findDSN(cmd *cobra.Command) error {
 	if cmd.Flags().Lookup("dsn-file") == nil {
