@@ -37,7 +37,11 @@ type Verdict struct {
 func (v Verdict) String() string {
 	s := strings.ToUpper(string(v.Speed[:1])) + string(v.Speed[1:]) + ": " + v.What
 	if v.Because != "" {
-		s += ", because " + v.Because
+		s += ", because "
+		if strings.HasPrefix(v.Because, "cannot ") { // as planning says of itself
+			s += "slotsql "
+		}
+		s += v.Because
 	}
 	if v.Instead != "" {
 		s += "; instead: " + v.Instead
@@ -243,8 +247,8 @@ func (p *Plan) judgeGroupedDrain(v *Verdict) {
 		v.What += ", and a hot row gives portions from slots"
 	default:
 		v.What += "; in a transaction it runs as plain while its row has no slots"
-		if p.Group.InsertID > 0 {
-			v.Instead = "declare tickets, if numbers may be left out"
+		if p.Group.draws() {
+			v.Instead = "declare tickets, if it draws numbers and may leave some out"
 		}
 	}
 }
@@ -274,6 +278,9 @@ func (p *Plan) verdictOfParts() Verdict {
 	worst, at, of := -1, 0, Verdict{}
 	for i, part := range p.Parts {
 		v := part.Plan.Verdict("")
+		if part.Plan.Class == PassThrough && len(part.Plan.Touched) == 0 {
+			continue // BEGIN, for instance
+		}
 		for rank, s := range speeds {
 			if s == v.Speed && rank > worst {
 				worst, at, of = rank, i, v
@@ -281,7 +288,7 @@ func (p *Plan) verdictOfParts() Verdict {
 		}
 	}
 	if worst < 0 {
-		return Verdict{Speed: SpeedAsPlain, What: "there is nothing to run"}
+		return Verdict{Speed: SpeedAsPlain, What: "none of the statements concerns slots"}
 	}
 	of.What = fmt.Sprintf("statement %d of %d: %s", at+1, len(p.Parts), of.What)
 	of.Asleep, of.Awake, of.Groups = "", "", ""
@@ -316,7 +323,7 @@ var advice = []struct{ reason, instead string }{
 	{notOneRow, "name the row by a unique key"},
 	{setsCounter, "add the difference"},
 	{readsCounter, "declare the counter's min or max, if its limit is what is compared"},
-	{returnsCounter, "leave the counter out of RETURNING, or declare tickets if numbers may be left out"},
+	{returnsCounter, "leave the counter out of RETURNING"},
 	{locksRows, "leave FOR UPDATE out, and put the condition into the UPDATE"},
 	{mayReplace, "an upsert"},
 	{unknownDelta, "read the amount first, and pass it as an argument"},

@@ -55,7 +55,7 @@ func (o *options) parsed(ctx context.Context, e engine, x *slotsql.Explainer, qu
 			return nil, statementError{err}
 		case ok:
 		case unparsed != nil:
-			return nil, statementError{fmt.Errorf("the statement does not parse: %w", unparsed)}
+			return nil, statementError{o.notParsed(e, unparsed)}
 		default:
 			if err := x.Unknown(st); err != nil {
 				return nil, statementError{err}
@@ -63,6 +63,13 @@ func (o *options) parsed(ctx context.Context, e engine, x *slotsql.Explainer, qu
 		}
 	}
 	return list, nil
+}
+
+func (o *options) notParsed(e engine, err error) error {
+	if o.schema != "" && e.rejects != nil {
+		return fmt.Errorf("the statement does not parse: %w (with --dsn the server decides that)", err)
+	}
+	return fmt.Errorf("the statement does not parse: %w", err)
 }
 
 // prepares reports whether the server takes a statement. It returns an error if the statement is not SQL, or names what does not exist.

@@ -217,6 +217,10 @@ func TestDatabase(t *testing.T) {
 				}
 			}
 			expect(0, "Fast: ", "", "explain", "UPDATE posts SET views = views + ? WHERE id = ?")
+			if e.driver == "mysql" { // whose parser does not know what the server takes
+				const table = "SELECT views FROM posts, JSON_TABLE('[1]', '$[*]' COLUMNS (x INT PATH '$')) j WHERE posts.id = j.x"
+				expect(0, "Slower: while posts is awake, all slots of posts are folded first, because\nslotsql cannot parse it ", "", "explain", table)
+			}
 			ddl := expect(0, "", "", "ddl")
 			if !strings.Contains(ddl, "posts_slots") {
 				t.Errorf("ddl: %s", ddl)

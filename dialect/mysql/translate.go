@@ -99,7 +99,7 @@ func (t *translator) explain(st *ast.Statement, n *tree.ExplainStmt) {
 		st.Select = t.query(inner)
 	default:
 		st.Kind = ast.Other
-		st.Opaque = "EXPLAIN of a statement that is no SELECT"
+		st.Opaque = "EXPLAIN is of a statement other than SELECT"
 		st.Tables = t.tablesOf(inner)
 	}
 }
@@ -117,7 +117,7 @@ func (t *translator) other(st *ast.Statement, n tree.StmtNode) {
 		for ; t.pos < len(t.toks); t.next() {
 			if t.isWord("SELECT", "TABLE") && t.pos > 1 && !t.isWordAt(-1, "CREATE") {
 				st.Kind = ast.Other
-				st.Opaque = "SHOW with a subquery"
+				st.Opaque = "SHOW has a subquery"
 				st.Tables = t.everyName()
 				return
 			}
@@ -131,7 +131,7 @@ func (t *translator) other(st *ast.Statement, n tree.StmtNode) {
 		return
 	}
 	st.Kind = ast.Other
-	st.Opaque = "statement is neither a query nor a plain write"
+	st.Opaque = "the statement is neither a query nor a plain write"
 	st.Tables = t.everyName()
 }
 

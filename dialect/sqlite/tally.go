@@ -24,7 +24,7 @@ func (t *translator) check(n tree.Stmt) {
 		return
 	}
 	if counted(t.st) != parsed(n) {
-		t.opaque("statement that is not translated completely")
+		t.opaque("slotsql does not analyze all of the statement")
 	}
 }
 

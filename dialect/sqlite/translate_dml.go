@@ -29,7 +29,7 @@ func (t *translator) insert(n *tree.InsertStmt) {
 	case 1:
 		st.Conflict = t.conflict(n.Upserts[0])
 	default:
-		t.opaque("several ON CONFLICT clauses")
+		t.opaque("there are several ON CONFLICT clauses")
 	}
 	st.Returning = t.items(n.Returning)
 }
@@ -89,7 +89,7 @@ func (t *translator) assignments(list []*tree.SetPair) []ast.Assignment {
 			}
 			continue
 		}
-		t.opaque("SET (a, b) = ...")
+		t.opaque("SET assigns several columns at once")
 		for _, c := range n.Columns {
 			out = append(out, ast.Assignment{Column: []ast.Ident{ident(c)}})
 		}

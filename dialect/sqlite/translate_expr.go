@@ -89,7 +89,7 @@ func (t *translator) expr(n tree.Expr) *ast.Expr {
 	case *tree.VectorExpr:
 		e.Op, e.Args = "ROW", t.exprs(n.List)
 	default:
-		t.opaque("unknown kind of expression")
+		t.opaque("an expression is of an unknown kind")
 	}
 	return e
 }
@@ -193,7 +193,7 @@ func (t *translator) in(e *ast.Expr, n *tree.InExpr) {
 			Span: t.parenAfter(n.X.End(), n.End()), Kind: ast.Subquery, Query: t.query(n.Select),
 		})
 	case n.Table != nil && len(n.Args) > 0:
-		t.opaque("x IN function")
+		t.opaque("IN has a function for its list")
 		e.Args = append(e.Args, t.exprs(n.Args)...)
 	case n.Table != nil:
 		e.Args = append(e.Args, &ast.Expr{Span: span(n.Table), Kind: ast.Subquery, Query: &ast.Select{

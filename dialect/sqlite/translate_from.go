@@ -37,7 +37,7 @@ func onlyCommas(list []*tree.TableRef) bool {
 func (t *translator) join(list []*tree.TableRef) *ast.Source {
 	left := t.source(list[0])
 	if list[0].On != nil || len(list[0].Using) > 0 {
-		t.opaque("ON or USING without a join")
+		t.opaque("ON or USING has no join")
 		t.expr(list[0].On)
 	}
 	// A long list makes a deep tree, which every reader walks down.
@@ -51,7 +51,7 @@ func (t *translator) join(list []*tree.TableRef) *ast.Source {
 		j.LeftOuter = kind&tree.JoinLeft != 0
 		j.RightOuter = kind&tree.JoinRight != 0
 		if !soundJoin(n.Join) {
-			t.opaque("join " + strings.Join(n.Join.Words, " "))
+			t.opaque("slotsql does not analyze join " + strings.Join(n.Join.Words, " "))
 		}
 		left = j
 	}
@@ -89,7 +89,7 @@ func (t *translator) source(n *tree.TableRef) *ast.Source {
 	case n.List != nil:
 		s := t.join(n.List)
 		if n.Alias != nil && s.Left == nil {
-			t.opaque("parenthesised table with an alias")
+			t.opaque("a table in parentheses has an alias")
 		} else if n.Alias != nil {
 			s.Alias = identOrNil(n.Alias)
 		}

@@ -34,7 +34,7 @@ func (t *translator) query(n *tree.SelectStmt) *ast.Select {
 			o.OrderBy, o.Limit = nil, nil
 			o.End = bodyEnd(c)
 		} else if o.OrderBy != nil || o.Limit != nil {
-			t.opaque("ORDER BY or LIMIT before a compound operator")
+			t.opaque("ORDER BY or LIMIT stands before a compound operator")
 		}
 		s.Operands = append(s.Operands, o)
 	}
@@ -76,7 +76,7 @@ func (t *translator) core(c tree.SelectCore) *ast.Select {
 		s.OrderBy = t.terms(n.OrderBy)
 		s.Limit = t.limit(n.Limit)
 	default:
-		t.opaque("unknown kind of query")
+		t.opaque("a query is of an unknown kind")
 	}
 	return s
 }
