@@ -73,7 +73,7 @@ func ExampleExplain() {
 		panic(err)
 	}
 
-	config, err := slotsql.Parse([]byte("version: 1\nauto_migrate: true\ndefaults: {slots: 64, placement: connection}\ntables: {posts: {counters: {views: }}}"), "slotsql.yaml")
+	config, err := slotsql.Parse([]byte("version: 1\nauto_migrate: true\ndefaults: {slots: 64}\ntables: {posts: {counters: {views: }}}"), "slotsql.yaml")
 	if err != nil {
 		panic(err)
 	}
@@ -92,11 +92,11 @@ func ExampleExplain() {
 		if err != nil {
 			panic(err)
 		}
-		fmt.Println(e.Class)
+		fmt.Println(e.Verdict)
 	}
 	// Output:
-	// additive
-	// read
-	// drain
-	// pass-through
+	// Fast: overlapping executions share a statement, and a hot row counts in slots.
+	// As plain: it runs as written while posts is asleep, as nearly always.
+	// Slower: while posts is awake, the row's slots are folded first, because the statement sets counter views; instead: add the difference.
+	// As plain: slots of posts do not concern it.
 }

@@ -37,7 +37,8 @@ func TestDSNForm(t *testing.T) {
 	}
 	o := &options{driver: "mysql"}
 	for err, blamed := range map[error]bool{
-		&mysql.MySQLError{Number: 1045}: true, &mysql.MySQLError{Number: 1049}: true, &mysql.MySQLError{Number: 1213}: false, errors.New("x"): false,
+		&mysql.MySQLError{Number: 1045}: true, &mysql.MySQLError{Number: 1049}: true,
+		&mysql.MySQLError{Number: 1213}: false, errors.New("x"): false,
 	} {
 		if got := o.dsnForm(err) != ""; got != blamed {
 			t.Errorf("%v: %t", err, got)

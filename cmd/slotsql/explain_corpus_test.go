@@ -1,6 +1,7 @@
 package main
 
 import (
+	"database/sql"
 	"errors"
 	"os"
 	"regexp"
@@ -16,32 +17,21 @@ import (
 
 var verdictLine = regexp.MustCompile(`^(Fast|As plain|Slower|Refused): .`)
 
-// TestExplainCorpus explains the statements of applications: a verdict first, in twelve lines that fit a terminal.
+// TestExplainCorpus explains the statements of applications, from their tables and from a database: a verdict first, in twelve
+// lines that fit a terminal.
 func TestExplainCorpus(t *testing.T) {
 	explained := map[string]int{}
 	for _, app := range corpusApplications(t) {
 		if len(app.Words) > 0 {
 			continue // which the parser takes for MySQL's
 		}
-		schema := write(t, "schema.sql", strings.Join(app.DDL, ";\n"))
-		with := []string{"--driver", app.Dialect, "--schema", schema, "--config", write(t, "slotsql.yaml", app.config(t))}
-		for _, s := range app.Statements {
-			text, stderr, code := command(t, "", append([]string{"explain", s.SQL}, with...)...)
-			if strings.Contains(s.SQL, "missing_column") {
-				if code != exitProblems || !strings.Contains(stderr, "unknown column missing_column") {
-					t.Errorf("%s: %d %s", s.SQL, code, stderr)
-				}
-				continue
-			}
-			if code != exitOK {
-				t.Errorf("%s: %d %s\n%s", app.App, code, stderr, s.SQL)
-				continue
-			}
-			explained[app.Dialect]++
-			checkLines(t, s.SQL, text, 12)
-			detailed, stderr, code := command(t, "", append([]string{"explain", s.SQL, "--sql"}, with...)...)
-			if code != exitOK || !verdictLine.MatchString(detailed) || !strings.Contains(detailed, "\nstatement:\n") {
-				t.Errorf("%s: %d %s\n%s\n%s", app.App, code, stderr, s.SQL, detailed)
+		explained[app.Dialect] += len(app.Statements)
+		for _, e := range testedEngines {
+			if e.driver == app.Dialect {
+				t.Run(app.App, func(t *testing.T) {
+					t.Parallel()
+					app.explain(t, e)
+				})
 			}
 		}
 	}
@@ -51,6 +41,42 @@ func TestExplainCorpus(t *testing.T) {
 		}
 	}
 	t.Logf("explained: %v", explained)
+}
+
+func (a corpusApplication) explain(t *testing.T, e testedEngine) {
+	dsn := e.dsn(t)
+	db, err := sql.Open(e.parent, dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for _, ddl := range a.DDL {
+		if _, err := db.ExecContext(t.Context(), ddl); err != nil {
+			t.Fatal(err)
+		}
+	}
+	with := []string{"--driver", a.Dialect, "--config", write(t, "slotsql.yaml", a.config(t))}
+	schema := append([]string{"--schema", write(t, "schema.sql", strings.Join(a.DDL, ";\n"))}, with...)
+	live := append([]string{"--dsn", dsn}, with...)
+	for _, s := range a.Statements {
+		text, stderr, code := command(t, "", append([]string{"explain", s.SQL}, schema...)...)
+		fromServer, refused, codeLive := command(t, "", append([]string{"explain", s.SQL}, live...)...)
+		if strings.Contains(s.SQL, "missing_column") {
+			if code != exitProblems || codeLive != exitProblems || !strings.Contains(stderr+refused, "missing_column") {
+				t.Errorf("%s: %d %s %d %s", s.SQL, code, stderr, codeLive, refused)
+			}
+			continue
+		}
+		if code != exitOK || codeLive != exitOK || fromServer != text {
+			t.Errorf("%d %s %d %s\n%s\n%s\n%s", code, stderr, codeLive, refused, s.SQL, text, fromServer)
+			continue
+		}
+		checkLines(t, s.SQL, text, 12)
+		detailed, stderr, code := command(t, "", append([]string{"explain", s.SQL, "--sql"}, schema...)...)
+		if code != exitOK || !strings.HasPrefix(detailed, strings.SplitAfter(text, "\n")[0]) || !strings.Contains(detailed, "\nstatement:\n") {
+			t.Errorf("%d %s\n%s\n%s", code, stderr, s.SQL, detailed)
+		}
+	}
 }
 
 func checkLines(t *testing.T, query, text string, most int) {
