@@ -2,8 +2,10 @@ package rewrite
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/slotsql/slotsql/rewrite/lex"
 	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
@@ -163,8 +165,13 @@ func (p *Plan) judgePassThrough(v *Verdict, unslotted string) {
 		v.What = p.Reason
 	case p.GroupReason != "" && unslotted != "":
 		v.What, v.Because = "it runs as written", unslotted
+	case len(tables) > 0 && lex.HintOf(p.SQL) == lex.HintBase:
+		v.What = "it reads base values, as its comment asks"
 	case len(tables) > 0:
 		v.What = "slots of " + listed(tables) + " do not concern it"
+		if slices.ContainsFunc(p.Touched, func(t *schema.Table) bool { return t.Counter.Options.Reads == schema.ReadsBase }) {
+			v.What += ", or reads: base leaves them out"
+		}
 	case unslotted != "":
 		v.What, v.Because = "it runs as written", unslotted
 	default:
@@ -175,7 +182,7 @@ func (p *Plan) judgePassThrough(v *Verdict, unslotted string) {
 
 func (p *Plan) judgeRead(v *Verdict) {
 	v.Awake = "reads each counter as base value plus slots"
-	if p.Read.FoldFirst {
+	if p.Read.FoldFirst && p.Read.Observed != nil {
 		v.Awake = "folds the slots first; in a transaction reads each counter with them"
 	}
 	switch {

@@ -217,6 +217,11 @@ func TestDatabase(t *testing.T) {
 				}
 			}
 			expect(0, "Fast: ", "", "explain", "UPDATE posts SET views = views + ? WHERE id = ?")
+			out, errs, code := command(t, "", "explain", "UPDATE posts SET views = views + 1 WHERE id = 1", "--driver", e.driver, "--dsn", dsn,
+				"--config", write(t, "slotsql.yaml", "version: 1\ntables: {}\n"))
+			if code != 0 || !strings.HasPrefix(out, "As plain: table posts is not configured: add its counters to slotsql.yaml:\n    tables:\n      posts:\n") {
+				t.Errorf("%d %s %s", code, out, errs)
+			}
 			if e.driver == "mysql" { // whose parser does not know what the server takes
 				const table = "SELECT views FROM posts, JSON_TABLE('[1]', '$[*]' COLUMNS (x INT PATH '$')) j WHERE posts.id = j.x"
 				expect(0, "Slower: while posts is awake, all slots of posts are folded first, because\nslotsql cannot parse it ", "", "explain", table)
