@@ -12,6 +12,8 @@ import (
 //   - Dialect, Tables (the counter tables concerned), Class (as slotsql explain reports it),
 //     Reason (why the statements are not faster; "" if they are as fast as can be) and Scope
 //     (which rows a statement of class drain drains; "" for other classes) identify the kind.
+//   - Verdict says in a sentence how one of these statements compares with plain, as slotsql
+//     explain does.
 //   - Statements is how many were run, including failed ones.
 //   - Drains is how often slots were folded for them, per table.
 //   - Fallbacks is how many increments were not slotted when they ran: the row did not

@@ -96,7 +96,7 @@ const legend = () => el("ul", { class: "legend" }, ...kinds.map((k) => el("li", 
 
 const statementColumns = (rate) => [
   ["Statement", "wide", (s) => [`${s.tables.join(", ") || "(other)"}: ${s.class}`,
-    s.reason ? el("div", { class: "why small" }, [s.reason, s.scope].filter(Boolean).join("; ")) : "", ...(s.examples || []).map((x) => el("code", {}, x))]],
+    s.verdict ? el("div", { class: "why small" }, s.verdict) : "", ...(s.examples || []).map((x) => el("code", {}, x))]],
   ["Run", "n", (s) => number(s.statements)],
   ["Rate", "n", (s) => perSecond(rate(s, "statements"))],
   ["Alone", "n", (s) => number(s.cold)], ["Grouped", "n", (s) => number(s.grouped)], ["Slotted", "n", (s) => number(s.slotted)],

@@ -96,6 +96,9 @@ func TestReport(t *testing.T) {
 	if s.Statements != 3 || s.Slotted != 3 || !slices.Equal(s.Examples, []string{"UPDATE " + table + " SET views = views + ? WHERE id = ?"}) {
 		t.Errorf("increments: %+v", s)
 	}
+	if explained, err := slotsql.Explain(t.Context(), db, s.Examples[0]); err != nil || explained.Verdict != s.Verdict {
+		t.Errorf("the verdict is %q, explained %q, %v", s.Verdict, explained.Verdict, err)
+	}
 	if p := r.Process; p.ID != os.Getpid() || p.Version == "" || p.Started.IsZero() || p.Started.After(r.At) {
 		t.Errorf("process: %+v", p)
 	}

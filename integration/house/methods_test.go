@@ -41,7 +41,7 @@ var wideTypes = map[string]int{
 	"internal/golden.Catalog":      48,
 	"internal/link.Conn":           41,
 	"internal/session.Conn":        192,
-	"internal/session.Shared":      83,
+	"internal/session.Shared":      82,
 	"mysql.Engine":                 128,
 	"postgres.Engine":              98,
 	"sqlite.Engine":                59,

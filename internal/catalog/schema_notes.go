@@ -53,8 +53,12 @@ func (sc *Schema) Notes(query string) []string {
 	return out
 }
 
-// WhyUnslotted returns why increments of counters that the statement may mean go to no slot; "" if it names no table with such counters.
+// WhyUnslotted returns why increments of counters that the statement may mean go to no slot; "" if it names no table with such counters,
+// and where nothing is known of tables.
 func WhyUnslotted(sc *Schema, query string) (why string) {
+	if sc == nil {
+		return ""
+	}
 	for _, p := range sc.Plain {
 		switch {
 		case !lex.ContainsFold(query, lex.Spelled(p.Table.Name)):

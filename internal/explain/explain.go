@@ -152,11 +152,7 @@ func Explain(ctx context.Context, db *sql.DB, query string) (*Explanation, error
 			if err != nil {
 				return nil, err
 			}
-			unslotted := ""
-			if by.Schema != nil {
-				unslotted = catalog.WhyUnslotted(by.Schema, query)
-			}
-			e := explanation(p.Plan, query, unslotted)
+			e := explanation(p.Plan, query, catalog.WhyUnslotted(by.Schema, query))
 			if p.Increment != nil {
 				e.noteTrial(by.Shared.Trial(p.Increment.Table))
 			}

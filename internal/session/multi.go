@@ -139,7 +139,7 @@ func (sv several) runPart(ctx context.Context, part rewrite.Part, planned *catal
 		args = argsOf(part, args)
 	}
 	p := planOf(part.Plan)
-	p.tally, p.habit = c.Shared.countsOf(part.Plan, part.SQL), c.Shared.habits.Of(c.Shared.Dialect, part.Plan, part.SQL)
+	p.tally, p.habit = countsOf(c, part.Plan, part.SQL), c.Shared.habits.Of(c.Shared.Dialect, part.Plan, part.SQL)
 	if part.Dynamic || c.Schema != planned || c.Facts.Old() || c.Schema.Stale() {
 		lexRules := c.Dialect().LexRules()
 		var err error

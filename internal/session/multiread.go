@@ -39,7 +39,7 @@ func (rd reading) queryReads(ctx context.Context) (driver.Rows, error) {
 			return nil, nil
 		}
 		alone := planOf(p.Plan)
-		alone.source, alone.tally = p.SQL, c.Shared.countsOf(p.Plan, p.SQL)
+		alone.source, alone.tally = p.SQL, countsOf(c, p.Plan, p.SQL)
 		part := c.newRun(alone, rd.run.sender, rd.run.call)
 		if err := part.CheckStars(ctx); err != nil {
 			return nil, err

@@ -108,7 +108,7 @@ func (c *Conn) planNow(ctx context.Context, query string) (*plan, error) {
 				return nil, err
 			}
 			p := planOf(made)
-			p.source, p.shadow, p.tally = query, c.Shared.shadowOf(query), c.Shared.countsOf(made, query)
+			p.source, p.shadow, p.tally = query, c.Shared.shadowOf(query), countsOf(c, made, query)
 			p.habit = c.Shared.habits.Of(c.Shared.Dialect, made, query)
 			sc.Plans.Put(query, p)
 			return p, nil

@@ -3,6 +3,7 @@ package session
 import (
 	"sync/atomic"
 
+	"github.com/slotsql/slotsql/internal/catalog"
 	"github.com/slotsql/slotsql/internal/tally"
 	"github.com/slotsql/slotsql/rewrite"
 )
@@ -15,6 +16,8 @@ type StatementStats struct {
 	Class   string   `json:"class"`  // as `slotsql explain` says it: additive, read, drain, ...
 	Reason  string   `json:"reason"` // why it is not faster; "" when it is as fast as can be
 
+	// Verdict says in a sentence how one of these statements compares with plain, as `slotsql explain` does.
+	Verdict string `json:"verdict"`
 	// Scope is which rows a statement of class drain drains: "rows of a unique key" or
 	// "all rows". Increments of these rows wait until its transaction ends. It is "" for other classes.
 	Scope string `json:"scope,omitempty"`
@@ -57,7 +60,7 @@ func Stats() []StatementStats {
 	var out []StatementStats
 	tallies.All(func(k tally.Kind, c *counts) {
 		out = append(out, StatementStats{
-			Dialect: k.Dialect, Tables: k.Tables, Class: k.Class, Reason: k.Reason, Scope: k.Scope,
+			Dialect: k.Dialect, Tables: k.Tables, Class: k.Class, Reason: k.Reason, Verdict: c.said(), Scope: k.Scope,
 			Statements: c.statements.Load(), Drains: c.drains.Load(), Fallbacks: c.fallbacks.Load(), Coalesced: c.coalesced.Load(),
 			Cold: c.cold.Load(), Grouped: c.grouped.Load(), Slotted: c.slotted.Load(), Heated: c.heated.Load(),
 			Tickets: c.tickets.Load(), Observed: c.observed.Load(), FoldedFirst: c.folded.Load(), Exact: c.exact.Load(),
@@ -73,18 +76,32 @@ var tallies tally.Set[counts]
 type counts struct {
 	statements, drains, fallbacks, coalesced, cold, grouped, slotted, heated, tickets, observed, exact, folded atomic.Uint64
 
+	verdict  atomic.Pointer[string]
 	examples examples
 }
 
 // countsOf returns what counts the plan of a statement; nil if nothing is run, and for one that
 // passes through.
-func (s *Shared) countsOf(p *rewrite.Plan, query string) *counts {
+func countsOf(c *Conn, p *rewrite.Plan, query string) *counts {
+	s := c.Shared
 	if s.Role.Dry || p.Class == rewrite.PassThrough {
 		return nil
 	}
-	c := tallies.Of(tally.Kind{Dialect: s.Dialect.Name(), Class: string(p.Class), Reason: p.Reason, Scope: p.DrainScope(), Tables: p.Tables})
-	c.examples.note(s.Dialect.LexRules(), query)
-	return c
+	of := tallies.Of(tally.Kind{Dialect: s.Dialect.Name(), Class: string(p.Class), Reason: p.Reason, Scope: p.DrainScope(), Tables: p.Tables})
+	if of.verdict.Load() == nil {
+		verdict := p.Verdict(catalog.WhyUnslotted(c.Schema, query)).String()
+		of.verdict.CompareAndSwap(nil, &verdict)
+	}
+	of.examples.note(s.Dialect.LexRules(), query)
+	return of
+}
+
+// said returns the verdict on the first statement of the kind.
+func (c *counts) said() string {
+	if v := c.verdict.Load(); v != nil {
+		return *v
+	}
+	return ""
 }
 
 func (c *counts) ran() {
