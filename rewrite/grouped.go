@@ -28,11 +28,8 @@ type Group struct {
 	One *Bound
 	// Table is the table.
 	Table *schema.Table
-	// Many does what the statements of several groups do to their rows, all of it or
-	// nothing, and never waits; nil where there is no such statement. Executions of which
-	// it is the same may share it. Key says which row one is for.
-	Many *Bound
-	Key  []KeyNumber
+	// Many is the statement for several groups; nil where there is none.
+	Many *ManyGroups
 	// Shares are what an execution adds, in the order of the Total arguments.
 	Shares []Share
 	// Guards are the bounds that the statement's predicate puts on counters, in the
@@ -49,6 +46,8 @@ type Group struct {
 	// Unchanged changes nothing of the row that the statement of a touch finds. It tells what a touch affects that sets what the row has
 	// already, where the engine counts the rows that are changed unless the client asks for those that are found; else nil.
 	Unchanged *Bound
+	// CompareAndSet is what a compare and set has; nil for any other statement.
+	CompareAndSet *CompareAndSet
 	// Upsert is what an upsert has; nil for an UPDATE.
 	Upsert *UpsertGroup
 	// NotNumber are arguments compared with key columns that are not numbers, as in
@@ -61,6 +60,13 @@ type Group struct {
 	Inserted []InsertedArg
 }
 
+// ManyGroups does what the statements of several groups do to their rows, all of it or nothing, and never waits. Executions
+// of which it is the same may share it. Key says which row one is for.
+type ManyGroups struct {
+	Bound
+	Key []KeyNumber
+}
+
 // A Lease is how many numbers a process leases at once.
 type Lease struct {
 	// Block is at most that many; 0 where each execution draws from the base row.
@@ -71,7 +77,7 @@ type Lease struct {
 }
 
 // Touch reports whether an execution adds nothing: it only sets columns that the configuration says are touched.
-func (g *Group) Touch() bool { return len(g.Shares) == 0 }
+func (g *Group) Touch() bool { return len(g.Shares) == 0 && g.CompareAndSet == nil }
 
 // BeginsOtherwise reports whether a counter of a new row does not begin with what is added to it.
 func (g *Group) BeginsOtherwise() bool {

@@ -24,7 +24,7 @@ type ManyRowsDialect interface {
 func (g *grouper) many() {
 	d, ok := g.p.d.(ManyRowsDialect)
 	key := g.m.table.Counter.Key
-	if !ok || g.touch || !g.rows.only || g.rows.key == nil || len(key) == 0 || len(g.rows.key.Columns) != len(key) ||
+	if !ok || len(g.counts) == 0 || !g.rows.only || g.rows.key == nil || len(key) == 0 || len(g.rows.key.Columns) != len(key) ||
 		len(g.counts) != len(g.m.st.Set) || len(g.m.st.Returning) > 0 || g.group.InsertID > 0 {
 		return
 	}
@@ -56,5 +56,5 @@ func (g *grouper) many() {
 		return
 	}
 	b := tp.expand(g.p.d, sql)
-	g.group.Many, g.group.Key = &b, numbers
+	g.group.Many = &ManyGroups{b, numbers}
 }

@@ -72,7 +72,8 @@ func (p *planning) planGroup(plan *Plan, st *ast.Statement) *Plan {
 		return plan
 	}
 	g := newGrouper(m)
-	if g.touch = g.touches(); !g.touch && !g.increments() || !g.ofOneRow() {
+	compares := (ranAsIs(plan) || g.real.Counter.Slots == 0) && g.compares()
+	if g.touch = g.touches(); !compares && !g.touch && !g.increments() || !g.ofOneRow() {
 		m.planClamp(plan)
 		return plan
 	}
@@ -90,21 +91,21 @@ func (p *planning) planGroup(plan *Plan, st *ast.Statement) *Plan {
 // planned adds the group to a plan.
 func (g *grouper) planned(plan *Plan) *Plan {
 	plan.Group = g.group
-	asIs := plan.Class == PassThrough || plan.Class == AdditiveBase
+	asIs := ranAsIs(plan)
 	if !asIs && g.real.Counter.Slots > 0 {
 		return plan // slots of it are left over, and the total is more than the base row has
 	}
-	if g.touch && asIs {
-		plan.Class, plan.Reason, plan.Tables = AdditiveBase, touchesRow, tableNames([]*schema.Table{g.real})
-	}
 	if g.group.Lease.Block = g.block(); g.group.Lease.Block > 0 {
 		g.group.Lease.TryLock = g.tryLock()
-		if asIs {
-			plan.Class, plan.Reason, plan.Tables = AdditiveBase, drawsTickets, tableNames([]*schema.Table{g.real})
-		}
+	}
+	if why := g.group.reason(); why != runsGrouped && asIs {
+		plan.Class, plan.Reason, plan.Tables = AdditiveBase, why, tableNames([]*schema.Table{g.real})
 	}
 	return plan
 }
+
+// ranAsIs reports whether a statement runs as it is written, whatever is in slots.
+func ranAsIs(plan *Plan) bool { return plan.Class == PassThrough || plan.Class == AdditiveBase }
 
 func newGrouper(m *dml) *grouper {
 	t, c, b := *m.table, *m.table.Counter, *m.target
@@ -167,7 +168,11 @@ func (g *grouper) plan() (why string) {
 	if why := g.excluded(); why != "" {
 		return why
 	}
-	for _, step := range []func() string{g.set, g.returning, g.assigned, g.where, g.arguments} {
+	steps := []func() string{g.set, g.returning, g.assigned, g.where, g.arguments}
+	if g.group.CompareAndSet != nil {
+		steps = []func() string{g.swap, g.where, g.arguments}
+	}
+	for _, step := range steps {
 		if why := step(); why != "" {
 			return why
 		}
@@ -207,7 +212,7 @@ func (g *grouper) excluded() string {
 	switch {
 	case t.Triggers.Ruled || t.Triggers.UpdateRule:
 		return "row-level security or a rewrite rule decides what an UPDATE of the table does"
-	case t.Triggers.Update && !t.Counter.Options.DeferTriggers:
+	case t.Triggers.Update && (!t.Counter.Options.DeferTriggers || g.group.CompareAndSet != nil): // it may change the version
 		return "a trigger fires on UPDATE of the table"
 	case t.Storage.Versioned:
 		return "the table keeps every version of its rows"

@@ -312,17 +312,27 @@ func (g *grouper) assigned() string {
 		if why := g.unlike(a.value, none); why != "" {
 			return "the value of " + a.column.Name + " " + why
 		}
-		if arg := g.free(a); arg != nil {
-			g.group.Inserted = append(g.group.Inserted, *arg)
-			free := arg.Arg
-			free.Free = true
-			at, _, ok := g.amount(a.value, false)
-			if !ok {
-				return "cannot tell where the value of " + a.column.Name + " stands"
-			}
-			g.edit(at, g.tp.mark(bound(free)))
+		if why := g.vary(a); why != "" {
+			return why
 		}
 	}
+	return ""
+}
+
+// vary lets members differ in the argument that an ordinary column is set to, where they may.
+func (g *grouper) vary(a assigning) string {
+	arg := g.free(a)
+	if arg == nil {
+		return ""
+	}
+	g.group.Inserted = append(g.group.Inserted, *arg)
+	free := arg.Arg
+	free.Free = true
+	at, _, ok := g.amount(a.value, false)
+	if !ok {
+		return "cannot tell where the value of " + a.column.Name + " stands"
+	}
+	g.edit(at, g.tp.mark(bound(free)))
 	return ""
 }
 
@@ -331,6 +341,9 @@ func (g *grouper) assigned() string {
 // or the engine might refuse the value of one of them.
 func (g *grouper) free(a assigning) *InsertedArg {
 	name := a.column.Name
+	if g.group.CompareAndSet != nil {
+		return g.bindable(a)
+	}
 	if g.touch && g.p.d.Traits().CountsChanged || g.returned[name] || a.column.Domain != "" || a.column.Generated || slices.Contains(g.real.Checked, name) {
 		return nil
 	}

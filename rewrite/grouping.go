@@ -30,6 +30,7 @@ func (pl *Planner) grouped() []*schema.Table {
 const (
 	runsGrouped = "the increment runs as written; those that overlap share one statement"
 	runsAlone   = "the statement runs as written"
+	comparesRow = "the statement runs as written; of those that overlap and expect the same version of a row one is sent"
 	touchesRow  = "the statement runs as written; those that overlap and only touch the same row share one"
 )
 
@@ -58,16 +59,22 @@ func (pl *Planner) withGroup(plan *Plan, sql string) (*Plan, error) {
 	out.Class, out.Tables, out.Inputs = AdditiveBase, made.Tables, made.Inputs
 	out.Group, out.GroupReason = made.Group, made.GroupReason
 	if out.Reason = runsAlone; out.Group != nil {
-		out.Reason = runsGrouped
-	}
-	switch {
-	case out.Group == nil:
-	case out.Group.Lease.Block > 0:
-		out.Reason = drawsTickets
-	case out.Group.Touch():
-		out.Reason = touchesRow
+		out.Reason = out.Group.reason()
 	}
 	return &out, nil
+}
+
+// reason names what executions that overlap have in common.
+func (g *Group) reason() string {
+	switch {
+	case g.Lease.Block > 0:
+		return drawsTickets
+	case g.CompareAndSet != nil:
+		return comparesRow
+	case g.Touch():
+		return touchesRow
+	}
+	return runsGrouped
 }
 
 // mayGroup reports whether a statement can be an increment of a table without slots, by its

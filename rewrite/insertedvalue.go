@@ -1,7 +1,9 @@
 package rewrite
 
 import (
+	"encoding/json"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -29,12 +31,17 @@ type InsertedArg struct {
 	ASCII    bool // its text may have to be of ASCII characters
 	Time     bool
 	TimeText bool // of a time, that it may come as text
+	Number   bool // any number, or a boolean
+	JSON     bool
 }
 
 // Takes reports whether the column certainly takes a string.
 func (g InsertedArg) Takes(s string) bool {
 	if g.TimeText {
 		return timeText(s)
+	}
+	if g.JSON && !jsonText(s) {
+		return false
 	}
 	if g.Length == 0 || len(s) > g.Length && utf8.RuneCountInString(s) > g.Length || !utf8.ValidString(s) || strings.IndexByte(s, 0) >= 0 {
 		return false
@@ -46,6 +53,13 @@ func (g InsertedArg) Takes(s string) bool {
 	}
 	return true
 }
+
+// jsonText reports whether every engine reads s as JSON: its numbers and its depth are moderate, and it escapes no character by its code.
+func jsonText(s string) bool {
+	return json.Valid([]byte(s)) && !strings.Contains(s, `\u`) && !exponent.MatchString(s) && strings.Count(s, "[")+strings.Count(s, "{") < 1000
+}
+
+var exponent = regexp.MustCompile(`[0-9][eE]`)
 
 // timeText reports whether every engine reads s as a time, whatever the session's
 // settings, and one that every type of time holds.

@@ -73,8 +73,10 @@ func slotless(t *testing.T, c *golden.Case) string {
 			fmt.Fprintf(&b, "    key: [%s]\n", quoted(table.Key))
 		}
 		fmt.Fprintf(&b, "    routines: [%s]\n    views: [%s]\n", quoted(table.Routines), quoted(table.Views))
-		if len(table.Touch) > 0 {
-			fmt.Fprintf(&b, "    touch: [%s]\n", quoted(table.Touch))
+		for key, columns := range map[string][]string{"touch": table.Touch, "versions": table.Versions} {
+			if len(columns) > 0 {
+				fmt.Fprintf(&b, "    %s: [%s]\n", key, quoted(columns))
+			}
 		}
 		if len(table.Counters) > 0 {
 			b.WriteString("    counters:\n")

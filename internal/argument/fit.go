@@ -178,6 +178,8 @@ func columnAccepts(g rewrite.InsertedArg, v any) bool {
 		if v == nil {
 			return g.Nullable
 		}
+	case float64, bool:
+		return g.Number
 	}
 	switch kind, n, text := readArgument(v); kind {
 	case signedArgument:

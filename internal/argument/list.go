@@ -7,6 +7,7 @@ import (
 	"database/sql/driver"
 	"math"
 	"strconv"
+	"time"
 
 	"github.com/slotsql/slotsql/internal/slots"
 	"github.com/slotsql/slotsql/rewrite"
@@ -91,7 +92,14 @@ func (l List) Common(b []byte, args []rewrite.Arg) ([]byte, bool) {
 		if !ok {
 			return nil, false
 		}
-		if b, ok = slots.AppendValue(append(b, ','), v); !ok {
+		b = append(b, ',')
+		switch x := v.Value.(type) {
+		case time.Time: // all that a driver may write of it
+			b, v.Value = append(b, 't'), x.String()
+		case float64:
+			b, v.Value = append(b, 'f'), strconv.FormatUint(math.Float64bits(x), 10)
+		}
+		if b, ok = slots.AppendValue(b, v); !ok {
 			return nil, false
 		}
 	}

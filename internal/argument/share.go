@@ -145,3 +145,16 @@ func (l List) UnsignedShares(list []rewrite.Share) (out []bool) {
 	}
 	return out
 }
+
+// Steps reports whether an execution that affects its row certainly changes the version.
+func (l List) Steps(s *rewrite.VersionStep) bool {
+	if s == nil {
+		return false
+	}
+	from, ok := l.Term(s.Expects)
+	to, also := l.Term(s.Sets)
+	if s.Adds {
+		to += from
+	}
+	return ok && also && to != from && to >= s.Low && to <= s.High
+}

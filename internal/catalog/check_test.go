@@ -187,6 +187,21 @@ func TestCheckTableProblems(t *testing.T) {
 			},
 		},
 		{
+			"columns whose statements cannot be shared", "  posts:\n    counters: {views: }\n    touch: [title, Views]\n    versions:\n    - likes\n    - gone\n    - ID\n    - LIKES\n    - TITLE\n    - made",
+			func(t *schema.Table) *schema.Table {
+				t.Columns = append(t.Columns, column("made", func(c *schema.Column) { c.Generated = true }))
+				return t
+			},
+			[]string{
+				`slotsql.yaml:5: table "posts": touched column "views" is also a counter: remove it from touch`,
+				`slotsql.yaml:8: table "posts": version column "gone" is not a column of the table: correct the name (columns are id, slug, views, title, likes, tenant, score, made)`,
+				`slotsql.yaml:9: table "posts": version column "id" is also a key column: remove it from versions`,
+				`slotsql.yaml:10: table "posts": version column "likes" is also another version: remove it from versions`,
+				`slotsql.yaml:11: table "posts": version column "title" is also a touched column: remove it from versions`,
+				`slotsql.yaml:12: table "posts": version column "made" is written by the database: remove it from versions`,
+			},
+		},
+		{
 			"ambiguous letter case", "  posts: {counters: {VIEWS: }}",
 			func(t *schema.Table) *schema.Table { t.Columns = append(t.Columns, integer("Views")); return t },
 			[]string{`slotsql.yaml:3: table "posts": counter "VIEWS" could be "views" or "Views": write the name as the database stores it`},

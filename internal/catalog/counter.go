@@ -95,7 +95,8 @@ func (m *maker) make() *schema.Counter {
 	m.add(faults)
 	m.counters(c)
 	m.companions(c)
-	m.touch(c)
+	m.shared(c, "touch", "touched", m.cfg.Touch, &c.Touch)
+	m.shared(c, "versions", "version", m.cfg.Versions, &c.Versions)
 	c.SlotTable.Column = slotColumn(c)
 	if cfg.Layout == schema.LayoutShared {
 		m.add(sharedCounter(cfg, t, c))
@@ -225,29 +226,33 @@ func (m *maker) companions(c *schema.Counter) {
 	c.Companions = companionsInOrder(m.table, c.Companions)
 }
 
-// touch sets the touched columns of c. Its key, counters and companions are set. A column that can no longer be one at run time is
-// left out: its statements run as written.
-func (m *maker) touch(c *schema.Counter) {
-	for i, written := range m.cfg.Touch {
+// shared sets the columns of c that a key lists whose statements are shared: touched columns, then versions. The table's key, its counters
+// and its companions are set. A column that can no longer be one at run time is left out: its statements run as written.
+func (m *maker) shared(c *schema.Counter, key, one string, columns []string, out *[]string) {
+	for i, written := range columns {
 		col, why := FindColumn(m.table, written)
 		if col != nil {
-			why = touchFault(c, col)
+			why = sharedFault(c, col, key)
 		}
 		switch {
 		case why == "":
-			c.Touch = append(c.Touch, col.Name)
+			*out = append(*out, col.Name)
 		case m.severity != running:
-			m.report(fmt.Sprintf("touch[%d]", i), "touched column %s", why)
+			m.report(fmt.Sprintf("%s[%d]", key, i), "%s column %s", one, why)
 		}
 	}
 }
 
-// touchFault names why a column cannot be touched, "" if it can.
-func touchFault(c *schema.Counter, col *schema.Column) string {
-	is := func(what string) string { return config.Clip(col.Name) + " is also " + what + ": remove it from touch" }
+// sharedFault names why a column cannot be one of a key's, "" if it can.
+func sharedFault(c *schema.Counter, col *schema.Column, key string) string {
+	is := func(what string) string {
+		return config.Clip(col.Name) + " is also " + what + ": remove it from " + key
+	}
 	switch {
 	case slices.Contains(c.Touch, col.Name):
-		return is("another touched column")
+		return is("a touched column")
+	case slices.Contains(c.Versions, col.Name):
+		return is("another version")
 	case slices.Contains(c.Counters, col.Name):
 		return is("a counter")
 	case slices.Contains(c.Key, col.Name):
@@ -255,7 +260,7 @@ func touchFault(c *schema.Counter, col *schema.Column) string {
 	case slices.ContainsFunc(c.Companions, func(o schema.Companion) bool { return o.Column == col.Name }):
 		return is("a companion")
 	case col.Generated || col.Identity:
-		return config.Clip(col.Name) + " is written by the database: remove it from touch"
+		return config.Clip(col.Name) + " is written by the database: remove it from " + key
 	}
 	return ""
 }

@@ -138,11 +138,11 @@ func (sc *Schema) group(t *schema.Table, counters []string) {
 }
 
 // Grouped returns t as groups see it where none of its counters is slotted; nil where no
-// counter can be added to for several executions at once, and no column is touched.
+// counter can be added to for several executions at once, and no column is touched or a version.
 func Grouped(t *schema.Table, counters []string) *schema.Table {
 	grouped, counter := *t, *t.Counter
 	counter.Counters = slices.DeleteFunc(slices.Clone(counters), func(name string) bool { return !groupable(t, name) })
-	if len(counter.Counters)+len(counter.Touch) == 0 {
+	if len(counter.Counters)+len(counter.Touch)+len(counter.Versions) == 0 {
 		return nil
 	}
 	counter.Counted, counter.Unslotted.Passive = counter.Counters, counter.Counters

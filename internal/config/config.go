@@ -137,9 +137,10 @@ type TableConfig struct {
 	// single-row table.
 	Key []string
 
-	Counters   []CounterConfig   // in file order, at least one unless there is Touch
+	Counters   []CounterConfig   // in file order, at least one unless there is Touch or Versions
 	Companions []CompanionConfig // in file order
 	Touch      []string          // ordinary columns whose last writer wins, as written
+	Versions   []string          // ordinary columns that a compare and set expects a value of, as written
 
 	Mode      Mode
 	Layout    schema.Layout
@@ -227,7 +228,7 @@ func (t *TableConfig) clone() TableConfig {
 		}
 	}
 	c.Companions = slices.Clone(t.Companions)
-	c.Touch = slices.Clone(t.Touch)
+	c.Touch, c.Versions = slices.Clone(t.Touch), slices.Clone(t.Versions)
 	if t.Shared != nil {
 		sh := *t.Shared
 		c.Shared = &sh

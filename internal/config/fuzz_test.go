@@ -54,7 +54,7 @@ func FuzzConfig(f *testing.F) {
 			t.Fatalf("%+v became %+v by\n%s", c, second, text)
 		}
 		for _, table := range c.Tables() {
-			if table.Table == "" || len(table.Counters)+len(table.Touch) == 0 || table.Slots < 0 || table.Slots > 4096 ||
+			if table.Table == "" || len(table.Counters)+len(table.Touch)+len(table.Versions) == 0 || table.Slots < 0 || table.Slots > 4096 ||
 				!slices.Contains(layouts, table.Layout) ||
 				!slices.Contains(onDrains, table.OnDrain) {
 				t.Errorf("%+v", table)
@@ -168,9 +168,11 @@ func writeConfig(c *Config) string {
 			}
 			b.WriteByte('\n')
 		}
-		if len(t.Touch) > 0 {
-			b.WriteString("    touch:\n")
-			for _, c := range t.Touch {
+		for _, list := range t.sharedColumns() {
+			if len(*list.columns) > 0 {
+				fmt.Fprintf(&b, "    %s:\n", list.key)
+			}
+			for _, c := range *list.columns {
 				fmt.Fprintf(&b, "      - %s\n", yamlQuote(c))
 			}
 		}

@@ -101,8 +101,6 @@ func (d *decoder) table(e *entry, fallback TableConfig) *TableConfig {
 			empty = d.counters(&t, s, subject)
 		case "companions":
 			d.companions(&t, s, subject)
-		case "touch":
-			d.touch(&t, s, subject)
 		case "slot_table":
 			d.slotTable(&t, s, subject)
 		case "views":
@@ -112,7 +110,7 @@ func (d *decoder) table(e *entry, fallback TableConfig) *TableConfig {
 		case "defer_triggers":
 			d.boolean(&t.DeferTriggers, s, subject+"defer_triggers")
 		default:
-			if !d.option(&t, s, subject) {
+			if !d.shares(&t, s, subject) && !d.option(&t, s, subject) {
 				d.unknown(s, subject, tableKeys)
 			}
 		}
@@ -120,18 +118,18 @@ func (d *decoder) table(e *entry, fallback TableConfig) *TableConfig {
 	d.countsNothing(&t, empty)
 	d.overlaps(&t)
 	d.ticketsAlone(&t)
-	d.touchAlone(&t)
+	d.sharesAlone(&t)
 	d.slotless(&t)
 	return &t
 }
 
-// countsNothing reports a table that has neither counters nor touched columns. Empty is set if it has an empty list of counters.
+// countsNothing reports a table that has neither counters nor columns whose statements are shared. Empty is set if it has an empty list of counters.
 func (d *decoder) countsNothing(t *TableConfig, empty bool) {
-	_, touches := t.at["touch"]
+	shares := slices.ContainsFunc(t.sharedColumns(), func(c sharedColumns) bool { _, has := t.at[c.key]; return has })
 	_, given := t.at["counters"]
 	what := "counters is missing"
 	switch {
-	case len(t.Counters) > 0 || touches || given && !empty: // what is wrong with a list that is not empty has been reported
+	case len(t.Counters) > 0 || shares || given && !empty: // what is wrong with a list that is not empty has been reported
 		return
 	case given:
 		what = "counters is empty"
@@ -361,18 +359,5 @@ func (d *decoder) overlaps(t *TableConfig) {
 			)
 		}
 	}
-	for i, name := range t.Touch {
-		also := ""
-		switch {
-		case slices.ContainsFunc(t.Counters, func(c CounterConfig) bool { return c.Column == name }):
-			also = "counter"
-		case slices.ContainsFunc(t.Companions, func(c CompanionConfig) bool { return c.Column == name }):
-			also = "companion"
-		case slices.Contains(t.Key, name):
-			also = "key"
-		}
-		if also != "" {
-			d.problems = append(d.problems, t.Problem(fmt.Sprintf("touch[%d]", i), "column %s is both touched and %s: remove it from touch", Clip(name), also))
-		}
-	}
+	d.sharedOverlaps(t)
 }

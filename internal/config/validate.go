@@ -47,6 +47,7 @@ var (
 		"counters",
 		"companions",
 		"touch",
+		"versions",
 		"layout",
 		"coalesce",
 		"placement",

@@ -22,6 +22,12 @@ func (b *printer) group(indent string, p *rewrite.Plan, allSteps bool) {
 	if g.Unchanged != nil {
 		b.line(indent, "unchanged", bound(*g.Unchanged))
 	}
+	if cs := g.CompareAndSet; cs != nil {
+		if cs.Step != nil {
+			b.line(indent, "version", step(cs.Step))
+		}
+		b.line(indent, "still", bound(cs.Still))
+	}
 	if g.Lease.Block > 0 {
 		b.line(indent, "blocks", fmt.Sprintf("of at most %d", g.Lease.Block))
 	}
@@ -32,7 +38,7 @@ func (b *printer) group(indent string, p *rewrite.Plan, allSteps bool) {
 		b.line(indent, "of one", bound(*g.One))
 	}
 	if g.Many != nil && allSteps {
-		b.line(indent, "of many rows", bound(*g.Many))
+		b.line(indent, "of many rows", bound(g.Many.Bound))
 	}
 	b.line(indent, "shares", shares(g.Shares))
 	for _, x := range g.Guards {
@@ -64,6 +70,21 @@ func (b *printer) group(indent string, p *rewrite.Plan, allSteps bool) {
 	for _, x := range g.Inserted {
 		b.line(indent, "given", given(x))
 	}
+}
+
+// step says what becomes of a version.
+func step(s *rewrite.VersionStep) string {
+	term := func(t rewrite.Term) string {
+		if t.Arg != nil {
+			return arg(*t.Arg)
+		}
+		return strconv.FormatInt(t.Literal.Of(nil), 10)
+	}
+	to := term(s.Sets)
+	if s.Adds {
+		to = "plus " + to
+	}
+	return fmt.Sprintf("%s becomes %s, from %d to %d", term(s.Expects), to, s.Low, s.High)
 }
 
 // summed names what a group binds in the place of its members' own numbers.

@@ -323,6 +323,12 @@ func given(g rewrite.InsertedArg) string {
 	if g.Time {
 		s += " time"
 	}
+	if g.Number {
+		s += " number"
+	}
+	if g.JSON {
+		s += " of JSON"
+	}
 	if g.Nullable {
 		s += " or NULL"
 	}

@@ -165,7 +165,7 @@ func (sh sharing) member(ctx context.Context, args []byte) (*slots.Member, []byt
 			args = append(args, 'u', byte(i))
 		}
 	}
-	if nothing && !g.Touch() { // engines differ in what that affects
+	if nothing && len(g.Shares) > 0 { // engines differ in what that affects
 		return nil, nil, false
 	}
 	for i, d := range g.Guards {

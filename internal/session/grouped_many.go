@@ -23,8 +23,8 @@ func (sh sharing) groupRow() (key []int64, row slots.RowKey, ok bool) {
 	if g.Many == nil || sh.run.Plan.Class == rewrite.Drain {
 		return nil, row, false
 	}
-	key = make([]int64, len(g.Key))
-	if !sh.run.args().NumberKey(g.Key, key) {
+	key = make([]int64, len(g.Many.Key))
+	if !sh.run.args().NumberKey(g.Many.Key, key) {
 		return nil, row, false
 	}
 	return key, slots.RowKey{Table: g.Table.Counter.Slotted(), Values: argument.WriteNumbers(key)}, true
@@ -69,7 +69,7 @@ func (sh sharing) passOn(t slots.Turn) {
 func (sh sharing) joinMany(m *slots.Member, form *slots.Form) bool {
 	key, row, ok := sh.groupRow()
 	if ok {
-		m.Key, m.Row, form.SQL, form.Many, form.Base = key, row, sh.run.sql(sh.run.Plan.Group.Many), true, true
+		m.Key, m.Row, form.SQL, form.Many, form.Base = key, row, sh.run.sql(&sh.run.Plan.Group.Many.Bound), true, true
 	}
 	return ok
 }
@@ -97,7 +97,7 @@ func (g *group) leadMany(ctx context.Context, b *slots.Batch) {
 	for i, a := range form.Many.Args {
 		args[i] = driver.NamedValue{Ordinal: i + 1, Value: b.Value(a, form.Shares)}
 	}
-	res, err := direct{r.conn}.execKept(ctx, r.sql(form.Many), args)
+	res, err := direct{r.conn}.execKept(ctx, r.sql(&form.Many.Bound), args)
 	var n int64
 	if err == nil {
 		n, err = res.RowsAffected()

@@ -24,15 +24,16 @@ type group struct {
 	verdict slots.Verdict     // the leader's, which comes last
 	refused *slots.Member     // the last one for which no row was affected
 
-	columns []string
-	types   columnTypes
+	answered driver.Result // the last one of the parent, whose further methods members without a row have
+	columns  []string
+	types    columnTypes
 }
 
 // lead runs all members, and tells each its verdict. A part of them that cannot share one
 // statement is split.
 func (g *group) lead(ctx context.Context) {
 	g.verdict = slots.Verdict{Outcome: slots.OutcomeFailed, Err: errLeaderGone}
-	g.todo = [][]*slots.Member{g.members}
+	g.todo, g.answered = [][]*slots.Member{g.members}, driver.RowsAffected(0)
 	defer func() {
 		for _, part := range g.todo { // the parent panics
 			g.tell(slots.Verdict{Outcome: slots.OutcomeFailed, Err: errLeaderGone}, part...)
@@ -61,6 +62,10 @@ func (g *group) tell(v slots.Verdict, members ...*slots.Member) {
 // nothing, it returns the parts into which they are split, until each member has a result of its
 // own: the row does not exist, or has no room for all of them, or a constraint refuses them.
 func (g *group) runPart(ctx context.Context, members []*slots.Member) (parts [][]*slots.Member) {
+	if g.run.Plan.Group.CompareAndSet != nil {
+		g.compareAndSet(ctx, members)
+		return nil
+	}
 	upsert := g.run.Plan.Group.Upsert
 	if upsert != nil && len(members) == 1 {
 		g.tell(slots.Verdict{Outcome: slots.OutcomeAlone}, members...)
@@ -139,7 +144,7 @@ func (g *group) demandsAsMuch(m *slots.Member, demands []int64) bool {
 // refuse tells a member that no row was affected.
 func (g *group) refuse(m *slots.Member) {
 	g.refused = m
-	none := &groupResult{result: result{driver.RowsAffected(0), 0}}
+	none := &groupResult{result: result{g.answered, 0}}
 	if g.run.call.wantsRows {
 		none.rows = &bufferedRows{columns: g.columns, columnTypes: g.types}
 	}
@@ -213,6 +218,9 @@ func (g *group) read(got answer, err error) (groupReply, error) {
 	}
 	got, n, err := got.counted()
 	a := groupReply{affected: n, result: got.result}
+	if got.result != nil {
+		g.answered = got.result
+	}
 	if all, ok := got.rows.(*bufferedRows); ok {
 		g.columns, g.types, a.rows = all.columns, all.columnTypes, all.rows
 	}

@@ -15,6 +15,7 @@ type Counter struct {
 	Counted    []string
 	Companions []Companion // in table order
 	Touch      []string    // ordinary columns whose last writer wins, as stored in the database
+	Versions   []string    // ordinary columns that a compare and set expects a value of, as stored in the database
 	Bounds     []Bounds    // of the counters that have any
 	Tickets    []Tickets   // of the counters that have any
 
