@@ -17,6 +17,9 @@ func (g *group) compareAndSet(ctx context.Context, members []*slots.Member) {
 		g.refuse(members[0])
 		tally.ranGrouped(1)
 	case outcome != slots.OutcomeCounted:
+		if outcome == slots.OutcomeAlone {
+			outcome = slots.OutcomeFailed // it has run as its caller's own
+		}
 		g.tell(slots.Verdict{Outcome: outcome, Err: err}, first...)
 		g.tell(slots.Verdict{Outcome: slots.OutcomeAlone}, rest...)
 		return

@@ -71,6 +71,7 @@ type Form struct {
 	SQL    string
 	Peers  int64 // the sessions that may share them
 	Shares []rewrite.Share
+	Single bool // one is under way at a time: what it does keeps all others from doing it
 	Many   bool // for several rows: with slots of this picker, or base rows
 	Base   bool
 	Picker Picker
@@ -210,6 +211,9 @@ func (co *Coalescer) most(g *Group) int {
 		return co.Pace.leaders(g.last)
 	}
 	most := 1
+	if g.form.Single {
+		return most
+	}
 	if g.last <= smallBatch {
 		most = 2
 	}
