@@ -72,7 +72,7 @@ func (p *planning) planGroup(plan *Plan, st *ast.Statement) *Plan {
 		return plan
 	}
 	g := newGrouper(m)
-	compares := (ranAsIs(plan) || g.real.Counter.Slots == 0) && g.compares()
+	compares := (ranAsIs(plan) || g.real.Counter.Slots == 0) && swapsOf(g).found()
 	if g.touch = g.touches(); !compares && !g.touch && !g.increments() || !g.ofOneRow() {
 		m.planClamp(plan)
 		return plan
@@ -170,7 +170,7 @@ func (g *grouper) plan() (why string) {
 	}
 	steps := []func() string{g.set, g.returning, g.assigned, g.where, g.arguments}
 	if g.group.CompareAndSet != nil {
-		steps = []func() string{g.swap, g.where, g.arguments}
+		steps = []func() string{swapsOf(g).plan, g.where, g.arguments}
 	}
 	for _, step := range steps {
 		if why := step(); why != "" {

@@ -312,15 +312,15 @@ func (g *grouper) assigned() string {
 		if why := g.unlike(a.value, none); why != "" {
 			return "the value of " + a.column.Name + " " + why
 		}
-		if why := g.vary(a); why != "" {
+		if why := differ(g, a); why != "" {
 			return why
 		}
 	}
 	return ""
 }
 
-// vary lets members differ in the argument that an ordinary column is set to, where they may.
-func (g *grouper) vary(a assigning) string {
+// differ lets members differ in the argument that an ordinary column is set to, where they may.
+func differ(g *grouper, a assigning) string {
 	arg := g.free(a)
 	if arg == nil {
 		return ""
@@ -342,7 +342,7 @@ func (g *grouper) vary(a assigning) string {
 func (g *grouper) free(a assigning) *InsertedArg {
 	name := a.column.Name
 	if g.group.CompareAndSet != nil {
-		return g.bindable(a)
+		return swapsOf(g).bindable(a)
 	}
 	if g.touch && g.p.d.Traits().CountsChanged || g.returned[name] || a.column.Domain != "" || a.column.Generated || slices.Contains(g.real.Checked, name) {
 		return nil

@@ -44,7 +44,7 @@ func forVersions(t *testing.T, f func(t *testing.T, p *twin.Pair)) {
 	}
 }
 
-// sendAll has each client send the statement once, all at a time, and returns the clients whose statement has affected the row, and the errors.
+// sendAll has each client send the statement once, all at a time. It returns the clients whose statement has affected the row, and the errors.
 func sendAll(t *testing.T, p *twin.Pair, query string, args func(client int) []any) (winners []int, failed map[int]error) {
 	t.Helper()
 	query, failed = twin.Placeholders(p.Dialect, query), map[int]error{}
@@ -78,8 +78,8 @@ func often(t *testing.T, dialect string, f func()) {
 	})
 }
 
-// Of those that expect the same version one affects the row, and its values are in there, however the statement is written. Those that expect
-// another one affect none.
+// Of those that expect the same version one affects the row, and its values are in there, however the statement is written. Those that
+// expect another one affect none.
 func TestGroupedCompareAndSet(t *testing.T) {
 	spellings := map[string]string{
 		"plus":    "UPDATE documents SET name = ?, version = version + 1, edits = edits + 1 WHERE id = ? AND documents.version = ?",
@@ -128,7 +128,9 @@ func TestGroupedCompareAndSetTime(t *testing.T) {
 		query := "UPDATE documents SET updated_at = ?, name = ? WHERE id = ? AND updated_at = ?"
 		often(t, p.Dialect, func() {
 			next := now.Add(time.Minute)
-			winners, failed := sendAll(t, p, query, func(client int) []any { return []any{written(next), fmt.Sprint("client ", client), 1, written(now)} })
+			winners, failed := sendAll(t, p, query, func(client int) []any {
+				return []any{written(next), fmt.Sprint("client ", client), 1, written(now)}
+			})
 			if len(failed) > 0 || len(winners) != 1 || value(t, p.Under, "SELECT name FROM documents") != fmt.Sprint("client ", winners[0]) {
 				t.Fatalf("%v have won, %v failed, and the name is %s", winners, failed, value(t, p.Under, "SELECT name FROM documents"))
 			}

@@ -45,9 +45,16 @@ func (d *decoder) shares(t *TableConfig, e *entry, subject string) bool {
 	return false
 }
 
-// sharesAlone makes a table without counters one without slots, and reports keys that contradict the lists.
+// sharesAlone reports columns of the lists that have another part to play, and keys that contradict them. It makes a table without counters
+// one without slots.
 func (d *decoder) sharesAlone(t *TableConfig) {
 	for _, c := range t.sharedColumns() {
+		for i, name := range *c.columns {
+			if also := t.plays(name, c.columns != &t.Touch); also != "" {
+				path := fmt.Sprintf("%s[%d]", c.key, i)
+				d.problems = append(d.problems, t.Problem(path, "column %s is both %s and %s: remove it from %s", Clip(name), c.one, also, c.key))
+			}
+		}
 		if len(*c.columns) == 0 {
 			continue
 		}
@@ -64,24 +71,17 @@ func (d *decoder) sharesAlone(t *TableConfig) {
 	}
 }
 
-// sharedOverlaps reports columns of the lists that have another part to play.
-func (d *decoder) sharedOverlaps(t *TableConfig) {
-	for _, c := range t.sharedColumns() {
-		for i, name := range *c.columns {
-			also := ""
-			switch {
-			case slices.ContainsFunc(t.Counters, func(c CounterConfig) bool { return c.Column == name }):
-				also = "counter"
-			case slices.ContainsFunc(t.Companions, func(c CompanionConfig) bool { return c.Column == name }):
-				also = "companion"
-			case slices.Contains(t.Key, name):
-				also = "key"
-			case c.columns != &t.Touch && slices.Contains(t.Touch, name):
-				also = "touched"
-			}
-			if also != "" {
-				d.problems = append(d.problems, t.Problem(fmt.Sprintf("%s[%d]", c.key, i), "column %s is both %s and %s: remove it from %s", Clip(name), c.one, also, c.key))
-			}
-		}
+// plays names the part that a column has to play in the table, "" for none. A touched column counts if touched is set.
+func (t *TableConfig) plays(column string, touched bool) string {
+	switch {
+	case slices.ContainsFunc(t.Counters, func(c CounterConfig) bool { return c.Column == column }):
+		return "counter"
+	case slices.ContainsFunc(t.Companions, func(c CompanionConfig) bool { return c.Column == column }):
+		return "companion"
+	case slices.Contains(t.Key, column):
+		return "key"
+	case touched && slices.Contains(t.Touch, column):
+		return "touched"
 	}
+	return ""
 }

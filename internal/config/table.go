@@ -123,7 +123,8 @@ func (d *decoder) table(e *entry, fallback TableConfig) *TableConfig {
 	return &t
 }
 
-// countsNothing reports a table that has neither counters nor columns whose statements are shared. Empty is set if it has an empty list of counters.
+// countsNothing reports a table that has neither counters nor columns whose statements are shared. Empty is set if it has an empty list of
+// counters.
 func (d *decoder) countsNothing(t *TableConfig, empty bool) {
 	shares := slices.ContainsFunc(t.sharedColumns(), func(c sharedColumns) bool { _, has := t.at[c.key]; return has })
 	_, given := t.at["counters"]
@@ -359,5 +360,4 @@ func (d *decoder) overlaps(t *TableConfig) {
 			)
 		}
 	}
-	d.sharedOverlaps(t)
 }

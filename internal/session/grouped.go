@@ -68,7 +68,8 @@ func (sh sharing) inGroup(ctx context.Context) (slots.Verdict, slots.Turn) {
 	// It may not share a statement with those of other rows, which adds signed numbers.
 	rowOnly := sh.run.args().UnsignedShares(sh.run.Plan.Group.Shares) != nil
 	for range maxJoins {
-		form := slots.Form{SQL: alike, Peers: sh.conn.peers(), Shares: sh.run.Plan.Group.Shares, Single: sh.run.Plan.Group.CompareAndSet != nil, Hash: hash}
+		form := slots.Form{SQL: alike, Peers: sh.conn.peers(), Shares: sh.run.Plan.Group.Shares, Hash: hash}
+		form.Single = sh.run.Plan.Group.CompareAndSet != nil
 		common := signs
 		m.Key, m.Row = nil, slots.RowKey{}
 		if !rowOnly && sh.joinsMany(hash) && sh.joinMany(m, &form) {

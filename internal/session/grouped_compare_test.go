@@ -17,7 +17,8 @@ import (
 	"github.com/slotsql/slotsql/internal/fake"
 )
 
-// versionServer is a database of one row with a version, which statements change that expect it. Everything else of a statement is up to fate.
+// versionServer is a database of one row with a version, which statements change that expect it. Everything else of a statement is up to
+// fate.
 type versionServer struct {
 	mu      sync.Mutex
 	version int64
@@ -241,7 +242,8 @@ func TestCompareAndSetSendsOne(t *testing.T) {
 
 // The error of the one that is sent is nobody else's, whether or not it is known what has become of it: the others run by themselves.
 func TestCompareAndSetErrorIsItsOwn(t *testing.T) {
-	for _, f := range []fate{{err: fake.ErrRefused}, {err: fake.ErrTimeout}, {err: errLost, kill: true}, {err: errLost, kill: true, applied: true}} {
+	lost := fate{err: errLost, kill: true}
+	for _, f := range []fate{{err: fake.ErrRefused}, {err: fake.ErrTimeout}, lost, {err: errLost, kill: true, applied: true}} {
 		e := hold(t)
 		first := e.edit(t.Context(), editPost, "first", 7)
 		release := e.next(7)
@@ -312,8 +314,8 @@ func TestCompareAndSetGivesUp(t *testing.T) {
 	e.wantSent(0, "", 5, 5)
 }
 
-// For random schedules: each version is taken once, what is acknowledged is in the row, and nobody loses to a version that has been there all
-// the time.
+// For random schedules: each version is taken once, what is acknowledged is in the row, and nobody loses to a version that has been there
+// all the time.
 func TestCompareAndSetSchedules(t *testing.T) {
 	t.Parallel()
 	before := groupedNow()
@@ -322,7 +324,8 @@ func TestCompareAndSetSchedules(t *testing.T) {
 			switch n := rand.IntN(60); {
 			case n < 5:
 				return []fate{
-					{err: fake.ErrRefused}, {err: fake.ErrConflict}, {err: errLost, kill: true}, {err: errLost, kill: true, applied: true}, {err: driver.ErrBadConn, kill: true},
+					{err: fake.ErrRefused}, {err: fake.ErrConflict}, {err: errLost, kill: true},
+					{err: errLost, kill: true, applied: true}, {err: driver.ErrBadConn, kill: true},
 				}[n]
 			case n < 40:
 				select {
