@@ -1,6 +1,7 @@
 package rewrite
 
 import (
+	"strings"
 	"testing"
 	"time"
 )
@@ -21,6 +22,19 @@ func TestTimeText(t *testing.T) {
 	} {
 		if timeText(s) {
 			t.Errorf("%q is a time", s)
+		}
+	}
+}
+
+// What every engine reads as JSON: not all that encoding/json does.
+func TestJSONText(t *testing.T) {
+	for s, want := range map[string]bool{
+		`{}`: true, `[1, -2.5, "a\n", null, {"e": "é"}]`: true, ` 7 `: true,
+		``: false, `{`: false, `{"a": 1,}`: false, `"\u0000"`: false, `1e400000`: false, `1E5`: false, `NaN`: false,
+		strings.Repeat("[", 2000) + strings.Repeat("]", 2000): false, strings.Repeat("[", 900) + strings.Repeat("]", 900): true,
+	} {
+		if got := jsonText(s); got != want {
+			t.Errorf("%.40s: %v", s, got)
 		}
 	}
 }

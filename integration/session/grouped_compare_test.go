@@ -17,12 +17,13 @@ import (
 func editable(t *testing.T, dialect, params, config string) *twin.Pair {
 	t.Helper()
 	at := map[string]string{"mysql": "DATETIME", "postgres": "TIMESTAMP", "sqlite": "DATETIME"}[dialect]
+	data := map[string]string{"mysql": "JSON", "postgres": "JSONB", "sqlite": "TEXT CHECK (json_valid(data))"}[dialect]
 	p := twin.New(t, twin.Options{
 		Dialect: dialect, Params: params,
 		Schema: []string{
 			"CREATE TABLE documents (id INT PRIMARY KEY, version SMALLINT NOT NULL, updated_at " + at + ", name VARCHAR(40), " +
-				"edits INT NOT NULL, grade INT NOT NULL CHECK (grade < 100), open INT NOT NULL)",
-			"INSERT INTO documents VALUES (1, 0, '2026-01-01 00:00:00', 'none', 0, 0, 1)",
+				"edits INT NOT NULL, grade INT NOT NULL CHECK (grade < 100), open INT NOT NULL, data " + data + ")",
+			"INSERT INTO documents VALUES (1, 0, '2026-01-01 00:00:00', 'none', 0, 0, 1, '{}')",
 		},
 		Config: "version: 1\nauto_migrate: true\ntables:\n  documents: " + config + "\n",
 	})
@@ -192,6 +193,28 @@ func TestGroupedCompareAndSetOthers(t *testing.T) {
 				if client%2 == 0 {
 					t.Fatalf("client %d has another one's error: %v", client, err)
 				}
+			}
+		}
+	})
+}
+
+// JSON that is none is refused as plain refuses it: by PostgreSQL whatever the row's version is, otherwise if it would be stored.
+func TestGroupedCompareAndSetJSON(t *testing.T) {
+	forVersions(t, func(t *testing.T, p *twin.Pair) {
+		for version := range 10 {
+			winners, failed := sendAll(t, p, "UPDATE documents SET data = ?, version = version + 1 WHERE id = ? AND version = ?", func(client int) []any {
+				return []any{[]string{`{"by": "` + fmt.Sprint(client) + `"}`, `{`}[client%2], 1, version}
+			})
+			if len(winners) != 1 || winners[0]%2 != 0 || p.Dialect == "postgres" && len(failed) != clients/2 {
+				t.Fatalf("%v have won, %v failed", winners, failed)
+			}
+			for client, err := range failed {
+				if client%2 == 0 {
+					t.Fatalf("client %d has another one's error: %v", client, err)
+				}
+			}
+			if got := value(t, p.Under, "SELECT data FROM documents"); got != fmt.Sprintf(`{"by": "%d"}`, winners[0]) {
+				t.Fatalf("the row has %s after client %d has won", got, winners[0])
 			}
 		}
 	})
