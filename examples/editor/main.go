@@ -1,0 +1,80 @@
+// Command editor has clients edit one document at once. Each reads the document and its version, and writes it back with another word if
+// nobody else has meanwhile (compare and set); otherwise it reads again.
+//
+//	go run ./examples/editor
+//	go run ./examples/editor -driver postgres -dsn 'postgres://user:password@localhost/test'
+//
+// Without a DSN it uses a SQLite file in a temporary directory. A database that it is given must
+// have no table documents; it leaves it there to look at.
+package main
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"io"
+
+	"github.com/slotsql/slotsql"
+	"github.com/slotsql/slotsql/examples/internal/crowd"
+)
+
+const words = 200
+
+// config names the version that an edit expects.
+const config = `version: 1
+tables:
+  documents: {versions: [lock_version]}
+`
+
+var example = crowd.Example{
+	Name:   "editor",
+	Config: config,
+	Schema: []string{
+		"CREATE TABLE documents (id INT PRIMARY KEY, words INT NOT NULL, lock_version INT NOT NULL)",
+		"INSERT INTO documents VALUES (1, 0, 0)",
+	},
+	Take:   edit,
+	Report: report,
+}
+
+func main() { crowd.Main(example) }
+
+// edit adds a word; it reports false if the document has all of them.
+func edit(ctx context.Context, db *sql.DB, _, _ int) (bool, error) {
+	for {
+		read, version, err := document(ctx, db)
+		if err != nil || read == words {
+			return false, err
+		}
+		save := "UPDATE documents SET words = %d, lock_version = lock_version + 1 WHERE id = 1 AND lock_version = %d"
+		res, err := db.ExecContext(ctx, fmt.Sprintf(save, read+1, version))
+		if err != nil {
+			return false, err
+		}
+		if n, err := res.RowsAffected(); n == 1 || err != nil {
+			return true, err
+		}
+	}
+}
+
+func document(ctx context.Context, db *sql.DB) (words, version int64, err error) {
+	err = db.QueryRowContext(ctx, "SELECT words, lock_version FROM documents WHERE id = 1").Scan(&words, &version)
+	return words, version, err
+}
+
+// report compares the document with the edits, and prints how many statements they took.
+func report(ctx context.Context, db *sql.DB, out io.Writer, edits, _ int64) error {
+	written, version, err := document(ctx, db)
+	if err != nil {
+		return err
+	}
+	var tries, shared uint64
+	for _, s := range slotsql.Stats() {
+		tries, shared = tries+s.Statements, shared+s.Coalesced
+	}
+	fmt.Fprintf(out, "%d words by %d edits; %d tries, of which %d were sent\n", written, edits, tries, tries-shared)
+	if written != edits || version != edits {
+		return fmt.Errorf("%d words and version %d after %d edits", written, version, edits)
+	}
+	return nil
+}
