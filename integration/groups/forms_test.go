@@ -103,6 +103,13 @@ var forms = []form{
 	{name: "upsert cents", sql: "INSERT INTO t (id, n, big, small, cents, kind) VALUES (?, 0, 7, 8, ?, 'b') " +
 		"ON DUPLICATE KEY UPDATE cents = cents + VALUES(cents)", args: []string{"row", "cents"}, only: mysqlOnly},
 
+	{name: "compare and set", sql: "UPDATE t SET note = ?, small = small + ? WHERE id = ? AND small = ?",
+		args: []string{"note", "few", "id", "version"}, columns: "small, note", partly: true},
+	{name: "compare and set next", sql: "UPDATE t SET small = ?, note = ?, n = n + small WHERE id = ? AND t.small = ? AND n > 3",
+		args: []string{"next", "note", "id", "version"}, columns: "n, small, note", partly: true},
+	{name: "compare and set text", sql: "UPDATE t SET note = ?, kind = 'b' WHERE id = ? AND note = 'x'",
+		args: []string{"note or x", "id"}, columns: "note, kind", partly: true},
+
 	{name: "insert ID", sql: "UPDATE t SET n = LAST_INSERT_ID(n + ?) WHERE id = ?", args: []string{"take", "id"}, only: mysqlOnly},
 	{name: "insert ID and more", sql: "UPDATE t SET big = big + 1, n = LAST_INSERT_ID(n + 1) WHERE id = ? AND n < ?", args: []string{"id", "bound"}, only: mysqlOnly},
 }

@@ -54,7 +54,7 @@ func planner(t *testing.T, d dialect.Dialect, db *sql.DB) *rewrite.Planner {
 	}
 	counters := []string{"n", "big", "small", "maybe", "cents"}
 	table.Counter = &schema.Counter{
-		Key: []string{"id"}, Counters: counters, Counted: counters,
+		Key: []string{"id"}, Counters: counters, Counted: counters, Versions: []string{"small", "note"},
 		Options:   schema.Options{Coalesce: true},
 		SlotTable: schema.SlotTable{Name: "t_slots", Column: "slot"},
 		Unslotted: schema.Unslotted{Passive: counters},
@@ -145,9 +145,10 @@ func testForm(t *testing.T, db *sql.DB, pl *rewrite.Planner, dialect string, f f
 	grouped, needless := 0, 0
 	for i := 0; i < *rounds || grouped == 0 && i < 20**rounds; i++ {
 		row := drawRow(r, dialect)
-		members := drawMembers(r, f)
+		members := drawMembers(r, f, row)
 		c := &run{t: t, db: db, f: f, sql: query, group: plan.Group, row: row}
 		c.tellsInsertID, c.upsertCounts = dialect == "mysql", d.Traits().UpsertCounts
+		c.countsChanged = d.Traits().CountsChanged
 		if !taken(plan.Group, members) {
 			continue
 		}

@@ -83,10 +83,11 @@ func drawRow(r *rand.Rand, dialect string) []any {
 }
 
 // drawMembers draws executions that may share: what they add to a counter has one sign,
-// and each adds something.
-func drawMembers(r *rand.Rand, f form) (list [][]any) {
+// and each adds something. Those that compare and set expect the same version.
+func drawMembers(r *rand.Rand, f form, row []any) (list [][]any) {
 	id := int64(1 + r.IntN(2))
 	sign, k, low := 1-2*r.Int64N(2), r.Int64N(5), r.Int64N(10)-5
+	small := row[3].(int64) - max(0, low-3) // mostly the row's
 	for range 1 + r.IntN(5) {
 		var args []any
 		for _, kind := range f.args {
@@ -113,6 +114,12 @@ func drawMembers(r *rand.Rand, f form) (list [][]any) {
 				args = append(args, r.Int64N(30))
 			case "note":
 				args = append(args, fmt.Sprint("note ", r.IntN(100)))
+			case "version":
+				args = append(args, small)
+			case "next":
+				args = append(args, small+k-1)
+			case "note or x":
+				args = append(args, []string{"x", "y", "z"}[r.IntN(3)])
 			case "cents":
 				args = append(args, decimal(1+r.Int64N(600), 2))
 			case "same 0":

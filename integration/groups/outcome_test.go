@@ -36,7 +36,7 @@ type run struct {
 	group *rewrite.Group
 	row   []any
 
-	tellsInsertID, upsertCounts bool
+	tellsInsertID, upsertCounts, countsChanged bool
 }
 
 func (c *run) reset() {
@@ -107,6 +107,9 @@ func (c *run) alone(members [][]any) (o outcome) {
 
 // together runs the group's statement, by the definition of its fields.
 func (c *run) together(members [][]any) (o outcome) {
+	if c.group.CompareAndSet != nil {
+		return c.swapped(members)
+	}
 	c.reset()
 	g := c.group
 	adds := make([][]int64, len(members)) // by member and share

@@ -45,7 +45,8 @@ func forVersions(t *testing.T, f func(t *testing.T, p *twin.Pair)) {
 	}
 }
 
-// sendAll has each client send the statement once, all at a time. It returns the clients whose statement has affected the row, and the errors.
+// sendAll has each client send the statement once, all at a time. It returns the clients whose statement has affected the row, and the
+// errors.
 func sendAll(t *testing.T, p *twin.Pair, query string, args func(client int) []any) (winners []int, failed map[int]error) {
 	t.Helper()
 	query, failed = twin.Placeholders(p.Dialect, query), map[int]error{}
