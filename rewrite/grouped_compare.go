@@ -15,6 +15,7 @@ import (
 // did not satisfy WHERE at a moment at which all of them were under way: any of them could have found that. If it affects the row, and the
 // row does not satisfy WHERE any more, the others could have come just after it. Either way they affect no row.
 type CompareAndSet struct {
+	Version string // the column
 	// Step is what becomes of the version; nil where that is not known to be a whole number.
 	Step *VersionStep
 	// Still reads the row if it satisfies WHERE: it is asked where the first one's result and Step do not tell.
@@ -53,7 +54,7 @@ func (sw swaps) found() bool {
 		if set == nil || !slices.Contains(g.m.table.Counter.Versions, name) {
 			continue
 		}
-		g.group.CompareAndSet = &CompareAndSet{Step: sw.step(g.m.table.Column(name), values[0], set)}
+		g.group.CompareAndSet = &CompareAndSet{Version: name, Step: sw.step(g.m.table.Column(name), values[0], set)}
 		return true
 	}
 	return false
@@ -117,7 +118,7 @@ func (sw swaps) plan() string {
 	set := map[string]bool{}
 	for _, a := range st.Set {
 		name, has := names.Column(sw.p.d, g.m.table, a.Column[len(a.Column)-1])
-		twice, version := set[name], cs.Step != nil && slices.Contains(g.m.table.Counter.Versions, name)
+		twice, version := set[name], cs.Step != nil && name == cs.Version
 		set[name] = true
 		switch {
 		case !has || !sw.p.names.Qualifies(g.m.target, a.Column):

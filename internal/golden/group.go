@@ -24,7 +24,7 @@ func (b *printer) group(indent string, p *rewrite.Plan, allSteps bool) {
 	}
 	if cs := g.CompareAndSet; cs != nil {
 		if cs.Step != nil {
-			b.line(indent, "version", step(cs.Step))
+			b.line(indent, "version", cs.Version+" "+step(cs.Step))
 		}
 		b.line(indent, "still", bound(cs.Still))
 	}
