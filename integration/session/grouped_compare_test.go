@@ -65,6 +65,9 @@ func sendAll(t *testing.T, p *twin.Pair, query string, args func(client int) []a
 		} else if n != 0 {
 			t.Errorf("%d rows affected", n)
 		}
+		if id, err := res.LastInsertId(); p.Dialect == "mysql" && (id != 0 || err != nil) {
+			t.Errorf("insert ID %d, %v", id, err)
+		}
 		return err
 	})
 	return winners, failed

@@ -218,7 +218,7 @@ func (g *group) read(got answer, err error) (groupReply, error) {
 	}
 	got, n, err := got.counted()
 	a := groupReply{affected: n, result: got.result}
-	if got.result != nil {
+	if got.result != nil && g.run.Plan.Group.InsertID == 0 { // no other member's number
 		g.answered = got.result
 	}
 	if all, ok := got.rows.(*bufferedRows); ok {
