@@ -92,6 +92,8 @@ func (g *Group) shares() string {
 	switch {
 	case g.Lease.Block > 0:
 		return fmt.Sprintf("numbers come from blocks of %d that the process leases", g.Lease.Block)
+	case g.CompareAndSet != nil:
+		return "of overlapping executions that expect the same version one is sent, and the others lose"
 	case g.Touch():
 		return "of overlapping executions one is sent for all"
 	case g.draws():
@@ -135,7 +137,7 @@ func (p *Plan) judgeIncrement(v *Verdict) {
 func (p *Plan) judgeBase(v *Verdict, unslotted string) {
 	v.Because = p.Reason
 	switch p.Reason {
-	case runsAlone, runsGrouped, touchesRow, drawsTickets:
+	case runsAlone, runsGrouped, comparesRow, touchesRow, drawsTickets:
 		if v.Because = unslotted; p.Reason == runsAlone && p.GroupReason != "" {
 			v.Because = p.GroupReason
 		}
@@ -150,7 +152,7 @@ func (p *Plan) judgeBase(v *Verdict, unslotted string) {
 		v.Speed, v.What, v.Because = SpeedFast, p.Group.shares(), ""
 		v.Awake = "takes the next number of a block, also in a transaction"
 		return
-	case p.Group.Touch():
+	case p.Group.Touch(), p.Group.CompareAndSet != nil:
 		v.Speed, v.What, v.Because, v.Awake = SpeedFast, p.Group.shares(), "", "runs as written"
 		return
 	}
