@@ -9,6 +9,7 @@
 package dialecttest
 
 import (
+	"context"
 	"database/sql"
 	"testing"
 
@@ -38,7 +39,12 @@ type Options struct {
 	// Changes are statements that change the definition of the table posts, beside those that all engines
 	// take.
 	Changes []string
+	// Glances have to show what the dialect's own Glance has to.
+	Glances []Glance
 }
+
+// Glance is the method of dialect.Watcher.
+type Glance func(context.Context, dialect.Session, []dialect.WrittenName, []dialect.Mark) (dialect.Glance, error)
 
 // Column is a column by its definition, and what Table says of it.
 type Column struct {

@@ -96,43 +96,22 @@ func (o Options) marks(t *testing.T) {
 	}
 }
 
-// glances holds that a glance shows each change that marks show, made by another session, and that two
-// glances are equal while nothing changes.
+// glances holds that each kind of glance shows each change that marks show, made by another session, and that two
+// glances are equal while nothing changes. It asks for names as written, and as they are stored.
 func (o Options) glances(t *testing.T) {
 	all := o.sessions(t, 2)
 	s, other := all[0], all[1]
-	names := []dialect.WrittenName{{Name: "absent"}, {Name: "posts"}, {Name: "thing"}}
-	look := func() (marks []dialect.Mark) {
-		t.Helper()
-		marks, err := s.Marks(t.Context(), s, names)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return marks
-	}
 	here, err := s.Server(t.Context(), s)
 	there, errThere := other.Server(t.Context(), other)
 	if err != nil || errThere != nil || here != there {
 		t.Errorf("two sessions on one server are on %q and %q: %v, %v", here, there, err, errThere)
 	}
-	marks := look()
-	glance := func() dialect.Glance {
-		t.Helper()
-		g, err := s.Glance(t.Context(), s, names, marks)
-		if err != nil || g.State == "" {
-			t.Fatal(g, err)
-		}
-		return g
-	}
-	still := func() (g dialect.Glance) {
-		t.Helper()
-		for range 1000 { // the server may be busy with other databases
-			if g = glance(); g == glance() {
-				return g
-			}
-		}
-		t.Fatalf("no two glances are equal: %+v", g)
-		return g
+	looks := append([]Glance{s.Glance}, o.Glances...)
+	written := []dialect.WrittenName{{Name: "absent"}, {Name: "posts"}, {Name: "thing"}}
+	var stored []dialect.WrittenName
+	home := s.marksOf(written)[1].Schema
+	for _, n := range written {
+		stored = append(stored, dialect.WrittenName{Schema: home, Name: n.Name})
 	}
 	for _, query := range append([]string{
 		"ALTER TABLE posts ADD COLUMN more INT NULL",
@@ -145,13 +124,63 @@ func (o Options) glances(t *testing.T) {
 		"DROP VIEW again",
 		"DROP VIEW shown",
 	}, append(o.Changes, "DROP TABLE posts")...) {
-		before, was := still(), marks
+		before := []seen{s.still(looks, written), s.still(looks, stored)}
 		other.run(query)
-		after := glance()
-		if marks = look(); !slices.Equal(marks, was) && before == after {
-			t.Errorf("a glance does not show what marks do: %s", query)
+		for _, was := range before {
+			after := s.look(looks, was.names, was.marks)
+			if slices.Equal(s.marksOf(was.names), was.marks) {
+				continue
+			}
+			for i := range looks {
+				if after.glances[i] == was.glances[i] {
+					t.Errorf("glance %d of %q does not show what marks do: %s", i, was.names, query)
+				}
+			}
 		}
 	}
+}
+
+// seen is what a session has seen of tables.
+type seen struct {
+	names   []dialect.WrittenName
+	marks   []dialect.Mark
+	glances []dialect.Glance
+}
+
+func (s *session) marksOf(names []dialect.WrittenName) []dialect.Mark {
+	s.Helper()
+	marks, err := s.Marks(s.Context(), s, names)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return marks
+}
+
+func (s *session) look(looks []Glance, names []dialect.WrittenName, marks []dialect.Mark) seen {
+	s.Helper()
+	out := seen{names: names, marks: marks}
+	for _, look := range looks {
+		g, err := look(s.Context(), s, names, marks)
+		if err != nil || g.State == "" {
+			s.Fatal(g, err)
+		}
+		out.glances = append(out.glances, g)
+	}
+	return out
+}
+
+// still looks until two looks are equal.
+func (s *session) still(looks []Glance, names []dialect.WrittenName) seen {
+	s.Helper()
+	marks := s.marksOf(names)
+	for range 1000 { // the server may be busy with other databases
+		was, is := s.look(looks, names, marks), s.look(looks, names, marks)
+		if slices.Equal(was.glances, is.glances) {
+			return is
+		}
+	}
+	s.Fatal("no two glances are equal")
+	return seen{}
 }
 
 // answered are the classes that these tests are about. Others depend on the engine.

@@ -1,7 +1,9 @@
 package bench
 
 import (
+	"context"
 	"database/sql"
+	"database/sql/driver"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,8 +12,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+
 	"github.com/slotsql/slotsql"
 	"github.com/slotsql/slotsql/integration/twin"
+	"github.com/slotsql/slotsql/postgres"
 )
 
 // sessionThreads lists the system's numbers of the threads or processes that serve sessions of the database, but for the one
@@ -25,10 +31,14 @@ var sessionThreads = map[string]struct{ own, others string }{
 // BenchmarkWatch measures what a process costs the server's CPU beside the statements of its application, with 1 and with 100
 // configured tables among 1,000 others. The server has to run on this machine.
 func BenchmarkWatch(b *testing.B) {
-	for _, e := range []struct{ name, dialect, driver, params string }{
-		{"MariaDB", "mysql", "mysql-slotsql", ""},
-		{"PostgreSQL", "postgres", "postgres-slotsql", ""},
-		{"PostgreSQL-exec", "postgres", "postgres-slotsql", "default_query_exec_mode=exec"},
+	for _, e := range []struct {
+		name, dialect, params string
+		open                  func(dsn string, cfg *slotsql.Config) (*sql.DB, error)
+	}{
+		{"MariaDB", "mysql", "", openWrapped("mysql")},
+		{"PostgreSQL", "postgres", "", openWrapped("postgres")},
+		{"PostgreSQL-exec", "postgres", "default_query_exec_mode=exec", openWrapped("postgres")},
+		{"PostgreSQL-unprepared", "postgres", "default_query_exec_mode=exec", openUnprepared},
 	} {
 		b.Run(e.name, func(b *testing.B) {
 			const many, others = 100, 1000
@@ -46,10 +56,45 @@ func BenchmarkWatch(b *testing.B) {
 			_ = p.Wrapped.Close()
 			_ = p.Plain.Close()
 			for _, tables := range []int{1, many} {
-				b.Run(fmt.Sprintf("%d-tables", tables), func(b *testing.B) { watchCosts(b, p, e.driver, tables) })
+				b.Run(fmt.Sprintf("%d-tables", tables), func(b *testing.B) { watchCosts(b, p, e.open, tables) })
 			}
 		})
 	}
+}
+
+func openWrapped(dialect string) func(string, *slotsql.Config) (*sql.DB, error) {
+	return func(dsn string, cfg *slotsql.Config) (*sql.DB, error) {
+		return slotsql.Open(twin.Wrapped[dialect], dsn, slotsql.WithConfig(cfg))
+	}
+}
+
+// openUnprepared wraps a driver that keeps no statements prepared, as lib/pq: pgx's without its own methods.
+func openUnprepared(dsn string, cfg *slotsql.Config) (*sql.DB, error) {
+	target, err := pgx.ParseConfig(dsn)
+	if err != nil {
+		return nil, err
+	}
+	return slotsql.OpenDB(unprepared{stdlib.GetConnector(*target)}, postgres.Dialect(), cfg)
+}
+
+type unprepared struct{ driver.Connector }
+
+func (u unprepared) Connect(ctx context.Context) (driver.Conn, error) {
+	c, err := u.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return struct { // what lib/pq offers of a connection
+		driver.Conn
+		driver.ConnBeginTx
+		driver.ConnPrepareContext
+		driver.ExecerContext
+		driver.NamedValueChecker
+		driver.QueryerContext
+	}{
+		c, c.(driver.ConnBeginTx), c.(driver.ConnPrepareContext), c.(driver.ExecerContext), c.(driver.NamedValueChecker),
+		c.(driver.QueryerContext),
+	}, nil
 }
 
 func watched(tables int) string {
@@ -60,12 +105,12 @@ func watched(tables int) string {
 	return config
 }
 
-func watchCosts(b *testing.B, p *twin.Pair, driver string, tables int) {
+func watchCosts(b *testing.B, p *twin.Pair, open func(string, *slotsql.Config) (*sql.DB, error), tables int) {
 	cfg, err := slotsql.Parse([]byte(watched(tables)), "slotsql.yaml")
 	if err != nil {
 		b.Fatal(err)
 	}
-	db, err := slotsql.Open(driver, p.WrappedDSN, slotsql.WithConfig(cfg))
+	db, err := open(p.WrappedDSN, cfg)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/slotsql/slotsql/dialect/dialecttest"
+	pgdialect "github.com/slotsql/slotsql/dialect/postgres"
 	"github.com/slotsql/slotsql/integration/server"
 	"github.com/slotsql/slotsql/mysql"
 	"github.com/slotsql/slotsql/postgres"
@@ -102,9 +103,26 @@ func TestConformance(t *testing.T) {
 				"ALTER DOMAIN natural_number SET DEFAULT 1",
 				"ALTER DOMAIN natural_number DROP CONSTRAINT natural_check",
 				"GRANT SELECT (id) ON posts TO PUBLIC",
+				"CREATE TABLE child () INHERITS (posts)",
+				"DROP TABLE child",
+				"CREATE TABLE whole (id BIGINT NOT NULL) PARTITION BY RANGE (id)",
+				"ALTER TABLE whole ATTACH PARTITION absent FOR VALUES FROM (0) TO (9)",
+				"CREATE VIEW over_whole AS SELECT * FROM whole",
+				"ALTER TABLE whole DETACH PARTITION absent",
+				"CREATE TABLE parent (id BIGINT NOT NULL)",
+				"CREATE TABLE grandparent (id BIGINT NOT NULL)",
+				"ALTER TABLE absent INHERIT parent",
+				"ALTER TABLE parent INHERIT grandparent",
+				"ALTER TABLE parent NO INHERIT grandparent",
+				"ALTER TABLE absent NO INHERIT parent",
+				"ALTER SCHEMA public RENAME TO elsewhere",
+				"ALTER SCHEMA elsewhere RENAME TO public",
+				"CREATE SCHEMA other; ALTER TABLE posts SET SCHEMA other",
+				"ALTER TABLE other.posts SET SCHEMA public",
 				"ALTER TABLE posts RENAME TO thing",
 				"ALTER TABLE thing RENAME TO posts",
 			},
+			Glances: []dialecttest.Glance{pgdialect.GlanceKept},
 			Columns: []dialecttest.Column{
 				{Definition: "s SMALLINT NOT NULL", Facts: schema.Column{Name: "s", Type: "smallint", NumericType: schema.NumericType{Numeric: schema.Integer, Bits: 16}}},
 				{

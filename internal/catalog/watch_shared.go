@@ -52,7 +52,7 @@ func (w *watch) foundByOthers(ctx context.Context) (taken bool, leave func()) {
 	if l == nil || own == 0 || clock()-own >= limit {
 		return false, func() {}
 	}
-	late := time.NewTimer(lookAgain)
+	late := time.NewTimer(lookFirst - lookAgain)
 	defer late.Stop()
 	select {
 	case l.turn <- struct{}{}:
