@@ -210,6 +210,9 @@ const Rejected = "the parser rejects the statement"
 //nolint:funlen // one case for each kind of statement
 func (p *planning) plan() *Plan {
 	src := p.src
+	if src.leavesRows(0, len(src.tokens)) {
+		return &Plan{Class: PassThrough}
+	}
 	mentioned := p.mentions.tables()
 	if held := p.mentions.among(holders(p.pl.Catalog)); len(held) > 0 {
 		if pl := p.definitions.planHeld(held); len(mentioned) == 0 || pl.Class == Refused {

@@ -109,7 +109,7 @@ func (o Options) glances(t *testing.T) {
 	looks := append([]Glance{s.Glance}, o.Glances...)
 	written := []dialect.WrittenName{{Name: "absent"}, {Name: "posts"}, {Name: "thing"}}
 	var stored []dialect.WrittenName
-	home := s.marksOf(written)[1].Schema
+	home := marksOf(s, written)[1].Schema
 	for _, n := range written {
 		stored = append(stored, dialect.WrittenName{Schema: home, Name: n.Name})
 	}
@@ -124,11 +124,11 @@ func (o Options) glances(t *testing.T) {
 		"DROP VIEW again",
 		"DROP VIEW shown",
 	}, append(o.Changes, "DROP TABLE posts")...) {
-		before := []seen{s.still(looks, written), s.still(looks, stored)}
+		before := []seen{still(s, looks, written), still(s, looks, stored)}
 		other.run(query)
 		for _, was := range before {
-			after := s.look(looks, was.names, was.marks)
-			if slices.Equal(s.marksOf(was.names), was.marks) {
+			after := look(s, looks, was.names, was.marks)
+			if slices.Equal(marksOf(s, was.names), was.marks) {
 				continue
 			}
 			for i := range looks {
@@ -147,7 +147,7 @@ type seen struct {
 	glances []dialect.Glance
 }
 
-func (s *session) marksOf(names []dialect.WrittenName) []dialect.Mark {
+func marksOf(s *session, names []dialect.WrittenName) []dialect.Mark {
 	s.Helper()
 	marks, err := s.Marks(s.Context(), s, names)
 	if err != nil {
@@ -156,11 +156,11 @@ func (s *session) marksOf(names []dialect.WrittenName) []dialect.Mark {
 	return marks
 }
 
-func (s *session) look(looks []Glance, names []dialect.WrittenName, marks []dialect.Mark) seen {
+func look(s *session, looks []Glance, names []dialect.WrittenName, marks []dialect.Mark) seen {
 	s.Helper()
 	out := seen{names: names, marks: marks}
-	for _, look := range looks {
-		g, err := look(s.Context(), s, names, marks)
+	for _, glance := range looks {
+		g, err := glance(s.Context(), s, names, marks)
 		if err != nil || g.State == "" {
 			s.Fatal(g, err)
 		}
@@ -170,11 +170,11 @@ func (s *session) look(looks []Glance, names []dialect.WrittenName, marks []dial
 }
 
 // still looks until two looks are equal.
-func (s *session) still(looks []Glance, names []dialect.WrittenName) seen {
+func still(s *session, looks []Glance, names []dialect.WrittenName) seen {
 	s.Helper()
-	marks := s.marksOf(names)
+	marks := marksOf(s, names)
 	for range 1000 { // the server may be busy with other databases
-		was, is := s.look(looks, names, marks), s.look(looks, names, marks)
+		was, is := look(s, looks, names, marks), look(s, looks, names, marks)
 		if slices.Equal(was.glances, is.glances) {
 			return is
 		}

@@ -47,14 +47,14 @@ func (c *Conn) Plan(ctx context.Context, query string) (*plan, error) {
 	if p == nil && sc != nil {
 		known = concerned(&sc.Plans, query)
 	}
-	if p == nil && known == nil && !c.Shared.Mentions(query) && c.mayBeElsewhere() {
+	if p == nil && known == nil && c.mayBeElsewhere() && !needsFacts(c, query) {
 		// Its schema may have views over counter tables whose names are not known yet.
 		if err := c.Refresh(ctx); c.failsTx(err) && rewrite.Untouched(c.Dialect(), query).Effects&rewrite.TxControl == 0 {
 			return nil, err
 		}
 		sc = c.Schema
 	}
-	if p == nil && known == nil && !c.Shared.Mentions(query) {
+	if p == nil && known == nil && !needsFacts(c, query) {
 		p = c.Shared.untouchedPlan(query)
 		p.clears, p.dynamic = clears, rewrite.DynamicOf(c.Dialect(), query)
 		if c.Shared.repeats.seenBefore(query) {
@@ -89,6 +89,11 @@ func (c *Conn) makeReady(ctx context.Context, query string) error {
 		return err
 	}
 	return c.giveInsertIDBefore(ctx, query)
+}
+
+// needsFacts reports whether the plan of a statement may depend on the facts of tables.
+func needsFacts(c *Conn, query string) bool {
+	return c.Shared.Mentions(query) && !rewrite.LeavesRows(c.Dialect(), query)
 }
 
 // mayBeElsewhere reports whether code outside slotsql may have moved the session to other tables

@@ -74,23 +74,34 @@ func (c *Conn) noteTxControl(plan *rewrite.Plan, err error) {
 		}
 		c.noteTxEvent(e, ddl)
 	}
-	if len(events) == 1 && events[0].Kind == lex.TxMayEnd && (c.Shared.Traits.OneWriter && single(query) || c.keepsTx(query)) {
-		// SQLite has no routines: such a statement, an ALTER or DROP, leaves the transaction as it
-		// is.
+	if c.keepsTx(query) {
 		c.Tx = before
 	}
 	c.giveUpLocks()
 	c.SettleFacts(false)
 }
 
-// keepsTx reports whether a statement is a block of code or the call of a procedure that leaves the session in a
-// transaction only if it was in one.
+// keepsTx reports whether each statement of a call leaves the session in a transaction if, and only if, it was in one: DDL where
+// that is part of transactions, blocks of code and calls of procedures where these may only end transactions of their own.
 func (c *Conn) keepsTx(query string) bool {
-	if !c.Shared.Traits.RoutinesKeepTx || c.ReadsOtherwise() {
+	t := c.Shared.Traits
+	if t.DDLCommits || !t.RoutinesKeepTx && !t.OneWriter || c.ReadsOtherwise() || len(query) > lex.MaxTxSQL {
 		return false
 	}
-	t := lex.NewScanner(c.Dialect().LexRules(), query).Next()
-	return t.Kind == lex.Word && (strings.EqualFold(query[t.Start:t.End], "DO") || strings.EqualFold(query[t.Start:t.End], "CALL"))
+	tokens, exec := lex.Scan(c.Dialect().LexRules(), query)
+	for _, span := range lex.Split(query, tokens, exec) {
+		for len(tokens) > 0 && tokens[0].Start < span.Start {
+			tokens = tokens[1:]
+		}
+		word := strings.ToUpper(query[tokens[0].Start:tokens[0].End])
+		switch {
+		case word == "ALTER", word == "CREATE", word == "DROP", lex.OnlyData(word):
+		case t.RoutinesKeepTx && (word == "DO" || word == "CALL"):
+		default:
+			return false
+		}
+	}
+	return true
 }
 
 // single reports whether SQL is certainly one statement.
