@@ -6,9 +6,9 @@ import (
 	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
-// LeavesRows reports whether SQL only creates tables without rows, adds columns, or adds or drops indexes, none of which refuses a
-// row that is there. On base values it does the same as on totals, and slots stay valid. So it runs as written,
-// whatever is known about the tables.
+// LeavesRows reports whether SQL only creates tables without rows, adds columns, changes what later rows have by default, or adds
+// or drops indexes, none of which refuses a row that is there. On base values it does the same as on totals, and slots stay
+// valid. So it runs as written, whatever is known about the tables.
 func LeavesRows(d Dialect, sql string) bool {
 	if len(sql) > maxPlanned || !lex.ContainsFold(sql, "TABLE") && !lex.ContainsFold(sql, "INDEX") {
 		return false
@@ -35,7 +35,8 @@ var (
 	// constrains has the words with which an added column, or what else may be added, may have rows judged or computed, or has
 	// every UPDATE set the column, a fold as well. KEY is one except behind ADD. Old MySQL servers have every UPDATE set
 	// a TIMESTAMP.
-	constrains = lex.WordSet(`CHECK UNIQUE PRIMARY KEY SERIAL REFERENCES FOREIGN CONSTRAINT EXCLUDE GENERATED AS PARTITION SYSTEM PERIOD ON TIMESTAMP`)
+	constrains = lex.WordSet(`CHECK UNIQUE PRIMARY KEY SERIAL REFERENCES FOREIGN CONSTRAINT EXCLUDE GENERATED AS PARTITION
+		SYSTEM PERIOD ON TIMESTAMP`)
 )
 
 // leavesRows reports it of the statement from one token to another.
@@ -75,14 +76,27 @@ func (src *source) leavesRows(at, end int) bool {
 	return at < end && src.onlyAdds(at, end, in)
 }
 
-// onlyAdds reports whether what ALTER TABLE does, from a token on, adds columns and indexes.
+// altersDefault reports whether ALTER TABLE changes a column's default at a token, or lets it be NULL.
+func (src *source) altersDefault(at int) bool {
+	if !src.is(at, "ALTER") {
+		return false
+	}
+	if at++; src.is(at, "COLUMN") {
+		at++
+	}
+	at++ // behind the column's name
+	drops := src.is(at, "DROP")
+	return (drops || src.is(at, "SET")) && src.is(at+1, "DEFAULT") || drops && src.is(at+1, "NOT") && src.is(at+2, "NULL")
+}
+
+// onlyAdds reports whether what ALTER TABLE does, from a token on, adds columns and indexes, or changes defaults.
 func (src *source) onlyAdds(at, end int, in func(int, map[string]bool) bool) bool {
 	const none = -1
 	depth, value := 0, none // of parentheses, and of those around a DEFAULT
 	for first := at; at < end; at++ {
 		t := src.tokens[at]
 		switch {
-		case at == first && !src.is(at, "ADD"):
+		case at == first && !src.is(at, "ADD") && !src.altersDefault(at):
 			return false
 		case src.is(at, "("):
 			depth++
