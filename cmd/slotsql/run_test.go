@@ -88,7 +88,7 @@ func TestOffline(t *testing.T) {
 		{"no database", "", []string{"migrate", "--driver", "mysql"}, 2, "", "slotsql: --dsn is missing: name the database, with --dsn, --dsn-file or SLOTSQL_DSN\nA DSN for --driver mysql looks like this: user:password@tcp(localhost:3306)/app\n"},
 		{"no tables", "", []string{"ddl", "--driver", "mysql"}, 2, "", "slotsql: --dsn or --schema is missing: name a database or a file of CREATE TABLE statements\nA DSN for --driver mysql looks like this: user:password@tcp(localhost:3306)/app\n"},
 		{"both", "", offline("mysql", "ddl", "--dsn", "x"), 2, "", "slotsql: --dsn and --schema are both given: leave one out\n"},
-		{"no configuration", "", []string{"check", "--driver", "sqlite", "--dsn", "x"}, 2, "", "slotsql: config: no configuration found: set SLOTSQL_CONFIG..."},
+		{"no configuration", "", []string{"check", "--driver", "sqlite", "--dsn", "x"}, 2, "", "slotsql: config: no configuration found: propose one with `slotsql init --output slotsql.yaml`, set SLOTSQL_CONFIG to the path of one, put slotsql.yaml into the working directory, or pass one in code with slotsql.WithConfig: file does not exist\n"},
 		{"absent configuration", "", []string{"check", "--driver", "sqlite", "--dsn", "x", "--config", "absent.yaml"}, 2, "", "slotsql: config: open absent.yaml: no such file or directory\n"},
 		{"absent schema", "", []string{"ddl", "--driver", "sqlite", "--schema", "absent.sql", "--config", config}, 2, "", "slotsql: open absent.sql: no such file or directory\n"},
 		{"absent database", "", []string{"migrate", "--driver", "sqlite", "--dsn", "absent.db", "--config", config}, 2, "", "slotsql: stat absent.db: no such file or directory\nA DSN for --driver sqlite looks like this: app.db\n"},

@@ -272,7 +272,8 @@ func FindConfig() (*Config, error) {
 	}
 	c, err := Load(DefaultConfigFile)
 	if err != nil && errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%w: no configuration found: set %s to the path of one, or put %s into the working directory: %w",
+		return nil, fmt.Errorf("%[1]w: no configuration found: propose one with `slotsql init --output %[3]s`, set %[2]s to the path of one, "+
+			"put %[3]s into the working directory, or pass one in code with slotsql.WithConfig: %[4]w",
 			ErrConfig, EnvConfig, DefaultConfigFile, fs.ErrNotExist)
 	}
 	return c, err
