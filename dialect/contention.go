@@ -21,14 +21,17 @@ type Observer interface {
 	// Rights returns what the session may not see.
 	Rights(ctx context.Context, s Session) ([]Lack, error)
 	// Locked returns the values of the table's key in the row that a session waits for;
-	// nil if they cannot be found out, or no longer.
+	// nil if they cannot be found out, or no longer. A transaction that has read the wait and
+	// keeps its snapshot finds the row though it has changed since.
 	Locked(ctx context.Context, s Session, t *schema.Table, key []string, w *Wait) ([]string, error)
 }
 
 // Wait is a session that waits for another session's lock.
 type Wait struct {
 	Waiter, Holder string // the server's numbers of the sessions
-	Schema, Table  string // "" when the wait is not for a table's row
+	// Execution identifies the statement's execution that waits, the same however often one looks.
+	Execution     string
+	Schema, Table string // "" when the wait is not for a table's row
 	// Row names the row, as the server does: see Locked.
 	Row, Index string
 	Kind       string // of the lock, in the server's words

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,14 +27,12 @@ func (l *looker) advise(ctx context.Context) error {
 	}
 	var unknown, configured []*Spot
 	for _, s := range l.report.Spots {
-		switch cfg := l.configured(s); {
+		switch cfg := l.configured(s.Schema, s.Table); {
 		case s.Table == "":
 			s.Verdict, s.Why = "unknown", "the server does not report which table is waited for"
-		case l.slotTable(s) != "":
+		case l.slotTable(s.Schema, s.Table) != "":
 			s.Verdict = "slots"
-			s.Why = "it is a slot table of " + l.slotTable(
-				s,
-			) + ": increments wait for each other when more run at a time than there are slots, or for a drain of the row; see slots, and the reasons for its drains in Stats"
+			s.Why = "it is a slot table of " + l.slotTable(s.Schema, s.Table) + ": increments wait for each other when more run at a time than there are slots, or for a drain of the row; see slots, and the reasons for its drains in Stats"
 		case cfg != nil && mine != nil:
 			s.Verdict = "configured"
 			if err := l.plan(mine, s.Statements); err != nil {
@@ -84,34 +83,30 @@ func (l *looker) mine(ctx context.Context) (*slotsql.Explainer, error) {
 	return e, err
 }
 
-// configured returns the configuration of a spot's table.
-func (l *looker) configured(s *Spot) *slotsql.TableConfig {
-	return l.find(s, func(t *slotsql.TableConfig) string { return t.Table })
+// configured returns the configuration of a table.
+func (l *looker) configured(schema, table string) *slotsql.TableConfig {
+	return l.find(schema, table, func(t *slotsql.TableConfig) string { return t.Table })
 }
 
-// slotTable returns the table whose slot table the spot is.
-func (l *looker) slotTable(s *Spot) string {
-	t := l.find(s, func(t *slotsql.TableConfig) string {
-		if t.SlotTable != "" {
-			return t.SlotTable
-		}
-		return t.Table + "_slots"
-	})
+// slotTable returns the table whose slot table has the name.
+func (l *looker) slotTable(schema, name string) string {
+	t := l.find(schema, name, func(t *slotsql.TableConfig) string { return cmp.Or(t.SlotTable, t.Table+"_slots") })
 	if t == nil {
 		return ""
 	}
 	return t.Table
 }
 
-func (l *looker) find(s *Spot, name func(*slotsql.TableConfig) string) *slotsql.TableConfig {
+// find returns the configured table of which named returns the name.
+func (l *looker) find(schema, name string, named func(*slotsql.TableConfig) string) *slotsql.TableConfig {
 	if l.options.Config == nil {
 		return nil
 	}
+	same := func(written, stored string) bool {
+		return l.dialect.SameTable(ast.Ident{Name: written, Quoted: true}, stored)
+	}
 	for _, t := range l.options.Config.Tables() {
-		same := func(written, stored string) bool {
-			return l.dialect.SameTable(ast.Ident{Name: written, Quoted: true}, stored)
-		}
-		if same(name(&t), s.Table) && (t.Schema == "" || same(t.Schema, s.Schema)) {
+		if same(named(&t), name) && (t.Schema == "" || same(t.Schema, schema)) {
 			return &t
 		}
 	}
@@ -198,7 +193,7 @@ func (l *looker) judge(s *Spot, p *proposed) error {
 	for _, h := range s.Holders {
 		if h.Idle && t.Slotless == "" {
 			l.noteOnce(
-				"a transaction that has " + s.Table + " locked was idle: increments in slots do not wait for other increments, whatever their transactions do, but on MySQL they wait for one that has changed the row itself",
+				"a transaction that has " + s.Table + " locked was idle: increments in slots do not wait for other increments, whatever their transactions do",
 			)
 			break
 		}
@@ -243,7 +238,7 @@ func (l *looker) saves(e *slotsql.Explainer) error {
 		if x.Class != "drain" || len(x.Tables) != 1 {
 			continue
 		}
-		cfg := l.find(&Spot{Table: x.Tables[0]}, func(t *slotsql.TableConfig) string { return t.Table })
+		cfg := l.configured("", x.Tables[0])
 		if cfg == nil {
 			cfg = &slotsql.TableConfig{}
 		}

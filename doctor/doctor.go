@@ -37,8 +37,7 @@ type Options struct {
 type Report struct {
 	Looks int           `json:"looks"`
 	Took  time.Duration `json:"took_ns"`
-	// Spots are the rows and tables that sessions waited for, ordered by the number of
-	// waits, highest first.
+	// Spots are the rows and tables that sessions waited for, those that lost most time first.
 	Spots []*Spot `json:"spots"`
 	// Saves are statements that set configured counters along with other columns.
 	Saves []Save `json:"saves,omitempty"`
@@ -50,7 +49,8 @@ type Report struct {
 	// Lacks is what the session may not see.
 	Lacks []dialect.Lack `json:"lacks,omitempty"`
 	Notes []string       `json:"notes,omitempty"`
-	// Propose is the part of a configuration that would help.
+	// Propose is a configuration that would help; of tables that Options.Config has, it has what
+	// is to be added to them.
 	Propose string `json:"propose,omitempty"`
 }
 
@@ -59,10 +59,13 @@ type Spot struct {
 	Schema string            `json:"schema,omitempty"`
 	Table  string            `json:"table,omitempty"` // "" when the server does not say
 	Key    map[string]string `json:"key,omitempty"`
-	// Waits is the number of waiting sessions, summed over all looks, and Most the
-	// highest number in one look.
+	// Waits is the number of executions that were seen to wait, and Most the highest number in
+	// one look. Lost is how long all of them waited: each one that a look sees counts for the
+	// time since the look before, and at the first look for all the time that it had waited by
+	// then. So waits that are shorter than Options.Every are right on average.
 	Waits   int           `json:"waits"`
 	Most    int           `json:"most"`
+	Lost    time.Duration `json:"lost_ns"`
 	Longest time.Duration `json:"longest_ns"` // that a waiting statement has been seen to run
 	// Statements are those that wait. Holders are what the sessions that they wait for
 	// are running, or have run last.
@@ -74,7 +77,7 @@ type Spot struct {
 	Why     string `json:"why"`
 }
 
-// Statement is a statement without its values.
+// Statement is a statement without its values. Seen is the number of its waits.
 type Statement struct {
 	SQL  string `json:"statement"`
 	Seen int    `json:"seen"`
@@ -90,7 +93,7 @@ type Statement struct {
 }
 
 // Holder is a statement of sessions that others wait for. Idle reports whether the
-// session was idle in an open transaction.
+// session was idle in an open transaction, and Seen is the number of waits for it.
 type Holder struct {
 	SQL  string `json:"statement,omitempty"`
 	Idle bool   `json:"idle_in_transaction,omitempty"`
@@ -146,6 +149,7 @@ func Look(ctx context.Context, db *sql.DB, d dialect.Dialect, o Options) (*Repor
 		options:    o,
 		report:     &Report{Spots: []*Spot{}},
 		tables:     map[[2]string]*table{},
+		executions: map[string][]*wait{},
 		statements: map[string]string{},
 	}
 	return l.report, l.look(ctx)

@@ -1,7 +1,6 @@
 package doctor
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -15,13 +14,15 @@ import (
 
 // looker gathers what several looks see.
 type looker struct {
-	session    dialect.Session
+	session    dialect.PlainSession
 	dialect    dialect.Dialect
 	observer   dialect.Observer
 	options    Options
 	report     *Report
 	tables     map[[2]string]*table
 	statements map[string]string // statements seen anywhere, by their shape
+	waits      []*wait           // in the order in which they were seen
+	executions map[string][]*wait
 }
 
 // table is what is known of a table that was waited for; facts is nil when it
@@ -29,6 +30,8 @@ type looker struct {
 type table struct {
 	facts *schema.Table
 	key   []string
+	// unreadable: its rows may not be read.
+	unreadable bool
 }
 
 func (l *looker) look(ctx context.Context) (err error) {
@@ -41,8 +44,10 @@ func (l *looker) look(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	for {
-		if err := l.once(ctx); err != nil {
+	for last := start; ; {
+		now := time.Now()
+		err := l.once(ctx, now.Sub(last))
+		if last = now; err != nil {
 			if len(l.report.Lacks) == 0 || ctx.Err() != nil {
 				return err
 			}
@@ -74,7 +79,7 @@ func (l *looker) look(ctx context.Context) (err error) {
 	if err := l.deadlock(ctx); err != nil {
 		return err
 	}
-	slices.SortStableFunc(l.report.Spots, func(a, b *Spot) int { return cmp.Compare(b.Waits, a.Waits) })
+	l.report.Spots = l.spots()
 	return l.advise(ctx)
 }
 
@@ -98,96 +103,11 @@ func (l *looker) deadlock(ctx context.Context) error {
 	return nil
 }
 
-// once takes one look.
-func (l *looker) once(ctx context.Context) error {
-	waits, err := l.observer.Waits(ctx, l.session)
-	if err != nil {
-		return err
-	}
-	statements, err := l.observer.Statements(ctx, l.session)
-	if err != nil {
-		return err
-	}
-	for _, t := range statements {
-		l.note(t)
-	}
-	l.report.Looks++
-	most := map[*Spot]int{}
-	seen := map[[2]string]bool{} // a session may wait for several others
-	for i := range waits {
-		w := &waits[i]
-		l.note(w.Statement)
-		l.note(w.Holding)
-		spot, err := l.spot(ctx, w)
-		if err != nil {
-			return err
-		}
-		spot.holder(l.shape(w.Holding), w.Idle)
-		if id := [2]string{w.Waiter, w.Schema + "." + w.Table}; seen[id] {
-			continue
-		} else {
-			seen[id] = true
-		}
-		spot.Waits++
-		most[spot]++
-		spot.Longest = max(spot.Longest, w.For)
-		spot.statement(l.shape(w.Statement), w)
-	}
-	for s, n := range most {
-		s.Most = max(s.Most, n)
-	}
-	return nil
-}
-
-// spot finds what a wait is for.
-func (l *looker) spot(ctx context.Context, w *dialect.Wait) (*Spot, error) {
-	schema, name := w.Schema, w.Table
-	if name == "" {
-		schema, name = l.target(w.Statement)
-	}
-	var key map[string]string
-	if t, err := l.table(ctx, schema, name); err != nil {
-		return nil, err
-	} else if t != nil && t.facts != nil {
-		schema, name = t.facts.Schema, t.facts.Name
-		values, err := l.observer.Locked(ctx, l.session, t.facts, t.key, w)
-		if err != nil { // such as a table that may not be read
-			l.noteOnce("which row of " + name + " is waited for cannot be seen: " + err.Error())
-		}
-		if len(values) == len(t.key) && len(values) > 0 {
-			key = map[string]string{}
-			for i, k := range t.key {
-				key[k] = values[i]
-			}
-		}
-	}
-	for _, s := range l.report.Spots {
-		if s.Schema == schema && s.Table == name && sameKey(s.Key, key) {
-			return s, nil
-		}
-	}
-	s := &Spot{Schema: schema, Table: name, Key: key}
-	l.report.Spots = append(l.report.Spots, s)
-	return s, nil
-}
-
 // noteOnce notes something, one time.
 func (l *looker) noteOnce(note string) {
 	if !slices.Contains(l.report.Notes, note) {
 		l.report.Notes = append(l.report.Notes, note)
 	}
-}
-
-func sameKey(a, b map[string]string) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for k, v := range a {
-		if w, ok := b[k]; !ok || w != v {
-			return false
-		}
-	}
-	return true
 }
 
 // table reads the facts of a table once.
@@ -248,31 +168,5 @@ func (l *looker) note(sql string) {
 		if _, has := l.statements[shape]; !has {
 			l.statements[shape] = sql
 		}
-	}
-}
-
-const maxStatements = 20
-
-func (s *Spot) statement(shape string, w *dialect.Wait) {
-	for _, st := range s.Statements {
-		if st.SQL == shape {
-			st.Seen++
-			return
-		}
-	}
-	if len(s.Statements) < maxStatements {
-		s.Statements = append(s.Statements, &Statement{SQL: shape, Seen: 1, Cut: w.Cut, full: w.Statement})
-	}
-}
-
-func (s *Spot) holder(shape string, idle bool) {
-	for _, h := range s.Holders {
-		if h.SQL == shape && h.Idle == idle {
-			h.Seen++
-			return
-		}
-	}
-	if len(s.Holders) < maxStatements {
-		s.Holders = append(s.Holders, &Holder{SQL: shape, Idle: idle, Seen: 1})
 	}
 }

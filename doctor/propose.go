@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 
 	"github.com/slotsql/slotsql"
 	"github.com/slotsql/slotsql/rewrite/ast"
@@ -36,7 +35,7 @@ func (l *looker) propose(ctx context.Context, spots []*Spot) (*proposed, error) 
 		return nil, err
 	}
 	for _, t := range p.Tables {
-		if t.Off == "" || l.configured(&Spot{Schema: t.Table.Schema, Table: t.Table.Name}) == nil {
+		if t.Off == "" || l.configured(t.Table.Schema, t.Table.Name) == nil {
 			out.tables = append(out.tables, t)
 		}
 	}
@@ -54,8 +53,7 @@ func (l *looker) propose(ctx context.Context, spots []*Spot) (*proposed, error) 
 		out.tables = nil
 		return out, nil
 	}
-	_, yaml, _ := strings.Cut(p.Config, "\ntables:")
-	l.report.Propose = "tables:" + yaml
+	l.report.Propose = p.Config
 	return out, err
 }
 
@@ -104,7 +102,7 @@ func (l *looker) contended(facts *schema.Table, visible bool) Table {
 			t.Held, t.Brief = t.Held || held, t.Brief || !held
 		}
 	}
-	if cfg := l.configured(&Spot{Schema: facts.Schema, Table: facts.Name}); cfg != nil {
+	if cfg := l.configured(facts.Schema, facts.Name); cfg != nil {
 		for _, c := range cfg.Counters {
 			if column, ok := names.Column(l.dialect, facts, ast.Ident{Name: c.Column, Quoted: true}); ok {
 				t.Configured = append(t.Configured, column)

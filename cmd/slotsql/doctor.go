@@ -83,7 +83,7 @@ GRANT for each, and the exit code is 1.`,
 			} else if err != nil {
 				return err
 			}
-			return o.printDoctor(cmd.OutOrStdout(), report)
+			return o.printDoctor(cmd.OutOrStdout(), report, opts.Config != nil)
 		},
 	}
 	o.database(cmd, false)
@@ -107,7 +107,7 @@ func looking(w io.Writer, total time.Duration) (progress func(time.Duration), fi
 	return func(d time.Duration) { _ = bar.Set64(d.Milliseconds()) }, func() { _ = bar.Finish() }
 }
 
-func (o *options) printDoctor(w io.Writer, r *doctor.Report) error {
+func (o *options) printDoctor(w io.Writer, r *doctor.Report, configured bool) error {
 	var blind error
 	if len(r.Lacks) > 0 {
 		blind = reportedError{errBlind}
@@ -121,8 +121,11 @@ func (o *options) printDoctor(w io.Writer, r *doctor.Report) error {
 	if r.Looks > 0 && len(r.Spots) == 0 {
 		fmt.Fprintf(w, "no session waited for a lock (%d looks in %s)\n", r.Looks, r.Took.Round(100*time.Millisecond))
 	}
+	if len(r.Spots) > 0 {
+		fmt.Fprintf(w, "seen in %s (%s):\n", r.Took.Round(100*time.Millisecond), number(r.Looks, "look"))
+	}
 	for _, s := range r.Spots {
-		printSpot(w, s, r.Looks)
+		printSpot(w, s)
 	}
 	for _, s := range r.Saves {
 		fmt.Fprintf(
@@ -153,12 +156,16 @@ func (o *options) printDoctor(w io.Writer, r *doctor.Report) error {
 		fmt.Fprintf(w, "not seen: %s; to see it: %s\n", l.What, l.Grant)
 	}
 	if r.Propose != "" {
-		fmt.Fprintf(w, "\nthis configuration would help, in slotsql.yaml:\n\n%s", r.Propose)
+		where := "this configuration would help, as slotsql.yaml"
+		if configured {
+			where = "this would help, added to the tables of the configuration"
+		}
+		fmt.Fprintf(w, "\n%s:\n\n%s", where, r.Propose)
 	}
 	return blind
 }
 
-func printSpot(w io.Writer, s *doctor.Spot, looks int) {
+func printSpot(w io.Writer, s *doctor.Spot) {
 	name := s.Table
 	if name == "" {
 		name = "(table not known)"
@@ -167,15 +174,18 @@ func printSpot(w io.Writer, s *doctor.Spot, looks int) {
 	for _, k := range slices.Sorted(maps.Keys(s.Key)) {
 		key = append(key, k+"="+s.Key[k])
 	}
-	if len(key) > 0 {
+	switch {
+	case len(key) > 0:
 		name += " " + strings.Join(key, ", ")
+	case s.Table != "":
+		name += " (row not known)"
 	}
 	fmt.Fprintf(
 		w,
-		"%s: %d waits in %d looks, up to %d at a time, the longest %s\n",
+		"%s: %.1f s lost in %s, up to %d at a time, the longest %s\n",
 		name,
-		s.Waits,
-		looks,
+		s.Lost.Seconds(),
+		number(s.Waits, "wait"),
 		s.Most,
 		s.Longest.Round(time.Millisecond),
 	)

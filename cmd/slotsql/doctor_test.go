@@ -54,6 +54,7 @@ func TestDoctorPrints(t *testing.T) {
 				Key:        map[string]string{"id": "7"},
 				Waits:      5,
 				Most:       2,
+				Lost:       4567 * time.Millisecond,
 				Longest:    1234567 * time.Microsecond,
 				Verdict:    "yes",
 				Why:        "because",
@@ -68,7 +69,8 @@ func TestDoctorPrints(t *testing.T) {
 		Propose:  "tables:\n  posts:\n",
 	}
 	//nolint:lll // as it is printed
-	const want = `posts id=7: 5 waits in 9 looks, up to 2 at a time, the longest 1.235s
+	const want = `seen in 2s (9 looks):
+posts id=7: 4.6 s lost in 5 waits, up to 2 at a time, the longest 1.235s
   waits 5x [additive]: UPDATE posts SET views = views + ?
   for an idle transaction, whose last statement was 4x: SELECT ?
   would slotsql help? yes: because
@@ -80,23 +82,27 @@ the latest deadlock that the server reports, at now, for posts, was between:
   SELECT ? FOR UPDATE
 note: a note
 
-this configuration would help, in slotsql.yaml:
+this configuration would help, as slotsql.yaml:
 
 tables:
   posts:
 `
 	var b strings.Builder
-	if err := (&options{}).printDoctor(&b, report); err != nil || b.String() != want {
+	if err := (&options{}).printDoctor(&b, report, false); err != nil || b.String() != want {
+		t.Errorf("%v\n%s", err, b.String())
+	}
+	b.Reset()
+	if err := (&options{}).printDoctor(&b, report, true); err != nil || !strings.Contains(b.String(), "added to the tables of the configuration") {
 		t.Errorf("%v\n%s", err, b.String())
 	}
 	report.Lacks = []dialect.Lack{{What: "much", Grant: "GRANT it TO me"}}
 	b.Reset()
-	if err := (&options{}).printDoctor(&b, report); err == nil ||
+	if err := (&options{}).printDoctor(&b, report, false); err == nil ||
 		!strings.Contains(b.String(), "not seen: much; to see it: GRANT it TO me\n") {
 		t.Errorf("%v\n%s", err, b.String())
 	}
 	b.Reset()
-	if err := (&options{}).printDoctor(&b, &doctor.Report{Looks: 3, Took: time.Second}); err != nil ||
+	if err := (&options{}).printDoctor(&b, &doctor.Report{Looks: 3, Took: time.Second}, false); err != nil ||
 		b.String() != "no session waited for a lock (3 looks in 1s)\n" {
 		t.Errorf("%v\n%s", err, b.String())
 	}

@@ -18,10 +18,11 @@ var _ dialect.Observer = (*Dialect)(nil)
 // performance_schema.
 const (
 	waitsHead = "SELECT r.trx_mysql_thread_id, b.trx_mysql_thread_id, r.trx_query, b.trx_query, TIMESTAMPDIFF(MICROSECOND, r.trx_wait_started, NOW(6)), b.trx_state, DATABASE(), "
-	waitsOld  = waitsHead + "l.lock_table, l.lock_index, l.lock_data, l.lock_mode FROM information_schema.INNODB_LOCK_WAITS w" +
+	waitsOld  = waitsHead + "l.lock_table, l.lock_index, l.lock_data, l.lock_mode, p.QUERY_ID FROM information_schema.INNODB_LOCK_WAITS w" +
 		" JOIN information_schema.INNODB_TRX r ON r.trx_id = w.requesting_trx_id JOIN information_schema.INNODB_TRX b ON b.trx_id = w.blocking_trx_id" +
-		" JOIN information_schema.INNODB_LOCKS l ON l.lock_id = w.requested_lock_id"
-	waitsNew = waitsHead + "CONCAT('`', l.OBJECT_SCHEMA, '`.`', l.OBJECT_NAME, '`'), l.INDEX_NAME, l.LOCK_DATA, l.LOCK_MODE FROM performance_schema.data_lock_waits w" +
+		" JOIN information_schema.INNODB_LOCKS l ON l.lock_id = w.requested_lock_id" +
+		" LEFT JOIN information_schema.PROCESSLIST p ON p.ID = r.trx_mysql_thread_id"
+	waitsNew = waitsHead + "CONCAT('`', l.OBJECT_SCHEMA, '`.`', l.OBJECT_NAME, '`'), l.INDEX_NAME, l.LOCK_DATA, l.LOCK_MODE, l.EVENT_ID FROM performance_schema.data_lock_waits w" +
 		" JOIN information_schema.INNODB_TRX r ON r.trx_id = w.REQUESTING_ENGINE_TRANSACTION_ID JOIN information_schema.INNODB_TRX b ON b.trx_id = w.BLOCKING_ENGINE_TRANSACTION_ID" +
 		" JOIN performance_schema.data_locks l ON l.ENGINE_LOCK_ID = w.REQUESTING_ENGINE_LOCK_ID AND l.ENGINE = w.ENGINE"
 )
@@ -52,6 +53,7 @@ func (d *Dialect) Waits(ctx context.Context, s dialect.Session) ([]dialect.Wait,
 		w := dialect.Wait{
 			Waiter:    dialect.String(r[0]),
 			Holder:    dialect.String(r[1]),
+			Execution: dialect.String(r[0]) + " " + dialect.String(r[11]),
 			Statement: dialect.String(r[2]),
 			Holding:   dialect.String(r[3]),
 			Schema:    schema,

@@ -20,7 +20,7 @@ const waitsQuery = `
 SELECT a.pid::text, COALESCE(b.pid::text, ''), COALESCE(a.query, ''), COALESCE(b.query, ''), COALESCE(b.state, ''), COALESCE(l.locktype, w.locktype),
   COALESCE(n.nspname::text, ''), COALESCE(c.relname::text, ''), COALESCE('(' || l.page || ',' || l.tuple || ')', ''),
   (EXTRACT(EPOCH FROM pg_catalog.clock_timestamp() - a.query_start) * 1000000)::bigint::text,
-  (SELECT s.setting FROM pg_catalog.pg_settings s WHERE s.name = 'track_activity_query_size'), w.mode
+  (SELECT s.setting FROM pg_catalog.pg_settings s WHERE s.name = 'track_activity_query_size'), w.mode, a.pid || ' ' || a.query_start
 FROM pg_catalog.pg_stat_activity a
 JOIN pg_catalog.pg_locks w ON w.pid = a.pid AND NOT w.granted
 LEFT JOIN pg_catalog.pg_locks l ON l.pid = a.pid AND l.locktype = 'tuple' AND l.database = a.datid
@@ -39,7 +39,7 @@ func (d *Dialect) Waits(ctx context.Context, s dialect.Session) ([]dialect.Wait,
 	var out []dialect.Wait
 	for _, r := range rows {
 		w := dialect.Wait{
-			Waiter: dialect.String(r[0]), Holder: dialect.String(r[1]), Kind: dialect.String(r[11]),
+			Waiter: dialect.String(r[0]), Holder: dialect.String(r[1]), Kind: dialect.String(r[11]), Execution: dialect.String(r[12]),
 			Statement: shown(dialect.String(r[2])), Holding: shown(dialect.String(r[3])),
 			Schema: dialect.String(r[6]), Table: dialect.String(r[7]), Row: dialect.String(r[8])}
 		w.Idle = strings.HasPrefix(dialect.String(r[4]), "idle")

@@ -55,10 +55,10 @@ func TestDoctorProposesNoSlots(t *testing.T) {
 		if len(r.Spots) != 1 || r.Spots[0].Verdict != "yes" || !strings.Contains(r.Spots[0].Why, "slots: 0") {
 			t.Fatalf("%+v", r.Spots[0])
 		}
-		if want := "tables:\n  posts:\n    slots: 0\n    counters:\n      views:\n"; r.Propose != want {
+		if want := "version: 1\nauto_migrate: true\ntables:\n  posts:\n    slots: 0\n    counters:\n      views:\n"; r.Propose != want {
 			t.Errorf("proposed\n%s\nnot\n%s", r.Propose, want)
 		}
-		config, err := slotsql.Parse([]byte("version: 1\n"+r.Propose), "proposal")
+		config, err := slotsql.Parse([]byte(r.Propose), "proposal")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -184,10 +184,10 @@ func TestDoctor(t *testing.T) {
 		if idle < 2 {
 			t.Errorf("%d holders are seen to be idle", idle)
 		}
-		if want := "tables:\n  posts:\n    counters:\n      views:\n    companions:\n      seen: latest\n"; r.Propose != want {
+		if want := "version: 1\nauto_migrate: true\ntables:\n  posts:\n    counters:\n      views:\n    companions:\n      seen: latest\n"; r.Propose != want {
 			t.Errorf("proposed\n%s\nnot\n%s", r.Propose, want)
 		}
-		if _, err := slotsql.Parse([]byte("version: 1\n"+r.Propose), "proposal"); err != nil {
+		if _, err := slotsql.Parse([]byte(r.Propose), "proposal"); err != nil {
 			t.Error(err)
 		}
 	})
