@@ -32,7 +32,7 @@ database is only read.
 
 The statements come from the server's statistics (pg_stat_statements,
 performance_schema) and, with --sql, from a file: SQL or a log, as for check.
-Without either, init guesses from column names and proposes them as comments only.
+Columns that only look like counters are comments: remove the # to try them.
 With --schema, a file of CREATE TABLE statements replaces the database.
 
 The proposal is printed, or with --output written to a file, which is not
@@ -90,6 +90,9 @@ func (o *options) init(cmd *cobra.Command, f *initFlags) error {
 	}
 	proposals := propose.Propose(s.dialect, s.tables, statements, s.transactions)
 	if err := s.hold(cmd, proposals); err != nil {
+		return err
+	}
+	if err := s.fit(cmd, proposals); err != nil {
 		return err
 	}
 	classes, err := s.explained(cmd, proposals, statements)

@@ -98,6 +98,7 @@ func (a corpusApplication) propose(t *testing.T, e testedEngine, total *found, a
 	if err := json.Unmarshal([]byte(stdout), &r); err != nil {
 		t.Fatal(err)
 	}
+	uncommented(t, r.Config, base)
 	for _, args := range [][]string{{"check", "--sql", statements, "--fail-on", "never"}, {"migrate"}, {"check"}} {
 		if stdout, stderr, code := command(t, "", append(append(base, args...), "--config", output)...); code != 0 {
 			t.Errorf("%v: %d %s %s\n%s", args, code, stdout, stderr, r.Config)

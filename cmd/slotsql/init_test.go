@@ -211,20 +211,21 @@ func TestInit(t *testing.T) {
 			if at["site"].Key == nil || len(at["site"].Key) != 0 {
 				t.Errorf("site: key %v", at["site"].Key)
 			}
-			if !at["quiet"].Guess || len(at["quiet"].Counters) != 1 {
+			if !at["quiet"].Guess || len(at["quiet"].Counters) != 2 {
 				t.Errorf("quiet: %+v", at["quiet"])
 			}
 			says(
 				"text",
 				r.Config,
 				"With it the statements run as: ",
-				"# shares_count: not proposed: guessed from its name",
+				"\n#      shares_count: # not proposed: no statement that was seen writes it; named like a counter",
 				"key: [name]",
 				"a version column: WHERE compares it",
 				"a trigger fires on UPDATE",
 				"it has no unique key of columns that are never NULL",
+				"\n#    key: []\n",
 				"assumed to be a table that only ever has one row",
-				"Guesses from the names and types",
+				"Guesses from the names, types and defaults",
 			)
 			if none {
 				says("text", r.Config, "one connection writes at a time, so slots would wait")
@@ -236,6 +237,7 @@ func TestInit(t *testing.T) {
 			}
 
 			on2 := []string{"--driver", e.driver, "--dsn", dsn, "--config", output}
+			uncommented(t, r.Config, on2[:4:4])
 			for _, args := range [][]string{{"check", "--fail-on", "never", "--sql", write(t, "s.sql", "SELECT 1;")}, {"migrate"},
 				{"check"}, {"explain",
 					"UPDATE site SET hits = hits + 1"}} {
@@ -279,28 +281,56 @@ func TestInitGuesses(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, part := range []string{"\ntables: {}\n", "#   posts:\n", "#       views: # indexed", "#       shares_count:",
-				"#   quiet:\n", "#   events:\n"} {
+			for _, part := range []string{"\ntables:\n", "\n#  posts:\n", "\n#      views: # named like a counter, and NOT NULL with a default; indexed", "\n#      shares_count: # ",
+				"\n#  quiet:\n", "\n#      total_amount: # named like an amount, and NOT NULL with a default\n", "\n#  events:\n"} {
 				if !strings.Contains(string(text), part) {
 					t.Errorf("no %q in\n%s", part, text)
 				}
 			}
-			for _, part := range []string{"total_amount", "documents", "place:"} {
+			for _, part := range []string{"status", "documents", "place:"} {
 				if strings.Contains(string(text), part) {
 					t.Errorf("%q in\n%s", part, text)
 				}
 			}
-			args := []string{"check", "--driver", e.driver, "--dsn", dsn, "--config"}
-			if stdout, stderr, code := command(t, "", append(args, output)...); code != exitOK || stdout != "no problems\n" {
+			base := []string{"--driver", e.driver, "--dsn", dsn}
+			if stdout, stderr, code := command(t, "", append(base, "check", "--config", output)...); code != exitOK || stdout != "no problems\n" {
 				t.Errorf("%d %s %s", code, stderr, stdout)
 			}
-			// The guesses, as a person would take the # away.
-			all := strings.ReplaceAll(strings.ReplaceAll(string(text), "tables: {}", "tables:"), "  #   ", "  ")
-			all = strings.ReplaceAll(all, "  # not as it is:", "  # ")
-			if stdout, stderr, code := command(t, "", append(args, write(t, "slotsql.yaml", all))...); code != exitOK {
-				t.Errorf("%d %s %s\n%s", code, stderr, stdout, all)
+			uncommented(t, string(text), base)
+			// A table without a key cannot have counters once it has several rows: that is no line to uncomment.
+			db, err := sql.Open(e.parent, dsn)
+			if err != nil {
+				t.Fatal(err)
 			}
+			defer db.Close()
+			if _, err := db.ExecContext(t.Context(), "INSERT INTO events (kind) VALUES ('a'), ('b')"); err != nil {
+				t.Fatal(err)
+			}
+			printed, stderr, code := command(t, "", append(base, "init")...)
+			if code != exitOK || strings.Contains(printed, "#  events:") || !strings.Contains(printed, "\n  # events: ") {
+				t.Errorf("%d %s %s", code, stderr, printed)
+			}
+			uncommented(t, printed, base)
 		})
+	}
+}
+
+// uncommented makes every line of the configuration that is a comment for now one of the configuration, as a
+// person would by removing the # at its beginning, and checks the result.
+func uncommented(t *testing.T, text string, base []string) {
+	t.Helper()
+	base = slices.Clip(base)
+	lines := strings.Split(text, "\n")
+	tables := slices.Index(lines, "tables:")
+	for i, line := range lines {
+		if i > tables && tables >= 0 {
+			lines[i] = strings.TrimPrefix(line, "#")
+		}
+	}
+	all := strings.Join(lines, "\n")
+	stdout, stderr, code := command(t, "", append(base, "check", "--config", write(t, "slotsql.yaml", all))...)
+	if code != exitOK || stdout == "no problems\n" && strings.Contains(text, "\n#  ") {
+		t.Errorf("%d %s %s\n%s", code, stderr, stdout, all)
 	}
 }
 
@@ -326,7 +356,7 @@ func TestInitUsage(t *testing.T) {
 		{append(schema, "--sql", "absent.sql"), 2, "", "slotsql: open absent.sql: no such file or directory\n"},
 		{[]string{"init", "--driver", "sqlite", "--dsn", "absent.db"}, 2, "", "slotsql: stat absent.db: no such file or directory\nA DSN for --driver sqlite looks like this: app.db\n"},
 		{[]string{"init", "--driver", "sqlite", "--dsn", empty}, 0, "# Proposed by slotsql init for empty.db.\n# Tables: 0.\n", ""},
-		{schema, 0, "tables: {}\n\n  # Guesses from", ""},
+		{schema, 0, "tables:\n\n  # Guesses from", ""},
 		{append(schema, "--sql", "-"), 0, "Statements of standard input: 1, 1 different ones (SQL, statements end with ;).", ""},
 		{append(schema, "--output", there, "--force"), 0, "0 counters of 0 tables proposed; as comments: 0 tables with the reason against it, guesses at 1 table\n", ""},
 	} {

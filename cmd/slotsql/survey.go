@@ -186,7 +186,7 @@ func (s *known) statements(cmd *cobra.Command, file string) ([]*propose.Statemen
 	if len(all) == 0 {
 		s.sources = append(
 			s.sources,
-			"No statements are available: everything below is guessed from column names. Pass a file of SQL or a log with --sql.",
+			"No statements are available: everything below is guessed from names and defaults of columns. Pass a file of SQL or a log with --sql.",
 		)
 	}
 	if file != "" {
@@ -274,6 +274,30 @@ func (s *known) hold(cmd *cobra.Command, proposals []*propose.Proposal) error {
 		}
 		if !repeat {
 			return nil
+		}
+	}
+}
+
+// fit finds out which lines that are comments for now the database would not take.
+func (s *known) fit(cmd *cobra.Command, proposals []*propose.Proposal) error {
+	for {
+		text, lines := propose.Uncommented(proposals)
+		config, err := slotsql.Parse([]byte(text), "proposal")
+		if err == nil {
+			_, err = s.o.check(cmd, s.engine, config)
+		}
+		var problems *slotsql.ConfigError
+		if !errors.As(err, &problems) {
+			return err
+		}
+		changed := false
+		for _, p := range problems.Problems {
+			if at, ok := lines[p.Line]; ok {
+				changed = at.Proposal.Refuse(at.Column, strings.TrimPrefix(p.Message, fmt.Sprintf("table %q: ", at.Proposal.Table))) || changed
+			}
+		}
+		if !changed {
+			return fmt.Errorf("the proposal does not fit the database: %w", err)
 		}
 	}
 }

@@ -116,12 +116,9 @@ func (d *decoder) config(root ast.Node) *Config {
 		d.report(start, "version", "version is missing: start the file with version: %d", configVersion)
 	}
 	// Last, because it needs the defaults wherever they stand.
-	switch {
-	case tables == nil:
+	if tables == nil {
 		d.report(start, "tables", "tables is missing: name the counter tables, or write tables: {} for none")
-	case describe(tables.value) == "nothing":
-		d.report(tables.at, "tables", "tables is empty: name the counter tables, or write tables: {} for none")
-	default:
+	} else {
 		d.tables(c, tables, fallback)
 	}
 	return c

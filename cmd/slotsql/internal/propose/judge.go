@@ -1,7 +1,6 @@
 package propose
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -32,12 +31,7 @@ type judge struct {
 func (j *judge) propose() *Proposal {
 	t := j.table
 	p := &Proposal{Table: configTable(t), table: t}
-	var why string
-	if j.key, why = chooseKey(t.Table); why != "" {
-		p.Key = []string{}
-	} else if !isPrimary(t.Table, j.key) {
-		p.Key = j.key
-	}
+	why := j.chooseKey(p)
 	needed := onUpdate(t.Table)
 	added := map[string][]outcome{}
 	for _, c := range j.found.columns {
@@ -60,9 +54,7 @@ func (j *judge) propose() *Proposal {
 		}
 	}
 	kept, merges := j.settle(adding, needed)
-	for _, co := range merges {
-		p.Companions = append(p.Companions, Companion{Column: co.Column, Merge: string(co.Merge)})
-	}
+	p.companions(merges)
 	for _, c := range j.found.columns {
 		with := adding // of one that is not kept the reason is what keeps it from slots
 		if slices.Contains(kept, c) {
@@ -271,14 +263,25 @@ func (c *candidate) Lookup(name []ast.Ident) (*schema.Table, bool) {
 	return t, true
 }
 
-var errNoKey = errors.New("it has no unique key of columns that are never NULL: add one, or write key: [] if it only ever has one row")
+const noKey = "it has no unique key of columns that are never NULL: add one, or write key: [] if it only ever has one row"
 
-// chooseKey returns the primary key, or else the unique key of fewest columns
-// that are never NULL.
-func chooseKey(t *schema.Table) (key []string, why string) {
+// chooseKey sets the key: the primary key, or else the unique key of fewest columns that are
+// never NULL. Without one it says so.
+func (j *judge) chooseKey(p *Proposal) (why string) {
+	if j.key = bestKey(j.table.Table); j.key == nil {
+		p.Key = []string{}
+		return noKey
+	}
+	if !isPrimary(j.table.Table, j.key) {
+		p.Key = j.key
+	}
+	return ""
+}
+
+func bestKey(t *schema.Table) (key []string) {
 	for _, u := range t.Uniques {
 		if u.Primary {
-			return u.Columns, ""
+			return u.Columns
 		}
 	}
 	for _, u := range t.Uniques {
@@ -287,10 +290,7 @@ func chooseKey(t *schema.Table) (key []string, why string) {
 			key = u.Columns
 		}
 	}
-	if key == nil {
-		return nil, errNoKey.Error()
-	}
-	return key, ""
+	return key
 }
 
 func isPrimary(t *schema.Table, key []string) bool {

@@ -56,6 +56,8 @@ type Counter struct {
 	Notes  []string `json:"notes,omitempty"`
 	// Off says why it is not proposed; "" when it is.
 	Off string `json:"not_proposed,omitempty"`
+
+	unfit bool // the database does not take it for a counter
 }
 
 // Companion is a column that increments set along with counters.
@@ -82,6 +84,13 @@ type Proposal struct {
 	Guess bool `json:"guess,omitempty"`
 
 	table Table
+	unfit bool // the database does not take it for a counter table
+}
+
+func (p *Proposal) companions(merges []schema.Companion) {
+	for _, co := range merges {
+		p.Companions = append(p.Companions, Companion{Column: co.Column, Merge: string(co.Merge)})
+	}
 }
 
 // AddSlow notes a statement that drains for the table, unless it is there.
@@ -119,6 +128,27 @@ func (p *Proposal) Drop(column, why string) {
 	if column == "" || left == 0 && p.Off == "" {
 		p.Off = why
 	}
+}
+
+// Refuse notes that the database does not take a column for a counter or companion, or with "" what is not
+// proposed of the table: it is not written as configuration, not even as a comment. It reports whether that is new.
+func (p *Proposal) Refuse(column, why string) (changed bool) {
+	proposed := p.Off == "" && !p.Guess
+	n := len(p.Companions)
+	p.Companions = slices.DeleteFunc(p.Companions, func(c Companion) bool { return c.Column == column })
+	changed = len(p.Companions) < n
+	left := false
+	for i := range p.Counters {
+		c := &p.Counters[i]
+		if !c.unfit && (c.Column == column || column == "" && c.Off != "") {
+			c.unfit, c.Off, changed = true, cmp.Or(c.Off, why), true
+		}
+		left = left || !c.unfit
+	}
+	if !proposed && !p.unfit && (column == "" || !left) {
+		p.unfit, p.Off, changed = true, cmp.Or(p.Off, why), true
+	}
+	return changed
 }
 
 // Collection holds statements by what is the same for all that differ in values
@@ -180,17 +210,14 @@ func Propose(d dialect.Dialect, tables []Table, statements []*Statement, known f
 	}
 	var out, guesses []*Proposal
 	for _, t := range tables {
-		switch found := f.found[t.Table]; {
-		case found != nil && len(found.columns) > 0:
-			j := &judge{d: d, tables: tables, table: t, found: found}
+		j := &judge{d: d, tables: tables, table: t, found: f.found[t.Table]}
+		if j.found != nil && len(j.found.columns) > 0 {
 			p := j.propose()
 			j.slotless(p, known(t))
-			p.Counters = append(p.Counters, siblings(t, found)...)
+			p.Counters = append(p.Counters, j.siblings()...)
 			out = append(out, p)
-		default:
-			if g := guess(t, found); g != nil {
-				guesses = append(guesses, g)
-			}
+		} else if g := j.guess(); g != nil {
+			guesses = append(guesses, g)
 		}
 	}
 	slices.SortStableFunc(out, func(a, b *Proposal) int { return cmp.Compare(runs(b), runs(a)) })

@@ -28,16 +28,22 @@ type Place struct {
 
 // Config writes the configuration alone, for holding it against a database.
 func Config(proposals []*Proposal) (string, Lines) {
-	return configWith(proposals, "auto_migrate: true")
+	return configWith(&writer{}, proposals, "auto_migrate: true")
 }
 
 // WithSlots is Config with slots on every engine.
 func WithSlots(proposals []*Proposal) (string, Lines) {
-	return configWith(proposals, "auto_migrate: true", "defaults: {slots: "+strconv.Itoa(config.DefaultSlots)+"}")
+	return configWith(&writer{}, proposals, "auto_migrate: true", "defaults: {slots: "+strconv.Itoa(config.DefaultSlots)+"}")
 }
 
-func configWith(proposals []*Proposal, lines ...string) (string, Lines) {
-	w := &writer{at: Lines{}, alone: true}
+// Uncommented is the configuration that is left when every line that is written as a comment is
+// made one of the configuration.
+func Uncommented(proposals []*Proposal) (string, Lines) {
+	return configWith(&writer{all: true}, proposals, "auto_migrate: true")
+}
+
+func configWith(w *writer, proposals []*Proposal, lines ...string) (string, Lines) {
+	w.at, w.alone = Lines{}, true
 	w.line("version: 1")
 	for _, l := range lines {
 		w.line(l)
@@ -81,10 +87,14 @@ type writer struct {
 	n     int
 	at    Lines
 	alone bool // without reasons and comments
+	all   bool // with what is not proposed
+	// off is "#" where lines are those of a configuration, but comments for now. Without it they
+	// are indented as they have to be.
+	off string
 }
 
 func (w *writer) line(s string) {
-	w.b.WriteString(s)
+	w.b.WriteString(w.off + s)
 	w.b.WriteByte('\n')
 	w.n++
 }
@@ -99,18 +109,20 @@ func oneLine(s string) string {
 }
 
 func (w *writer) tables(proposals []*Proposal) {
-	var on, off, guesses []*Proposal
+	var on, off, guesses, unfit []*Proposal
 	for _, p := range proposals {
 		switch {
+		case p.unfit:
+			unfit = append(unfit, p)
+		case w.all || p.Off == "" && !p.Guess:
+			on = append(on, p)
 		case p.Guess:
 			guesses = append(guesses, p)
-		case p.Off != "":
-			off = append(off, p)
 		default:
-			on = append(on, p)
+			off = append(off, p)
 		}
 	}
-	if len(on) == 0 {
+	if len(on) == 0 && (w.alone || len(off)+len(guesses) == 0) {
 		w.line("tables: {}")
 	} else {
 		w.line("tables:")
@@ -119,95 +131,72 @@ func (w *writer) tables(proposals []*Proposal) {
 		if i > 0 && !w.alone {
 			w.line("")
 		}
-		if !w.alone {
-			w.reasons("  ", p)
-		}
-		w.table("  ", p)
+		w.proposal(p)
 	}
 	if w.alone {
 		return
 	}
-	empty := ""
-	if len(on) == 0 {
-		empty = ", and delete the {} above"
-	}
-	if len(off) > 0 {
+	w.list(off, "Not proposed, with the reason. To try one anyway, remove the # before its lines.")
+	w.list(guesses, "Guesses from the names, types and defaults of columns: no statement that was seen writes them. Where many sessions",
+		"increment one at once, remove the # before its lines; slotsql explain shows how a statement runs.")
+	if len(unfit) > 0 {
 		w.line("")
-		w.comment("  ", "Not proposed, with the reason. To try one anyway, uncomment its lines"+empty+".")
-		for _, p := range off {
-			w.line("  #")
-			w.reasons("  ", p)
-			w.comment("  ", "not proposed: "+p.Off)
-			w.table("  #   ", p)
-		}
+		w.comment("  ", "Not possible, with the reason.")
 	}
-	if len(guesses) > 0 {
-		w.line("")
-		w.comment(
-			"  ",
-			"Guesses from the names and types of columns: no statement that was seen writes them. Where one is incremented by many",
-		)
-		w.comment("  ", "sessions at once, uncomment its lines"+empty+"; slotsql explain shows how a statement runs.")
-		for _, p := range guesses {
-			w.line("  #")
-			w.notes("  ", p)
-			if p.Off != "" {
-				w.comment("  ", "not as it is: "+p.Off)
-			}
-			w.table("  #   ", p)
-		}
+	for _, p := range unfit {
+		w.line("  #")
+		w.reasons("  ", p)
+		w.comment("  ", oneLine(scalar(p.Table)+": "+p.Off))
 	}
 }
 
-// table writes the entry of a table. In the indent of a comment all counters
-// are written as comments, to try.
+// list writes tables as a configuration that is a comment for now.
+func (w *writer) list(proposals []*Proposal, title ...string) {
+	if len(proposals) == 0 {
+		return
+	}
+	w.line("")
+	for _, line := range title {
+		w.comment("  ", line)
+	}
+	w.off = "#"
+	for _, p := range proposals {
+		w.line("")
+		w.proposal(p)
+	}
+	w.off = ""
+}
+
+// proposal writes a table with its reasons.
+func (w *writer) proposal(p *Proposal) {
+	if !w.alone {
+		w.reasons("  ", p)
+		if p.Off != "" {
+			w.comment("  ", "not proposed: "+p.Off)
+		}
+	}
+	w.table("  ", p)
+}
+
+// table writes the entry of a table.
 func (w *writer) table(indent string, p *Proposal) {
-	commented := strings.Contains(indent, "#")
-	w.line(indent + scalar(p.Table) + ":")
-	w.at[w.n] = Place{Proposal: p}
+	w.place(indent+scalar(p.Table)+":", Place{Proposal: p})
 	if p.Key != nil {
 		var key []string
 		for _, k := range p.Key {
 			key = append(key, scalar(k))
 		}
-		w.line(indent + "  key: [" + strings.Join(key, ", ") + "]")
-		w.at[w.n] = Place{Proposal: p}
+		w.place(indent+"  key: ["+strings.Join(key, ", ")+"]", Place{Proposal: p})
 	}
 	w.slots(indent, p)
-	w.line(indent + "  counters:")
-	w.at[w.n] = Place{Proposal: p}
+	w.place(indent+"  counters:", Place{Proposal: p})
 	for _, c := range p.Counters {
-		if c.Off != "" && !commented {
-			continue
-		}
-		line := indent + "    " + scalar(c.Column) + ":"
-		if notes := slices.Clone(c.Notes); !w.alone {
-			if c.Off != "" && c.Off != p.Off {
-				notes = append([]string{c.Off}, notes...)
-			}
-			if c.Runs > 0 {
-				notes = append([]string{plural(c.Runs, "run")}, notes...)
-			}
-			if len(notes) > 0 {
-				line += " # " + oneLine(strings.Join(notes, "; "))
-			}
-		}
-		w.line(line)
-		w.at[w.n] = Place{Proposal: p, Column: c.Column}
-	}
-	if !commented && !w.alone {
-		for _, c := range p.Counters {
-			if c.Off != "" {
-				w.comment(indent+"    ", scalar(c.Column)+": not proposed: "+strings.Join(append([]string{c.Off}, c.Notes...), "; "))
-			}
-		}
+		w.counter(indent+"    ", p, &c)
 	}
 	if len(p.Companions) > 0 {
-		w.line(indent + "  companions:")
-		w.at[w.n] = Place{Proposal: p}
+		w.place(indent+"  companions:", Place{Proposal: p})
 		for _, c := range p.Companions {
-			w.line(indent + "    " + scalar(c.Column) + ": " + c.Merge)
-			w.at[w.n] = Place{Proposal: p, Column: c.Column}
+			w.place(indent+"    "+scalar(c.Column)+": "+c.Merge, Place{Proposal: p, Column: c.Column})
 		}
 	}
 	if len(p.Views) > 0 {
@@ -215,9 +204,44 @@ func (w *writer) table(indent string, p *Proposal) {
 		for _, v := range p.Views {
 			views = append(views, scalar(v))
 		}
-		w.line(indent + "  views: [" + strings.Join(views, ", ") + "]")
-		w.at[w.n] = Place{Proposal: p, Views: true}
+		w.place(indent+"  views: ["+strings.Join(views, ", ")+"]", Place{Proposal: p, Views: true})
 	}
+}
+
+// place writes a line that stands for something.
+func (w *writer) place(line string, what Place) {
+	w.line(line)
+	w.at[w.n] = what
+}
+
+// counter writes a counter. One that is not proposed is a comment for now, unless all of its table is.
+func (w *writer) counter(indent string, p *Proposal, c *Counter) {
+	if w.alone {
+		if !c.unfit && (w.all || c.Off == "") {
+			w.place(indent+scalar(c.Column)+":", Place{Proposal: p, Column: c.Column})
+		}
+		return
+	}
+	notes := slices.Clone(c.Notes)
+	if c.Off != "" && c.Off != p.Off {
+		notes = append([]string{"not proposed: " + c.Off}, notes...)
+	}
+	if c.Runs > 0 {
+		notes = append([]string{plural(c.Runs, "run")}, notes...)
+	}
+	line := scalar(c.Column) + ":"
+	if c.unfit {
+		line = "# " + line
+	}
+	if len(notes) > 0 {
+		line += " # " + oneLine(strings.Join(notes, "; "))
+	}
+	off := w.off
+	if c.Off != "" && !c.unfit {
+		w.off = "#"
+	}
+	w.place(indent+line, Place{Proposal: p, Column: c.Column})
+	w.off = off
 }
 
 // slots writes how many slots a table has, where that is none.
@@ -229,8 +253,7 @@ func (w *writer) slots(indent string, p *Proposal) {
 	if !w.alone {
 		line += " # " + oneLine(p.Slotless)
 	}
-	w.line(line)
-	w.at[w.n] = Place{Proposal: p}
+	w.place(line, Place{Proposal: p})
 }
 
 // reasons writes what speaks for a table, and what will be slow.
