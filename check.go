@@ -19,6 +19,9 @@ import (
 //     rows drains. Risks lists what deletes rows inside the database, unseen by slotsql.
 //   - Views are the views over the table, and Unnamed is a warning of those that the
 //     configuration does not name.
+//   - Lacks is what the session's user lacks to use the slot table, or to create it where auto_migrate
+//     demands that: with such a lack a program fails to connect. FoldLacks is what it lacks to move
+//     slots into base rows: statements that drain fail while there are slots.
 type TableStatus = upkeep.TableStatus
 
 // CounterStatus is one counter of a table. Column is its column. If Slotted is false,

@@ -14,6 +14,9 @@ type RightsReader interface {
 	// table. The number of queries does not depend on the number of tables, unless
 	// something is lacking.
 	SlotRights(ctx context.Context, s Session, tables []SlotTable) ([]SlotRights, error)
+	// MayCreate returns what the session's user lacks to create the slot table of a table. It
+	// creates nothing.
+	MayCreate(ctx context.Context, s Session, t *schema.Table) ([]Lack, error)
 	// Hidden reports whether the session's user cannot know if a table exists: the
 	// engine does not show users what they have no right on. It returns the table's schema,
 	// where none is given that of the session.

@@ -4,14 +4,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/slotsql/slotsql"
+	"github.com/slotsql/slotsql/internal/catalog"
 	internalconfig "github.com/slotsql/slotsql/internal/config"
 	"github.com/slotsql/slotsql/rewrite/schema"
 )
+
+// errRights: programs cannot connect as this user.
+var errRights = errors.New("rights are missing: programs cannot connect as this user")
 
 func checkCommand(o *options) *cobra.Command {
 	var file, fail string
@@ -20,7 +25,7 @@ func checkCommand(o *options) *cobra.Command {
 		Short: "Check the configuration against the database and against statements",
 		Long: `Check the configuration and the slot tables against the database, and list how
 the increments of each counter run. Nothing is changed. All problems are reported
-at once; if there are any, the exit code is 1.
+at once, and the GRANTs of rights that are missing; if there are any, the exit code is 1.
 
 With --schema the tables come from a file of CREATE TABLE statements, and slot
 tables are not checked.
@@ -73,21 +78,28 @@ func (o *options) checkAll(cmd *cobra.Command, file, fail string) error {
 			return err
 		}
 	}
+	var unusable error
+	if slices.ContainsFunc(tables, func(t slotsql.TableStatus) bool { return len(t.Lacks) > 0 }) {
+		unusable = errRights
+	}
 	out := cmd.OutOrStdout()
 	if o.json {
-		r := reportOf(tables, problems)
+		r := o.report(tables, problems)
 		r.Statements = statements
 		if err := printJSON(out, r); err != nil {
 			return err
 		}
 	} else {
-		printTables(out, tables)
-		if problems == nil {
-			fmt.Fprintln(out, "no problems")
-		} else {
+		o.printTables(out, tables)
+		switch {
+		case problems != nil:
 			for _, p := range problems.Problems {
-				fmt.Fprintln(out, p)
+				fmt.Fprintln(out, o.advice(p.String()))
 			}
+		case unusable != nil:
+			fmt.Fprintln(out, unusable)
+		default:
+			fmt.Fprintln(out, "no problems")
 		}
 		switch {
 		case statements != nil:
@@ -99,6 +111,8 @@ func (o *options) checkAll(cmd *cobra.Command, file, fail string) error {
 	switch {
 	case failed != nil:
 		return reportedError{failed}
+	case unusable != nil:
+		return reportedError{unusable}
 	case statements != nil && statements.Failing > 0:
 		return reportedError{errFailing}
 	}
@@ -120,10 +134,12 @@ func (o *options) check(cmd *cobra.Command, e engine, config *slotsql.Config) ([
 	return slotsql.Check(cmd.Context(), c)
 }
 
-func printTables(w io.Writer, tables []slotsql.TableStatus) {
+func (o *options) printTables(w io.Writer, tables []slotsql.TableStatus) {
 	for _, t := range tables {
 		mode, missing := internalconfig.Mode(t.Mode), ""
 		switch {
+		case t.Missing && len(t.Lacks) > 0:
+			missing = " (missing, or not shown to this user)"
 		case t.Missing && (mode == internalconfig.ModeOn || mode == internalconfig.ModePassive):
 			missing = " (created at first connect)"
 		case t.Missing && mode == internalconfig.ModeShadow:
@@ -146,7 +162,7 @@ func printTables(w io.Writer, tables []slotsql.TableStatus) {
 		for _, c := range t.Counters {
 			how := "slotted"
 			if !c.Slotted {
-				how = "not slotted: " + c.Reason
+				how = "not slotted: " + o.advice(c.Reason)
 			}
 			fmt.Fprintf(w, "  %s: %s\n", c.Column, how)
 		}
@@ -166,6 +182,13 @@ func printTables(w io.Writer, tables []slotsql.TableStatus) {
 		}
 		if t.Unnamed != "" {
 			fmt.Fprintf(w, "  warning: %s\n", t.Unnamed)
+		}
+		for _, l := range t.Lacks {
+			fmt.Fprintf(w, "  missing right: %s: run, as the owner: %s\n", l.What, l.Grant)
+		}
+		if len(t.FoldLacks) > 0 {
+			fmt.Fprintf(w, "  warning: statements that drain fail while there are slots, which this user may not move: run, as the owner: %s\n",
+				strings.Join(catalog.Grants(t.FoldLacks), "; "))
 		}
 	}
 }
@@ -200,10 +223,11 @@ type problem struct {
 	Message string `json:"message"`
 }
 
-func reportOf(tables []slotsql.TableStatus, problems *slotsql.ConfigError) report {
+func (o *options) report(tables []slotsql.TableStatus, problems *slotsql.ConfigError) report {
 	r := report{Tables: orEmpty(tables), Problems: []problem{}}
 	if problems != nil {
 		for _, p := range problems.Problems {
+			p.Message = o.advice(p.Message)
 			r.Problems = append(r.Problems, problem(p))
 		}
 	}

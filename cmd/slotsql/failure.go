@@ -33,7 +33,7 @@ func (o *options) fail(w io.Writer, err error) int {
 	if errors.Is(err, errReported) {
 		return code
 	}
-	text := o.redact(o.filled(trimName(err.Error()))) + o.dsnForm(err)
+	text := o.advice(trimName(err.Error())) + o.dsnForm(err)
 	if !o.json {
 		fmt.Fprintln(w, "slotsql: "+text)
 		return code
@@ -41,12 +41,15 @@ func (o *options) fail(w io.Writer, err error) int {
 	out := failure{Error: text, Exit: code}
 	if e := (*slotsql.ConfigError)(nil); errors.As(err, &e) {
 		for _, p := range e.Problems {
-			out.Problems = append(out.Problems, configProblem{p.File, p.Line, p.Column, p.Path, o.redact(o.filled(p.Message))})
+			out.Problems = append(out.Problems, configProblem{p.File, p.Line, p.Column, p.Path, o.advice(p.Message)})
 		}
 	}
 	_ = printJSON(w, out)
 	return code
 }
+
+// advice is a message of the library as this command gives it.
+func (o *options) advice(text string) string { return o.redact(o.filled(text)) }
 
 // filled puts what the command was given into the advice of an error, and replaces advice that is followed already.
 func (o *options) filled(text string) string {
@@ -79,7 +82,7 @@ func exitCode(err error) int {
 	if errors.As(err, &problems) || errors.As(err, new(inexactError)) || errors.As(err, new(statementError)) {
 		return exitProblems
 	}
-	for _, found := range []error{errLeft, errRefilled, errFailing, errWrong, errBlind} {
+	for _, found := range []error{errLeft, errRefilled, errFailing, errWrong, errBlind, errRights} {
 		if errors.Is(err, found) {
 			return exitProblems
 		}

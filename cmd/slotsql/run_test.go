@@ -198,7 +198,7 @@ func TestDatabase(t *testing.T) {
 				}
 				return out
 			}
-			const missing = config + `:3: table "posts": slot table "posts_slots" is missing: run ` + "`slotsql migrate --driver DRIVER --dsn DSN --config FILE`, or set auto_migrate: true\n"
+			missing := config + `:3: table "posts": slot table "posts_slots" is missing: run ` + "`slotsql migrate --driver " + e.driver + " --dsn '" + dsn + "' --config " + config + "`, or set auto_migrate: true\n"
 			expect(1, missing, "", "check")
 			before := expect(
 				0,

@@ -84,7 +84,7 @@ func (o *options) printVerify(w io.Writer, reports []slotsql.VerifyReport, faile
 		if failed != nil && i == len(reports)-1 && len(r.Findings) == 0 {
 			break // the error is about this one
 		}
-		printAudit(w, &r)
+		o.printAudit(w, &r)
 	}
 	return problem
 }
@@ -92,7 +92,7 @@ func (o *options) printVerify(w io.Writer, reports []slotsql.VerifyReport, faile
 // examples is how many findings of a kind are printed.
 const examples = 10
 
-func printAudit(w io.Writer, r *slotsql.VerifyReport) {
+func (o *options) printAudit(w io.Writer, r *slotsql.VerifyReport) {
 	checked := ""
 	if len(r.Recounted) > 0 {
 		checked = ", recounted: " + strings.Join(r.Recounted, ", ")
@@ -120,13 +120,13 @@ func printAudit(w io.Writer, r *slotsql.VerifyReport) {
 		case f.Info:
 			fmt.Fprintf(w, "  note: %s\n", leftoverText(f))
 		case printed[kind] <= examples:
-			fmt.Fprintf(w, "  %s\n", findingText(f))
+			fmt.Fprintf(w, "  %s\n", o.advice(findingText(f)))
 		case printed[kind] == of[kind]:
 			fmt.Fprintf(w, "  and %d more like %s (--json lists them all)\n", of[kind]-examples, kindText(f))
 		}
 	}
 	for _, n := range r.Notes {
-		fmt.Fprintf(w, "  note: %s\n", n)
+		fmt.Fprintf(w, "  note: %s\n", o.advice(n))
 	}
 }
 

@@ -94,7 +94,7 @@ func TestVerifyPrintsExamples(t *testing.T) {
 	leftovers := slotsql.Finding{Kind: slotsql.FindingSlot, Key: map[string]string{"id": "1"}, Slots: 11033, Rows: 900, Info: true}
 	report.Findings = append(report.Findings, leftovers)
 	var out strings.Builder
-	printAudit(&out, &report)
+	new(options).printAudit(&out, &report)
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 	if len(lines) != 14 || lines[0] != "posts: 1001 wrong, 0 fixed" || lines[11] != "  1 slot rows of id=9 have no base row" ||
 		lines[12] != "  and 990 more like this: slot rows have no base row (--json lists them all)" || !strings.HasPrefix(lines[13], "  note: 11033 slot rows of 900 rows ") {

@@ -1,6 +1,7 @@
 package mysql
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -111,6 +112,32 @@ func (d *Dialect) mayDelete(ctx context.Context, s dialect.Session, tables []str
 	}
 	_, err := s.Query(ctx, "EXPLAIN DELETE "+strings.Join(aliases, ", ")+" FROM "+strings.Join(from, " JOIN ")+" WHERE FALSE")
 	return err
+}
+
+// MayCreate implements dialect.RightsReader by preparing such a statement, which the server
+// refuses as it would refuse to run it.
+func (d *Dialect) MayCreate(ctx context.Context, s dialect.Session, t *schema.Table) ([]dialect.Lack, error) {
+	definition, rights := "(id INT)", "CREATE"
+	if !t.Counter.SlotTable.NoForeignKey {
+		definition, rights = "(id INT, FOREIGN KEY (id) REFERENCES "+baseTable(t)+" (id))", "CREATE, REFERENCES"
+	}
+	create := strings.ReplaceAll("CREATE TABLE "+slotTable(t)+" "+definition, `\`, `\\`)
+	_, err := s.Query(ctx, "PREPARE slotsql_create FROM "+quoteText(create))
+	switch {
+	case err == nil:
+		_, err = s.Query(ctx, "DEALLOCATE PREPARE slotsql_create")
+		return nil, err
+	case !d.DeniedRight(err):
+		return nil, fmt.Errorf("reading the right to create slot tables: %w", err)
+	}
+	account, err := accountOf(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	return []dialect.Lack{{
+		What:  "creating slot table " + t.Counter.SlotTable.Name,
+		Grant: "GRANT " + rights + " ON " + quote(cmp.Or(t.Counter.SlotTable.Schema, t.Schema)) + ".* TO " + account,
+	}}, nil
 }
 
 // accountOf names the account as GRANT does.

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -91,6 +92,25 @@ func (d *Dialect) SlotRights(ctx context.Context, s dialect.Session, tables []di
 		}
 		out[i-1] = h.Lacking(grantNames(t, dialect.String(r[1])))
 		out[i-1].Columns = has(10)
+	}
+	return out, nil
+}
+
+// MayCreate implements dialect.RightsReader.
+func (d *Dialect) MayCreate(ctx context.Context, s dialect.Session, t *schema.Table) ([]dialect.Lack, error) {
+	name := cmp.Or(t.Counter.SlotTable.Schema, t.Schema)
+	rows, err := s.Query(ctx, "SELECT pg_catalog.has_schema_privilege($1, 'CREATE')::text, pg_catalog.has_table_privilege($2, 'REFERENCES')::text, pg_catalog.quote_ident(current_user)",
+		name, qualified(t.Schema, t.Name))
+	if err != nil {
+		return nil, fmt.Errorf("postgres: reading the right to create slot tables: %w", err)
+	}
+	what, user := "creating slot table "+t.Counter.SlotTable.Name, dialect.String(rows[0][2])
+	var out []dialect.Lack
+	if !yes(rows[0][0]) {
+		out = append(out, dialect.Lack{What: what, Grant: "GRANT CREATE ON SCHEMA " + quote(name) + " TO " + user})
+	}
+	if !t.Counter.SlotTable.NoForeignKey && !yes(rows[0][1]) {
+		out = append(out, dialect.Lack{What: what, Grant: "GRANT REFERENCES ON " + qualified(t.Schema, t.Name) + " TO " + user})
 	}
 	return out, nil
 }

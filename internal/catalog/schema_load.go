@@ -159,7 +159,7 @@ func (l *schemaLoader) addWithSlots(ctx context.Context, checked []CheckedTable,
 // checkSlotTables makes the slot tables that are missing, if the configuration says so, and
 // returns the tables whose slot tables fit.
 func (l *schemaLoader) checkSlotTables(ctx context.Context, checked []CheckedTable) (fitting []CheckedTable, err error) {
-	if l.rights, err = l.view.slotRights(ctx, checked); err != nil {
+	if l.rights, err = l.view.SlotRights(ctx, checked); err != nil {
 		return nil, err
 	}
 	if err := l.makeSlots(ctx, checked); err != nil || l.made {

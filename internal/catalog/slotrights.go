@@ -19,8 +19,8 @@ import (
 // In a running program rights are granted and revoked. Then the engine itself refuses single
 // statements that lack a right; a slot table that has become invisible is still one.
 
-// slotRights reads what rights the session's user lacks on the slot tables, by table.
-func (v *View) slotRights(ctx context.Context, tables []CheckedTable) (map[*schema.Table]dialect.SlotRights, error) {
+// SlotRights reads what rights the session's user lacks on the slot tables, by table.
+func (v *View) SlotRights(ctx context.Context, tables []CheckedTable) (map[*schema.Table]dialect.SlotRights, error) {
 	d, ok := v.Catalog.Dialect.(dialect.RightsReader)
 	if !ok || v.Catalog.Role.Beside || len(tables) == 0 {
 		return nil, nil
@@ -77,6 +77,15 @@ func lackingRights(t *config.TableConfig, c *schema.Counter, lacks []dialect.Lac
 		[]config.Problem{{Message: fmt.Sprintf("table %s: the session's user lacks rights on slot table %s, for %s: run, as its owner: %s",
 			config.Clip(t.Name), config.Clip(c.SlotTable.Name), lacks[0].What, strings.Join(Grants(lacks), "; "))}},
 	)
+}
+
+// MayNotCreate returns what the session's user lacks to create the slot table of a table.
+func (v *View) MayNotCreate(ctx context.Context, t *schema.Table) ([]dialect.Lack, error) {
+	d, ok := v.Catalog.Dialect.(dialect.RightsReader)
+	if !ok {
+		return nil, nil
+	}
+	return d.MayCreate(ctx, v.Own(), t)
 }
 
 // hiddenSlotTable is slotTable for a slot table that the session's user does not see.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/internal/catalog"
 	"github.com/slotsql/slotsql/internal/config"
 	"github.com/slotsql/slotsql/internal/verify"
@@ -33,6 +34,10 @@ type TableStatus struct {
 	// Unnamed warns of views that the configuration does not name, with the line
 	// that would name them.
 	Unnamed string `json:"unnamed_views,omitempty"`
+	// Lacks is what the session's user lacks to use the slot table, or to create it where
+	// auto_migrate demands that; FoldLacks what it lacks to move slots into base rows.
+	Lacks     []dialect.Lack `json:"lacks,omitempty"`
+	FoldLacks []dialect.Lack `json:"fold_lacks,omitempty"`
 }
 
 // CounterStatus is one counter of a table. Increments of a counter that is not
@@ -54,6 +59,10 @@ func Check(ctx context.Context, s *catalog.Catalog) ([]TableStatus, error) {
 	if err != nil {
 		return nil, err
 	}
+	rights, err := cn.SlotRights(ctx, slotted(slices.Clone(checked)))
+	if err != nil {
+		return nil, err
+	}
 	var out []TableStatus
 	for _, t := range checked {
 		if t.Table.Counter.Slots == 0 {
@@ -69,7 +78,15 @@ func Check(ctx context.Context, s *catalog.Catalog) ([]TableStatus, error) {
 			return nil, err
 		}
 		missing := slots == nil && (cn.Catalog.Config.AutoMigrate() || !config.Demanded(t.Config))
-		if !missing {
+		lacks := rights[t.Table]
+		if missing && config.Demanded(t.Config) {
+			create, err := cn.MayNotCreate(ctx, t.Table)
+			if err != nil {
+				return nil, err
+			}
+			lacks.Lacks = append(create, lacks.Lacks...)
+		}
+		if !missing && (slots != nil || len(lacks.Lacks) == 0) { // else it may not be seen
 			more := cn.Catalog.CheckSlots(t.Table, slots)
 			if slots != nil && len(more) == 0 {
 				more = cn.Catalog.CheckFit(t.Table, slots)
@@ -98,6 +115,9 @@ func Check(ctx context.Context, s *catalog.Catalog) ([]TableStatus, error) {
 			status.NoForeignKey, status.Risks = true, catalog.DeletedInside(t.Table)
 		}
 		status.Views, status.Unnamed = views, catalog.ViewsUnnamed(t.Config, views)
+		if status.Lacks = lacks.Lacks; len(lacks.Lacks) == 0 {
+			status.FoldLacks = lacks.Fold
+		}
 		out = append(out, status)
 	}
 	return append(out, Absent(cn.Catalog, out)...), catalog.AsConfigError(problems)
