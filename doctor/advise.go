@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql"
+	"github.com/slotsql/slotsql/rewrite"
 	"github.com/slotsql/slotsql/rewrite/ast"
 )
 
@@ -38,7 +39,6 @@ func (l *looker) advise(ctx context.Context) error {
 			if err := l.plan(mine, s.Statements); err != nil {
 				return err
 			}
-			s.Why = l.whyConfigured(s, cfg)
 			configured = append(configured, s)
 		default:
 			unknown = append(unknown, s)
@@ -58,6 +58,7 @@ func (l *looker) advise(ctx context.Context) error {
 			}
 		}
 		for _, s := range configured {
+			s.Why = l.whyConfigured(s, l.configured(s.Schema, s.Table), p.of(s))
 			if columns := p.columns(s); len(columns) > 0 {
 				s.Why = fmt.Sprintf(
 					"waiting statements add to %s, which is not among the table's configured counters: add it there",
@@ -124,15 +125,24 @@ func (l *looker) plan(e *slotsql.Explainer, list []*Statement) error {
 			return err
 		}
 		st.Class, st.Reason, st.shares = x.Class, x.Reason, x.Group != nil
+		if strings.HasPrefix(st.Reason, rewrite.Rejected) { // the parser's words may hold values
+			st.Reason = rewrite.Rejected
+		}
 	}
 	return nil
 }
 
-func (l *looker) whyConfigured(s *Spot, cfg *slotsql.TableConfig) string {
+const heldWithoutSlots = "transactions hold the row while increments wait, which groups (slots: 0) cannot shorten"
+
+// whyConfigured says why sessions wait for a row of a configured table; p is what else is proposed for it, or nil.
+func (l *looker) whyConfigured(s *Spot, cfg *slotsql.TableConfig, p *Proposed) string {
 	for _, st := range s.Statements {
 		switch {
 		case st.shares && cfg.Slots == 0 && l.heldOver(s):
-			return "transactions hold the row while increments wait, which groups (slots: 0) cannot shorten: write slots: 64 (docs/operations.md has the steps)"
+			if p != nil && p.Unslotted != "" {
+				return heldWithoutSlots + "; not slotted: " + p.Unslotted
+			}
+			return heldWithoutSlots + ": write slots: 64 (docs/operations.md has the steps)"
 		case st.shares && cfg.Slots == 0:
 			return "increments of one process share a statement (slots: 0); these wait for another process, or for one that uses the plain driver"
 		}
@@ -176,7 +186,7 @@ func (l *looker) judge(s *Spot, p *proposed) error {
 	}
 	switch {
 	case helped == 0 && t.Slotless != "" && l.heldOver(s):
-		s.Verdict, s.Why = "no", "a transaction holds the row while others wait, and slots cannot hold these counters the way they are used"
+		s.Verdict, s.Why = "no", heldWithoutSlots+"; not slotted: "+t.Unslotted
 	case helped == 0:
 		s.Verdict, s.Why = "no", why
 	case helped == all:

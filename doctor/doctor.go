@@ -130,8 +130,7 @@ const defaultEvery = 200 * time.Millisecond
 // Look samples the database to which db is connected through the plain driver, for the
 // time in Options.
 func Look(ctx context.Context, db *sql.DB, d dialect.Dialect, o Options) (*Report, error) {
-	observer, ok := d.(dialect.Observer)
-	if !ok {
+	if _, ok := d.(dialect.Observer); !ok {
 		return nil, ErrNothing
 	}
 	conn, err := db.Conn(ctx)
@@ -139,11 +138,21 @@ func Look(ctx context.Context, db *sql.DB, d dialect.Dialect, o Options) (*Repor
 		return nil, err
 	}
 	defer conn.Close()
+	session := dialect.PlainSession{Conn: conn}
+	if s, ok := d.(dialect.ServerAware); ok {
+		if d, err = s.ForServer(ctx, session); err != nil {
+			return nil, err
+		}
+	}
+	observer, ok := d.(dialect.Observer)
+	if !ok {
+		return nil, ErrNothing
+	}
 	if o.Every <= 0 {
 		o.Every = defaultEvery
 	}
 	l := &looker{
-		session:    dialect.PlainSession{Conn: conn},
+		session:    session,
 		dialect:    d,
 		observer:   observer,
 		options:    o,

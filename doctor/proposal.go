@@ -42,4 +42,6 @@ type Proposed struct {
 	Counters []string // columns that are proposed as counters and not configured
 	Off      string   // why there are none; "" if there are
 	Slotless string   // why slots: 0 is proposed; "" if the table is to have slots
+	// Unslotted is why slots cannot hold the table's counters; "" if they can.
+	Unslotted string
 }

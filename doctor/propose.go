@@ -34,11 +34,7 @@ func (l *looker) propose(ctx context.Context, spots []*Spot) (*proposed, error) 
 	if err != nil {
 		return nil, err
 	}
-	for _, t := range p.Tables {
-		if t.Off == "" || l.configured(t.Table.Schema, t.Table.Name) == nil {
-			out.tables = append(out.tables, t)
-		}
-	}
+	out.tables = p.Tables
 	config, err := slotsql.Parse([]byte(p.Config), "proposal")
 	if err != nil {
 		return nil, err

@@ -78,6 +78,7 @@ type verdict struct {
 	reason string
 	scope  string // of a drain
 	tables []string
+	alone  string // why executions that overlap do not share a statement
 }
 
 // judged takes the parts of an explanation apart.
@@ -92,7 +93,7 @@ func judged(e *slotsql.Explanation) []verdict {
 		}
 		return out
 	}
-	v := verdict{rewrite.Class(e.Class), e.Statement, e.Reason, e.Scope, e.Tables}
+	v := verdict{rewrite.Class(e.Class), e.Statement, e.Reason, e.Scope, e.Tables, e.NotGrouped}
 	if strings.HasPrefix(v.reason, rewrite.Rejected) { // the parser's words may hold values
 		v.reason = rewrite.Rejected + "; slotsql explain shows where"
 	}

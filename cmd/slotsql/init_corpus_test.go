@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -23,30 +24,14 @@ type found struct {
 // people have found in them. Whatever it proposes must fit the database; of our
 // own corpus all counters must be named, proposed or with the reason why not.
 func TestInitOnApplications(t *testing.T) {
-	files := []string{"../../integration/corpus/testdata/statements.yaml"}
-	if more := os.Getenv("SLOTSQL_CORPUS"); more != "" {
-		files = append(files, more)
-	}
-	for i, file := range files {
+	for file, apps := range applications(t) {
 		total := &found{}
 		t.Run(filepath.Base(filepath.Dir(file)), func(t *testing.T) {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var apps []corpusApplication
-			if err := yaml.Unmarshal(text, &apps); err != nil {
-				t.Fatal(err)
-			}
 			for _, app := range apps {
-				for _, e := range testedEngines {
-					if e.driver == app.Dialect {
-						t.Run(app.App, func(t *testing.T) {
-							t.Parallel()
-							app.propose(t, e, total, i == 0)
-						})
-					}
-				}
+				t.Run(app.App, func(t *testing.T) {
+					t.Parallel()
+					app.propose(t, app.engine(), total, file == ownCorpus)
+				})
 			}
 		})
 		t.Logf("%s: people name %d counters; proposed %d of them, %d more with a reason against them; proposed besides %d",
@@ -58,12 +43,16 @@ func TestInitOnApplications(t *testing.T) {
 }
 
 type corpusApplication struct {
-	App        string                 `yaml:"app"`
-	Dialect    string                 `yaml:"dialect"`
-	DDL        []string               `yaml:"ddl"`
-	Counters   []corpusCounter        `yaml:"counters"`
-	Statements []struct{ SQL string } `yaml:"statements"`
-	Words      []string               `yaml:"words"` // names that MySQL reserves and MariaDB does not
+	App        string          `yaml:"app"`
+	Dialect    string          `yaml:"dialect"`
+	DDL        []string        `yaml:"ddl"`
+	SeedRows   []string        `yaml:"seed_rows"`
+	Counters   []corpusCounter `yaml:"counters"`
+	Statements []struct {
+		Kind, SQL string
+		Args      []any
+	} `yaml:"statements"`
+	Words []string `yaml:"words"` // names that MySQL reserves and MariaDB does not
 }
 
 type corpusCounter struct{ Table, Column string }
@@ -80,15 +69,7 @@ func (a corpusApplication) propose(t *testing.T, e testedEngine, total *found, a
 			t.Fatal(err)
 		}
 	}
-	var text strings.Builder
-	for _, s := range a.Statements {
-		quoted, err := json.Marshal(s.SQL) // which is YAML as well
-		if err != nil {
-			t.Fatal(err)
-		}
-		text.WriteString("- sql: " + string(quoted) + "\n")
-	}
-	statements, output := write(t, "statements.yaml", text.String()), filepath.Join(t.TempDir(), "slotsql.yaml")
+	statements, output := a.file(t), filepath.Join(t.TempDir(), "slotsql.yaml")
 	base := []string{"--driver", e.driver, "--dsn", dsn}
 	stdout, stderr, code := command(t, "", append(base, "init", "--sql", statements, "--output", output, "--json")...)
 	if code != 0 {
@@ -137,6 +118,47 @@ func (a corpusApplication) propose(t *testing.T, e testedEngine, total *found, a
 		}
 	}
 }
+
+func (a corpusApplication) engine() testedEngine {
+	return testedEngines[slices.IndexFunc(testedEngines, func(e testedEngine) bool { return e.driver == a.Dialect })]
+}
+
+// file writes the statements into a file.
+func (a corpusApplication) file(t *testing.T) string {
+	t.Helper()
+	var text strings.Builder
+	for _, s := range a.Statements {
+		quoted, err := json.Marshal(s.SQL) // which is YAML as well
+		if err != nil {
+			t.Fatal(err)
+		}
+		text.WriteString("- sql: " + string(quoted) + "\n")
+	}
+	return write(t, "statements.yaml", text.String())
+}
+
+// applications returns the applications of our own corpus, and of the one that SLOTSQL_CORPUS names, by file.
+func applications(t *testing.T) map[string][]corpusApplication {
+	t.Helper()
+	out := map[string][]corpusApplication{}
+	for _, file := range []string{ownCorpus, os.Getenv("SLOTSQL_CORPUS")} {
+		if file == "" {
+			continue
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var apps []corpusApplication
+		if err := yaml.Unmarshal(text, &apps); err != nil {
+			t.Fatal(err)
+		}
+		out[file] = apps
+	}
+	return out
+}
+
+const ownCorpus = "../../integration/corpus/testdata/statements.yaml"
 
 func (c corpusCounter) folded() corpusCounter {
 	table := strings.ToLower(c.Table)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -302,9 +303,8 @@ func (s *known) fit(cmd *cobra.Command, proposals []*propose.Proposal) error {
 	}
 }
 
-// explained says what becomes of the statements with the proposal, as check
-// would, and adds to it what drains for other reasons than a table's own
-// statements (views).
+// explained says what becomes of the statements with the proposal, as check and
+// explain do, and notes it there.
 func (s *known) explained(cmd *cobra.Command, proposals []*propose.Proposal, statements []*propose.Statement) ([]classShare, error) {
 	if len(statements) == 0 {
 		return nil, nil
@@ -326,16 +326,15 @@ func (s *known) explained(cmd *cobra.Command, proposals []*propose.Proposal, sta
 		if err != nil {
 			return nil, err
 		}
-		for _, v := range judged(e) {
+		verdicts := judged(e)
+		for _, v := range verdicts {
 			n := int(max(1, st.Runs))
 			classes[v.class] += n
 			total += n
-			if v.class == rewrite.Drain || v.class == rewrite.Refused {
-				for _, p := range proposals {
-					if slices.Contains(v.tables, p.Name()) {
-						p.AddSlow(st, string(v.class), v.reason)
-					}
-				}
+		}
+		for _, p := range proposals {
+			if v, ok := worst(verdicts, p); ok && !p.Guess && p.Off == "" {
+				p.Judge(st, v.class, cmp.Or(v.reason, v.alone))
 			}
 		}
 	}
@@ -346,6 +345,18 @@ func (s *known) explained(cmd *cobra.Command, proposals []*propose.Proposal, sta
 		}
 	}
 	return out, nil
+}
+
+// worst is the verdict on a statement that matters for a table: a drain, or else how it adds.
+func worst(verdicts []verdict, p *propose.Proposal) (w verdict, found bool) {
+	for _, class := range []rewrite.Class{rewrite.Refused, rewrite.Drain, rewrite.AdditiveBase, rewrite.Upsert, rewrite.Additive, rewrite.Read, rewrite.PassThrough} {
+		for _, v := range verdicts {
+			if v.class == class && (slices.Contains(v.tables, p.Name()) || class == rewrite.PassThrough && len(verdicts) == 1) {
+				return v, true
+			}
+		}
+	}
+	return verdict{}, false
 }
 
 func summary(classes []classShare) []string {

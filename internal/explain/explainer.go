@@ -28,6 +28,10 @@ func NewExplainerOf(ctx context.Context, on *session.Shared, every *catalog.Cata
 	if err != nil {
 		return nil, err
 	}
+	if err := on.LearnServer(ctx, cn.Parent); err != nil { // else it plans for another server than sessions do
+		_ = cn.Parent.Close()
+		return nil, err
+	}
 	e, err := NewExplainer(on, cn.Look(ctx), func(sc *catalog.Schema, t *schema.Table) error {
 		if _, err := cn.SlotTable(ctx, catalog.CheckedTable{Table: t}); err != nil {
 			return err

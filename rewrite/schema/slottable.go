@@ -1,7 +1,9 @@
 package schema
 
 import (
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -53,9 +55,6 @@ func (t *Table) Slottable(column string) (bool, string) {
 	if t.Counter != nil && t.Counter.Unslotted.Faults[column] != "" {
 		return false, t.Counter.Unslotted.Faults[column]
 	}
-	if t.Counter != nil && t.Counter.Slots == 0 {
-		return false, NoSlots
-	}
 	switch {
 	case c.Numeric == Float:
 		return false, "sums of floating-point numbers depend on their order"
@@ -76,6 +75,9 @@ func (t *Table) Slottable(column string) (bool, string) {
 	}
 	if why == "" {
 		why = t.setByUpdate()
+	}
+	if why == "" && t.Counter != nil && t.Counter.Slots == 0 {
+		why = NoSlots
 	}
 	return why == "", why
 }
@@ -107,13 +109,57 @@ func (t *Table) baseValueMatters(column string) string {
 	}
 	switch {
 	case slices.Contains(t.Checked, column):
-		return "a CHECK constraint uses the column's base value"
+		return "a CHECK constraint uses the column's base value" + t.insteadOfChecks(column)
 	case slices.Contains(t.ForeignKeys.Columns, column):
 		return "a foreign key of the table looks for the column's base value in another table"
 	case slices.Contains(t.ForeignKeys.Targets, column):
 		return "a foreign key refers to the column's base value"
 	case slices.Contains(t.Storage.PartitionedBy, column):
 		return "the column's base value decides which partition the row is in"
+	}
+	return ""
+}
+
+// insteadOfChecks is advice for a column whose CHECK constraints are bounds that min and max take, "" for others.
+func (t *Table) insteadOfChecks(column string) string {
+	var bounds []string
+	for _, k := range t.Checks {
+		if !slices.Contains(k.Columns, column) {
+			continue
+		}
+		bound := t.boundOf(k.SQL, column)
+		if bound == "" {
+			return ""
+		}
+		bounds = append(bounds, bound)
+	}
+	if len(bounds) == 0 {
+		return ""
+	}
+	return ": for slots replace it by " + strings.Join(bounds, ", ") + " and a condition in WHERE"
+}
+
+// comparison is a column compared with a whole number, or with another column, as the engines write it.
+var comparison = regexp.MustCompile("^[\\s(]*[`\"]?(\\w+)[`\"]?[\\s)]*(>=|<=|>|<)[\\s(]*(?:(-?\\d+)|[`\"]?(\\w+)[`\"]?)[\\s)]*(?:::\\w+)?[\\s)]*$")
+
+// boundOf returns the bound that a condition is for a column, as the configuration has it; "" for none.
+func (t *Table) boundOf(condition, column string) string {
+	m := comparison.FindStringSubmatch(condition)
+	if m == nil || m[1] != column {
+		return ""
+	}
+	key, beyond := "min", 1
+	if m[2][0] == '<' {
+		key, beyond = "max", -1
+	}
+	strict := len(m[2]) == 1
+	switch n, err := strconv.Atoi(m[3]); {
+	case err == nil && strict:
+		return key + ": " + strconv.Itoa(n+beyond)
+	case err == nil:
+		return key + ": " + m[3]
+	case !strict && m[4] != column && t.Column(m[4]) != nil:
+		return key + ": " + m[4]
 	}
 	return ""
 }

@@ -32,7 +32,7 @@ func ForDoctor(r doctor.Request) (*doctor.Proposal, error) {
 		for _, column := range seen[p.table.Table].Configured {
 			p.Drop(column, "it is configured")
 		}
-		t := doctor.Proposed{Table: p.table.Table, Off: p.Off, Slotless: p.Slotless}
+		t := doctor.Proposed{Table: p.table.Table, Off: p.Off, Slotless: p.Slotless, Unslotted: p.Unslotted}
 		for _, c := range p.Counters {
 			if p.Proposed(c.Column) {
 				t.Counters = append(t.Counters, c.Column)

@@ -69,23 +69,42 @@ func TestDoctorProposesNoSlots(t *testing.T) {
 	})
 }
 
-// A transaction that holds the row over round trips is nothing that groups shorten.
+// A transaction that holds the row over round trips is nothing that groups shorten. Slots are
+// advised where they can hold the counter, and only there.
 func TestDoctorHeldByTransactions(t *testing.T) {
 	twin.Servers(t, func(t *testing.T, dialect string) {
-		p := doctorPair(t, dialect)
-		guarded := "UPDATE posts SET views = views - 1 WHERE id = 7 AND views >= 0"
-		contend(t, p, "UPDATE posts SET views = views + 1 WHERE id = 7", guarded)
-		r := seen(t, p, 1, doctor.Options{})
-		if len(r.Spots) != 1 || r.Spots[0].Verdict != "no" || r.Propose != "" {
-			t.Errorf("%+v\n%s", r.Spots[0], r.Propose)
-		}
 		config, err := slotsql.Parse([]byte("version: 1\ntables: {posts: {slots: 0, counters: {views: {}}}}\n"), "slotsql.yaml")
 		if err != nil {
 			t.Fatal(err)
 		}
-		r = seen(t, p, 1, doctor.Options{Config: config})
-		if s := r.Spots[0]; s.Verdict != "configured" || !strings.Contains(s.Why, "write slots: 64") {
-			t.Errorf("%+v", s)
+		why := func(p *twin.Pair) string {
+			t.Helper()
+			s := seen(t, p, 1, doctor.Options{Config: config}).Spots[0]
+			if s.Verdict != "configured" || !strings.Contains(s.Why, "groups (slots: 0) cannot shorten") {
+				t.Errorf("%+v", s)
+			}
+			return s.Why
+		}
+		const add, guarded = "UPDATE posts SET views = views + 1 WHERE id = 7", "UPDATE posts SET views = views - 1 WHERE id = 7 AND views >= 0"
+		p := doctorPair(t, dialect)
+		contend(t, p, add, guarded)
+		r := seen(t, p, 1, doctor.Options{})
+		if len(r.Spots) != 1 || r.Spots[0].Verdict != "no" || r.Propose != "" {
+			t.Errorf("%+v\n%s", r.Spots[0], r.Propose)
+		}
+		if got := why(p); strings.Contains(got, "slots: 64") || !strings.Contains(got, "not slotted: ") || !strings.Contains(got, "min: or max:") {
+			t.Error(got)
+		}
+		p = doctorPair(t, dialect)
+		contend(t, p, add, add)
+		if got := why(p); !strings.Contains(got, "write slots: 64") {
+			t.Error(got)
+		}
+		p = doctorPair(t, dialect)
+		twin.ExecAll(t, p.Under, "ALTER TABLE posts ADD CHECK (views >= 0)")
+		contend(t, p, add, add)
+		if got := why(p); strings.Contains(got, "slots: 64") || !strings.HasSuffix(got, "a CHECK constraint uses the column's base value: for slots replace it by min: 0 and a condition in WHERE") {
+			t.Error(got)
 		}
 	})
 }

@@ -72,7 +72,7 @@ func (j *judge) propose() *Proposal {
 	case len(kept) == 0 && why != "":
 		p.Off = why
 	case len(kept) == 0:
-		p.Off = "none of its columns can be slotted the way it is used"
+		p.Off = p.offs()
 	case why != "":
 		p.Notes = append(
 			p.Notes,

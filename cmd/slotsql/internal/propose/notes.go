@@ -11,7 +11,7 @@ const (
 	fullSave   = "saving the whole row writes the counter back as it was read, and overwrites what other sessions have counted since"
 	version    = "a version column: WHERE compares it with the value read before, so each change waits for the previous one"
 	ticket     = "a ticket number: RETURNING hands out each value once, so each increment waits for the previous one"
-	bounded    = "bounded in WHERE: drains for now; with min: or max: it runs as written while the base row has enough, and a CHECK constraint keeps other statements within the bound"
+	bounded    = "bounded in WHERE: drains, but with min: or max: runs as written while the base row has enough"
 	minSavings = 2 // further columns that make a SET of a counter the save of a row
 )
 

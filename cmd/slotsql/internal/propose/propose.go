@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/slotsql/slotsql/cmd/slotsql/internal/workload"
@@ -78,8 +79,10 @@ type Proposal struct {
 	Notes      []string    `json:"notes,omitempty"`
 	// Off says why no counter of the table is proposed; "" when one is.
 	Off string `json:"not_proposed,omitempty"`
-	// Slotless says why slots: 0 is proposed; "" when the table is to have slots.
-	Slotless string `json:"slotless,omitempty"`
+	// Slotless says why slots: 0 is proposed; "" when the table is to have slots. Unslotted says
+	// why slots cannot hold the counters; "" when they can.
+	Slotless  string `json:"slotless,omitempty"`
+	Unslotted string `json:"unslotted,omitempty"`
 	// Guess reports whether the names and types of the columns are the only reason.
 	Guess bool `json:"guess,omitempty"`
 
@@ -93,10 +96,42 @@ func (p *Proposal) companions(merges []schema.Companion) {
 	}
 }
 
-// AddSlow notes a statement that drains for the table, unless it is there.
-func (p *Proposal) AddSlow(s *Statement, class, reason string) {
-	if !p.Guess && !slices.ContainsFunc(p.Slow, func(u Use) bool { return u.Shape == s.Shape }) {
-		p.Slow = append(p.Slow, Use{Statement: *s, Class: class, Reason: reason})
+// offs are the reasons against the counters.
+func (p *Proposal) offs() string {
+	var all []string
+	for _, c := range p.Counters {
+		if len(p.Counters) > 1 {
+			all = append(all, c.Column+": "+c.Off)
+		} else {
+			all = append(all, c.Off)
+		}
+	}
+	return strings.Join(all, "; ")
+}
+
+// Judge notes what becomes of a statement that concerns the table with what is proposed. It is known only
+// once all is proposed, and is what explain and check say.
+func (p *Proposal) Judge(s *Statement, class rewrite.Class, reason string) {
+	u := Use{Statement: *s, Class: string(class), Reason: reason}
+	same := func(o Use) bool {
+		if o.Shape == s.Shape {
+			u.Kind = o.Kind
+		}
+		return o.Shape == s.Shape
+	}
+	adds, slow := slices.IndexFunc(p.Adds, same), slices.IndexFunc(p.Slow, same)
+	switch {
+	case class == rewrite.Drain || class == rewrite.Refused:
+		if p.Adds = slices.DeleteFunc(p.Adds, same); slow >= 0 {
+			p.Slow[slow] = u
+		} else {
+			p.Slow = append(p.Slow, u)
+		}
+	case adds >= 0:
+		p.Adds[adds] = u
+	case class == rewrite.AdditiveBase || class == rewrite.Additive || class == rewrite.Upsert:
+		p.Slow = slices.DeleteFunc(p.Slow, same)
+		p.Adds = append(p.Adds, u)
 	}
 }
 

@@ -21,7 +21,7 @@ type Transactions struct {
 
 const (
 	oneWriter = "one connection writes at a time, so slots would wait for each other too; increments of a process that overlap share one statement and one commit"
-	unheld    = "slots cannot hold these counters the way they are used; increments outside transactions that overlap share one statement on the base row, and nothing drains"
+	unheld    = "overlapping increments are grouped on the base row, and nothing drains"
 )
 
 // slotless has a table proposed with slots: 0 where that gains as much as slots would, or
@@ -31,6 +31,10 @@ func (j *judge) slotless(p *Proposal, known Transactions) {
 		return
 	}
 	all := j.found.columns
+	p.Unslotted = p.Off
+	if p.Off != "" && slices.ContainsFunc(p.Counters, func(c Counter) bool { return slices.Contains(c.Notes, bounded) }) {
+		p.Unslotted += "; " + bounded
+	}
 	var shared []string
 	for _, c := range all {
 		if slices.ContainsFunc(j.found.by[c], func(ch *change) bool { return j.group(ch.statement, all).Group != nil }) {
@@ -72,7 +76,7 @@ func (j *judge) withoutSlots(p *Proposal, shared []string) {
 	for i, column := range j.found.columns {
 		c := Counter{Column: column}
 		if off := slotted[i].Off; off != "" && !j.d.Traits().OneWriter {
-			c.Notes = append(c.Notes, "not in slots: "+off)
+			c.Notes = append(c.Notes, "not slotted: "+off)
 		}
 		for _, ch := range j.found.by[column] {
 			c.Runs += ch.statement.Runs
