@@ -14,9 +14,6 @@ type RightsReader interface {
 	// table. The number of queries does not depend on the number of tables, unless
 	// something is lacking.
 	SlotRights(ctx context.Context, s Session, tables []SlotTable) ([]SlotRights, error)
-	// MayCreate returns what the session's user lacks to create the slot table of a table. It
-	// creates nothing.
-	MayCreate(ctx context.Context, s Session, t *schema.Table) ([]Lack, error)
 	// Hidden reports whether the session's user cannot know if a table exists: the
 	// engine does not show users what they have no right on. It returns the table's schema,
 	// where none is given that of the session.
@@ -31,6 +28,7 @@ type RightsReader interface {
 type SlotTable struct {
 	Base, Slots *schema.Table
 	Views       []string
+	Create      bool // asks for the rights to create the slot table
 }
 
 // SlotRights is what a user lacks on a slot table, given the user's rights on the base
@@ -43,6 +41,8 @@ type SlotRights struct {
 	Blind bool
 	// Fold is what the user lacks to move slots into base rows; nil where it may.
 	Fold []Lack
+	// Create is what the user lacks to create the slot table, where that was asked for.
+	Create []Lack
 	// Columns: it has rights on columns of the base table, and not on those that the
 	// engine adds.
 	Columns bool

@@ -349,7 +349,7 @@ func (s *known) explained(cmd *cobra.Command, proposals []*propose.Proposal, sta
 
 // worst is the verdict on a statement that matters for a table: a drain, or else how it adds.
 func worst(verdicts []verdict, p *propose.Proposal) (w verdict, found bool) {
-	for _, class := range []rewrite.Class{rewrite.Refused, rewrite.Drain, rewrite.AdditiveBase, rewrite.Upsert, rewrite.Additive, rewrite.Read, rewrite.PassThrough} {
+	for _, class := range slices.Backward(classOrder) {
 		for _, v := range verdicts {
 			if v.class == class && (slices.Contains(v.tables, p.Name()) || class == rewrite.PassThrough && len(verdicts) == 1) {
 				return v, true

@@ -79,7 +79,19 @@ func (d *Dialect) SlotRights(ctx context.Context, s dialect.Session, tables []di
 		n.Read, n.Written = quoteAll(n.Read), quoteAll(n.Written)
 		out[i] = h.Lacking(n)
 	}
-	return out, nil
+	return out, addCreate(ctx, s, tables, out)
+}
+
+// addCreate adds the rights to create slot tables, where they are asked for.
+func addCreate(ctx context.Context, s dialect.Session, tables []dialect.SlotTable, out []dialect.SlotRights) (err error) {
+	for i, t := range tables {
+		if t.Create {
+			if out[i].Create, err = mayCreate(ctx, s, t.Base); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // rightsOnBase are the rights on a base table, whose columns have them.
@@ -114,9 +126,9 @@ func (d *Dialect) mayDelete(ctx context.Context, s dialect.Session, tables []str
 	return err
 }
 
-// MayCreate implements dialect.RightsReader by preparing such a statement, which the server
-// refuses as it would refuse to run it.
-func (d *Dialect) MayCreate(ctx context.Context, s dialect.Session, t *schema.Table) ([]dialect.Lack, error) {
+// mayCreate returns what the account lacks to create a slot table. It prepares such a statement, which the
+// server refuses as it would refuse to run it.
+func mayCreate(ctx context.Context, s dialect.Session, t *schema.Table) ([]dialect.Lack, error) {
 	definition, rights := "(id INT)", "CREATE"
 	if !t.Counter.SlotTable.NoForeignKey {
 		definition, rights = "(id INT, FOREIGN KEY (id) REFERENCES "+baseTable(t)+" (id))", "CREATE, REFERENCES"
@@ -127,7 +139,7 @@ func (d *Dialect) MayCreate(ctx context.Context, s dialect.Session, t *schema.Ta
 	case err == nil:
 		_, err = s.Query(ctx, "DEALLOCATE PREPARE slotsql_create")
 		return nil, err
-	case !d.DeniedRight(err):
+	case !deniedRight(err):
 		return nil, fmt.Errorf("reading the right to create slot tables: %w", err)
 	}
 	account, err := accountOf(ctx, s)

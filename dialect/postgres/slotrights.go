@@ -93,11 +93,18 @@ func (d *Dialect) SlotRights(ctx context.Context, s dialect.Session, tables []di
 		out[i-1] = h.Lacking(grantNames(t, dialect.String(r[1])))
 		out[i-1].Columns = has(10)
 	}
+	for i, t := range tables {
+		if t.Create {
+			if out[i].Create, err = mayCreate(ctx, s, t.Base); err != nil {
+				return nil, err
+			}
+		}
+	}
 	return out, nil
 }
 
-// MayCreate implements dialect.RightsReader.
-func (d *Dialect) MayCreate(ctx context.Context, s dialect.Session, t *schema.Table) ([]dialect.Lack, error) {
+// mayCreate returns what the role lacks to create a slot table.
+func mayCreate(ctx context.Context, s dialect.Session, t *schema.Table) ([]dialect.Lack, error) {
 	name := cmp.Or(t.Counter.SlotTable.Schema, t.Schema)
 	rows, err := s.Query(ctx, "SELECT pg_catalog.has_schema_privilege($1, 'CREATE')::text, pg_catalog.has_table_privilege($2, 'REFERENCES')::text, pg_catalog.quote_ident(current_user)",
 		name, qualified(t.Schema, t.Name))

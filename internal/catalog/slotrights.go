@@ -80,12 +80,16 @@ func lackingRights(t *config.TableConfig, c *schema.Counter, lacks []dialect.Lac
 }
 
 // MayNotCreate returns what the session's user lacks to create the slot table of a table.
-func (v *View) MayNotCreate(ctx context.Context, t *schema.Table) ([]dialect.Lack, error) {
+func MayNotCreate(ctx context.Context, v *View, t *schema.Table) ([]dialect.Lack, error) {
 	d, ok := v.Catalog.Dialect.(dialect.RightsReader)
 	if !ok {
 		return nil, nil
 	}
-	return d.MayCreate(ctx, v.Own(), t)
+	rights, err := d.SlotRights(ctx, v.Own(), []dialect.SlotTable{{Base: t, Create: true}})
+	if err != nil {
+		return nil, err
+	}
+	return rights[0].Create, nil
 }
 
 // hiddenSlotTable is slotTable for a slot table that the session's user does not see.

@@ -73,54 +73,67 @@ func Check(ctx context.Context, s *catalog.Catalog) ([]TableStatus, error) {
 			problems, out = append(problems, more...), append(out, StatusOf(t, false))
 			continue
 		}
-		slots, err := cn.SlotTable(ctx, t)
+		status, more, err := checkSlotted(ctx, cn, t, rights[t.Table])
 		if err != nil {
 			return nil, err
 		}
-		missing := slots == nil && (cn.Catalog.Config.AutoMigrate() || !config.Demanded(t.Config))
-		lacks := rights[t.Table]
-		if missing && config.Demanded(t.Config) {
-			create, err := cn.MayNotCreate(ctx, t.Table)
-			if err != nil {
-				return nil, err
-			}
-			lacks.Lacks = append(create, lacks.Lacks...)
+		if problems = append(problems, more...); status != nil {
+			out = append(out, *status)
 		}
-		if !missing && (slots != nil || len(lacks.Lacks) == 0) { // else it may not be seen
-			more := cn.Catalog.CheckSlots(t.Table, slots)
-			if slots != nil && len(more) == 0 {
-				more = cn.Catalog.CheckFit(t.Table, slots)
-			}
-			problems = append(problems, t.Config.Locate(more)...)
-			if len(more) > 0 {
-				continue
-			}
-		}
-		rows, err := cn.Catalog.CheckRows(ctx, cn, t)
-		if err != nil {
-			return nil, err
-		}
-		problems = append(problems, rows...)
-		more, views, err := cn.Catalog.CheckViews(ctx, cn, t)
-		if err != nil {
-			return nil, err
-		}
-		problems = append(problems, more...)
-		if more, err = verify.CheckRecounts(ctx, cn, t); err != nil {
-			return nil, err
-		}
-		problems = append(problems, more...)
-		status := StatusOf(t, missing)
-		if (slots != nil || t.Table.Counter.Layout == schema.LayoutShared) && cn.Catalog.LeavesSlots(t.Table) {
-			status.NoForeignKey, status.Risks = true, catalog.DeletedInside(t.Table)
-		}
-		status.Views, status.Unnamed = views, catalog.ViewsUnnamed(t.Config, views)
-		if status.Lacks = lacks.Lacks; len(lacks.Lacks) == 0 {
-			status.FoldLacks = lacks.Fold
-		}
-		out = append(out, status)
 	}
 	return append(out, Absent(cn.Catalog, out)...), catalog.AsConfigError(problems)
+}
+
+// checkSlotted checks a table that is to have slots; the status is nil where its slot table does not fit.
+func checkSlotted(
+	ctx context.Context,
+	cn *catalog.View,
+	t catalog.CheckedTable,
+	rights dialect.SlotRights,
+) (status *TableStatus, problems []config.Problem, err error) {
+	slots, err := cn.SlotTable(ctx, t)
+	if err != nil {
+		return nil, nil, err
+	}
+	missing := slots == nil && (cn.Catalog.Config.AutoMigrate() || !config.Demanded(t.Config))
+	lacks := rights.Lacks
+	if missing && config.Demanded(t.Config) {
+		create, err := catalog.MayNotCreate(ctx, cn, t.Table)
+		if err != nil {
+			return nil, nil, err
+		}
+		lacks = append(create, lacks...)
+	}
+	if !missing && (slots != nil || len(lacks) == 0) { // else it may not be seen
+		more := cn.Catalog.CheckSlots(t.Table, slots)
+		if slots != nil && len(more) == 0 {
+			more = cn.Catalog.CheckFit(t.Table, slots)
+		}
+		if len(more) > 0 {
+			return nil, t.Config.Locate(more), nil
+		}
+	}
+	rows, err := cn.Catalog.CheckRows(ctx, cn, t)
+	if err != nil {
+		return nil, nil, err
+	}
+	more, views, err := cn.Catalog.CheckViews(ctx, cn, t)
+	if err != nil {
+		return nil, nil, err
+	}
+	recounts, err := verify.CheckRecounts(ctx, cn, t)
+	if err != nil {
+		return nil, nil, err
+	}
+	out := StatusOf(t, missing)
+	if (slots != nil || t.Table.Counter.Layout == schema.LayoutShared) && cn.Catalog.LeavesSlots(t.Table) {
+		out.NoForeignKey, out.Risks = true, catalog.DeletedInside(t.Table)
+	}
+	out.Views, out.Unnamed = views, catalog.ViewsUnnamed(t.Config, views)
+	if out.Lacks = lacks; len(lacks) == 0 {
+		out.FoldLacks = rights.Fold
+	}
+	return &out, slices.Concat(rows, more, recounts), nil
 }
 
 // StatusOf returns the status of a table, as far as its facts and its configuration say it.

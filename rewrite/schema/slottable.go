@@ -109,7 +109,7 @@ func (t *Table) baseValueMatters(column string) string {
 	}
 	switch {
 	case slices.Contains(t.Checked, column):
-		return "a CHECK constraint uses the column's base value" + t.insteadOfChecks(column)
+		return "a CHECK constraint uses the column's base value" + insteadOfChecks(t, column)
 	case slices.Contains(t.ForeignKeys.Columns, column):
 		return "a foreign key of the table looks for the column's base value in another table"
 	case slices.Contains(t.ForeignKeys.Targets, column):
@@ -121,13 +121,13 @@ func (t *Table) baseValueMatters(column string) string {
 }
 
 // insteadOfChecks is advice for a column whose CHECK constraints are bounds that min and max take, "" for others.
-func (t *Table) insteadOfChecks(column string) string {
+func insteadOfChecks(t *Table, column string) string {
 	var bounds []string
 	for _, k := range t.Checks {
 		if !slices.Contains(k.Columns, column) {
 			continue
 		}
-		bound := t.boundOf(k.SQL, column)
+		bound := boundOf(t, k.SQL, column)
 		if bound == "" {
 			return ""
 		}
@@ -143,7 +143,7 @@ func (t *Table) insteadOfChecks(column string) string {
 var comparison = regexp.MustCompile("^[\\s(]*[`\"]?(\\w+)[`\"]?[\\s)]*(>=|<=|>|<)[\\s(]*(?:(-?\\d+)|[`\"]?(\\w+)[`\"]?)[\\s)]*(?:::\\w+)?[\\s)]*$")
 
 // boundOf returns the bound that a condition is for a column, as the configuration has it; "" for none.
-func (t *Table) boundOf(condition, column string) string {
+func boundOf(t *Table, condition, column string) string {
 	m := comparison.FindStringSubmatch(condition)
 	if m == nil || m[1] != column {
 		return ""
