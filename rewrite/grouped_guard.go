@@ -74,8 +74,12 @@ func (gg groupGuards) predicate(e *ast.Expr) string {
 			if !ast.Constant(e.Args[i+1]) {
 				return otherwise
 			}
+			places := len(gg.g.edits)
 			if why := gg.guard(e.Args[0], op, e.Args[i+1]); why != "" {
 				return why
+			}
+			if gg.g.edits[places].Start < e.Args[i+1].Start { // both bounds would be in one place
+				return otherwise
 			}
 		}
 		return ""
@@ -157,21 +161,26 @@ func (gg groupGuards) guard(l *ast.Expr, op string, r *ast.Expr) string {
 		}
 		return gg.bind(n.column, guard, arg, operand{expr: ops[0].expr, negative: !ops[0].negative}, beside)
 	}
-	gg.subtract(n.column, guard, arg, counter)
+	gg.subtract(n.column, guard, counter)
 	return ""
 }
 
 // subtract has the guard hold for the counter less its bound.
-func (gg groupGuards) subtract(c *schema.Column, guard Guard, arg Arg, counter *ast.Expr) {
+func (gg groupGuards) subtract(c *schema.Column, guard Guard, counter *ast.Expr) {
+	gg.g.edits = append(gg.g.edits, gg.lessBound(c, guard, counter)...)
+}
+
+// lessBound adds a guard, and has its bound subtracted from the counter.
+func (gg groupGuards) lessBound(c *schema.Column, guard Guard, counter *ast.Expr) []edit {
+	arg := Arg{Bound: len(gg.g.group.Guards) + 1, Index: -1}
 	sql := gg.p.src.sql[counter.Start:counter.End]
 	less := "(" + sql + " - " + gg.g.sumText(c, arg) + ")"
 	if d, ok := gg.p.d.(GroupingDialect); ok {
 		less = d.Less(sql, gg.g.sumText(c, arg))
 	}
 	before, after, _ := strings.Cut(less, sql)
-	gg.g.edit(ast.At(counter.Start), before)
-	gg.g.edit(ast.At(counter.End), after)
 	gg.g.group.Guards = append(gg.g.group.Guards, guard)
+	return []edit{{ast.At(counter.Start), before}, {ast.At(counter.End), after}}
 }
 
 // bind puts a bound in the place of the number or placeholder that a member has there.

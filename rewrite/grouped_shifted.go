@@ -30,8 +30,33 @@ func (gg groupGuards) shiftedGuard(name string, counter, l *ast.Expr, op string,
 		gg.g.used(n.column, r, d)
 	}
 	guard := Guard{Share: i, AtLeast: (op[0] == '>') != negative, Max: guardMax(n.column)}
-	gg.subtract(n.column, guard, Arg{Bound: len(gg.g.group.Guards) + 1, Index: -1}, counter)
+	if !gg.underflows(l) {
+		gg.subtract(n.column, guard, counter)
+		return ""
+	}
+	// It has to hold for the member that meets the counter at its best as well, of which it might be an error. What can be computed at
+	// both ends can be computed between them.
+	comparison, best := ast.Span{Start: min(l.Start, r.Start), End: max(l.End, r.End)}, guard
+	best.AtLeast = !guard.AtLeast
+	also := gg.p.src.cutEdited(comparison, gg.lessBound(n.column, best, counter))
+	gg.g.edit(ast.At(comparison.Start), "("+gg.g.tp.expandSQL(gg.g.tp.mark(also))+" AND ")
+	gg.subtract(n.column, guard, counter)
+	gg.g.edit(ast.At(comparison.End), ")")
 	return ""
+}
+
+// underflows reports whether an expression may be less than zero where the engine refuses that: a difference of unsigned numbers.
+func (gg groupGuards) underflows(e *ast.Expr) bool {
+	unsigned, subtracts := false, false
+	e.Walk(func(x *ast.Expr) bool {
+		subtracts = subtracts || x.Kind == ast.Binary && x.Op == "-"
+		if x.Kind == ast.ColumnRef {
+			c := gg.g.m.table.Column(gg.p.names.TargetColumn(gg.g.m.sc, gg.g.m.target, x.Name))
+			unsigned = unsigned || c == nil || c.Unsigned
+		}
+		return true
+	})
+	return unsigned && subtracts
 }
 
 // isNumber reports whether a constant is a number or a placeholder for one.

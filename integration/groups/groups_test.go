@@ -127,7 +127,7 @@ func TestGroups(t *testing.T) {
 
 var (
 	groupsSeed = flag.Uint64("groups.seed", 1, "seed of what is drawn")
-	rounds     = flag.Int("groups.n", 15, "how often a form is tried in each mode")
+	rounds     = flag.Int("groups.n", 40, "how often a form is tried in each mode")
 )
 
 func testForm(t *testing.T, db *sql.DB, pl *rewrite.Planner, dialect string, f form) {
