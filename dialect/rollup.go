@@ -11,14 +11,12 @@ import (
 type RollUpper interface {
 	// RollUpSession returns what a new connection of the roll-up runs first.
 	RollUpSession() []string
-	// DrainSession returns what a connection that drains whole tables runs first. None of
-	// its statements may wait for a lock for more than some seconds, since increments
-	// wait behind it.
-	DrainSession() []string
-	// DrainTransaction returns what each transaction of that connection runs first, for
-	// an engine where this can be set per transaction: behind a transaction pooler each
-	// transaction has another session, whose settings others would inherit.
-	DrainTransaction() []string
+	// Draining returns what a connection that drains whole tables runs first, and what each of
+	// its transactions does. None of its statements may wait for a lock for more than some
+	// seconds, since increments wait behind it. An engine where this can be set per transaction
+	// sets it there: behind a transaction pooler each transaction has another session, whose
+	// settings others would inherit.
+	Draining() (session, transaction []string)
 	// LockSlots keeps all other sessions out of a slot table until the transaction ends
 	// or, if tables are dropped outside transactions, until unlock.
 	LockSlots(t *schema.Table) (lock, unlock []string)

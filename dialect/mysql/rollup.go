@@ -21,13 +21,10 @@ func (d *Dialect) RollUpSession() []string {
 	return append(d.OwnSettings(), "SET SESSION lock_wait_timeout = 1, innodb_lock_wait_timeout = 1, group_concat_max_len = 67108864")
 }
 
-// DrainSession lets a statement wait for a lock for two seconds.
-func (d *Dialect) DrainSession() []string {
-	return append(d.OwnSettings(), "SET SESSION lock_wait_timeout = 2, innodb_lock_wait_timeout = 2")
+// Draining lets a statement wait for a lock for two seconds.
+func (d *Dialect) Draining() (session, transaction []string) {
+	return append(d.OwnSettings(), "SET SESSION lock_wait_timeout = 2, innodb_lock_wait_timeout = 2"), nil
 }
-
-// DrainTransaction is empty: the session has what it needs.
-func (*Dialect) DrainTransaction() []string { return nil }
 
 // LockSlots locks the table for the session, under each name that it is read by. MySQL drops it only with the
 // base table locked as well, to which the foreign key refers. Locked later, that would have a transaction which has

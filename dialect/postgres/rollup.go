@@ -13,16 +13,13 @@ var _ dialect.RollUpper = (*Dialect)(nil)
 // RollUpSession is empty: what a batch needs is set for its transaction.
 func (*Dialect) RollUpSession() []string { return nil }
 
-// DrainSession is empty: what a transaction needs is set for it.
-func (*Dialect) DrainSession() []string { return nil }
-
-// DrainTransaction lets a statement wait for a lock for half of the time after which
+// Draining lets a statement wait for a lock for half of the time after which
 // who waits looks for a deadlock. A drain of a table has its slot table, and goes on
 // to the rows; a plain DELETE has a row, and goes on to the slots that are deleted
 // with it. The drain gives up, and tries again, before the DELETE fails with a
 // deadlock that it could not have met without slots.
-func (*Dialect) DrainTransaction() []string {
-	return []string{
+func (*Dialect) Draining() (session, transaction []string) {
+	return nil, []string{
 		setLocally(limits...),
 		"SELECT pg_catalog.set_config('lock_timeout', CAST(LEAST(2000, GREATEST(20, CAST(setting AS integer) / 2)) AS text), true) " +
 			"FROM pg_catalog.pg_settings WHERE name = 'deadlock_timeout'",

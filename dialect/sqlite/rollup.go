@@ -13,11 +13,8 @@ var _ dialect.RollUpper = (*Dialect)(nil)
 // RollUpSession is empty.
 func (*Dialect) RollUpSession() []string { return nil }
 
-// DrainSession is empty: the DSN says how long the connection waits.
-func (*Dialect) DrainSession() []string { return nil }
-
-// DrainTransaction is empty: the session has what it needs.
-func (*Dialect) DrainTransaction() []string { return nil }
+// Draining is empty: the DSN says how long the connection waits.
+func (*Dialect) Draining() (session, transaction []string) { return nil, nil }
 
 // LockSlots has nothing to do: a transaction that writes excludes others.
 func (*Dialect) LockSlots(*schema.Table) (lock, unlock []string) { return nil, nil }

@@ -182,8 +182,9 @@ func (c *Conn) Lost(err error) error {
 // LimitLockWaits makes the statements of a connection of slotsql's own wait for a lock for a few
 // seconds at most.
 func (c *Conn) LimitLockWaits(ctx context.Context) error {
-	c.Opening = c.DB.Dialect.DrainTransaction()
-	return c.Session().ExecAll(ctx, c.DB.Dialect.DrainSession())
+	session, transaction := c.DB.Dialect.Draining()
+	c.Opening = transaction
+	return c.Session().ExecAll(ctx, session)
 }
 
 // NoteTx notes what one statement has done to the transaction. Ddl reports that it is certainly
