@@ -38,6 +38,8 @@ var aliased = map[string]reflect.Type{
 	"ShadowStats":        reflect.TypeFor[slotsql.ShadowStats](),
 	"SharedConfig":       reflect.TypeFor[slotsql.SharedConfig](),
 	"SleepStats":         reflect.TypeFor[slotsql.SleepStats](),
+	"Stored":             reflect.TypeFor[slotsql.Stored](),
+	"StoredStatus":       reflect.TypeFor[slotsql.StoredStatus](),
 	"StatementStats":     reflect.TypeFor[slotsql.StatementStats](),
 	"TableConfig":        reflect.TypeFor[slotsql.TableConfig](),
 	"TableInspection":    reflect.TypeFor[slotsql.TableInspection](),

@@ -17,6 +17,7 @@ import (
 //     the configuration has slots: 0.
 //   - NoForeignKey is set if the slot table has no foreign key to the table: a DELETE of its
 //     rows drains. Risks lists what deletes rows inside the database, unseen by slotsql.
+//   - Stored are the functions and views that MigrateStored has created.
 //   - Views are the views over the table, and Unnamed is a warning of those that the
 //     configuration does not name.
 //   - Lacks is what the session's user lacks to use the slot table, or to create it where auto_migrate

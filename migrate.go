@@ -15,6 +15,7 @@ import (
 //     processes may count in them.)
 //   - If the base table has changed, it gives the slot table the new column types,
 //     foreign key and triggers, and drops columns that are no longer used.
+//   - If there is a view of totals (MigrateStored) that is not as it would be created now, it is replaced.
 //
 // Counters that cannot be slotted are named in the log (WithLogger), with the reason.
 //
@@ -38,7 +39,7 @@ func DDL(ctx context.Context, c *Connector) ([]string, error) {
 }
 
 // MigrateDown drops what Migrate has created: the slot tables, with their triggers, and
-// the table of leases. It returns the names of the dropped tables.
+// the table of leases, and before these what MigrateStored has created. It returns the names of the dropped tables.
 //
 // If a slot table holds anything, MigrateDown drops nothing and returns an error: see
 // Drain. It checks each table once more under a lock that keeps writers out, so that no

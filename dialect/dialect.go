@@ -19,6 +19,7 @@
 //   - Read-only transactions: ReadOnlyAsker, ReadOnlyReader and ReadOnlyWatcher.
 //   - Rights: RightsReader.
 //   - Roll-up: Leaser, Fencer, PassNoter, WriterLocker and FoldErrorClassifier.
+//   - Functions and views of slotsql's own: Storer, and StoredSQL and FunctionWriter for what it returns.
 //   - Observing: Observer and DeadlockReader.
 package dialect
 

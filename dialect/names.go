@@ -27,17 +27,20 @@ func (r NameRules) Limit() string {
 	return fmt.Sprintf("%d bytes", r.Bytes)
 }
 
-// SlotTable makes a default slot table name fit: as much of the base table's
-// name as there is room for, a hash of all of it, and the usual ending. The
-// same name always gives the same result.
-func (r NameRules) SlotTable(stored string) string {
-	name := stored + "_slots"
+// SlotTable makes a default slot table name fit.
+func (r NameRules) SlotTable(stored string) string { return r.Derived(stored, "_slots") }
+
+// Derived makes a name of a table's name and an ending fit: as much of the table's name as
+// there is room for, a hash of all of it, and the ending. The same name always gives the same
+// result.
+func (r NameRules) Derived(stored, ending string) string {
+	name := stored + ending
 	if !r.TooLong(name) {
 		return name
 	}
 	h := fnv.New32a()
 	h.Write([]byte(stored))
-	ending := fmt.Sprintf("_%08x_slots", h.Sum32())
+	ending = fmt.Sprintf("_%08x%s", h.Sum32(), ending)
 	prefix := stored
 	for r.TooLong(prefix + ending) {
 		_, size := utf8.DecodeLastRuneInString(prefix)

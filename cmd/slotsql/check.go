@@ -177,6 +177,13 @@ func (o *options) printTables(w io.Writer, tables []slotsql.TableStatus) {
 				t.SlotTable,
 			)
 		}
+		for _, s := range t.Stored {
+			fmt.Fprintf(w, "  %s %s", s.Kind, s.Name)
+			if s.Older {
+				fmt.Fprintf(w, ": warning: not as slotsql would create it now: run slotsql migrate --%ss", s.Kind)
+			}
+			fmt.Fprintln(w)
+		}
 		for _, v := range t.Views {
 			fmt.Fprintf(w, "  view %s: drains\n", v.View)
 		}

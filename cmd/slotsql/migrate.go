@@ -12,6 +12,7 @@ import (
 
 func migrateCommand(o *options) *cobra.Command {
 	var down, noForeignKeys bool
+	var stored slotsql.Stored
 	cmd := &cobra.Command{
 		Use:   "migrate",
 		Short: "Create the slot tables that are missing",
@@ -24,7 +25,12 @@ The foreign key of a slot table takes a short lock on the base table (on Postgre
 one that blocks writes). Migrate retries the lock with a short timeout rather than wait
 for it. --no-foreign-keys leaves the foreign key out; a DELETE then drains.
 
-With --down the slot tables are dropped, if all of them are empty.`,
+--functions and --views also create, or replace, the functions that count and the
+views of totals that triggers and programs without slotsql use (slotsql ddl prints them).
+
+With --down the slot tables are dropped, if all of them are empty, with the functions and
+views. With --functions or --views only these are dropped. A function that a trigger or routine
+calls stays, and so does everything else.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			e, cfg, err := o.target(cmd)
@@ -35,42 +41,59 @@ With --down the slot tables are dropped, if all of them are empty.`,
 			if err != nil {
 				return err
 			}
-			done, none := "created", "all slot tables exist"
-			if !hasSlots(e, cfg) {
-				none = "no table has slots: there is nothing to create"
-			}
-			var tables []string
-			if down {
-				done, none = "dropped", "there are no slot tables"
-				tables, err = slotsql.MigrateDown(cmd.Context(), c)
-			} else {
-				tables, err = slotsql.Migrate(cmd.Context(), c)
-			}
-			out := cmd.OutOrStdout()
-			if err != nil && len(tables) == 0 {
-				return err
-			}
-			if o.json {
-				if perr := printJSON(out, map[string]any{done: orEmpty(tables)}); perr != nil {
-					return perr
-				}
-				return err
-			}
-			for _, name := range tables {
-				fmt.Fprintf(out, "%s %s\n", done, name)
-			}
-			if len(tables) == 0 {
-				fmt.Fprintln(out, none)
-			}
-			return err
+			return o.migrate(cmd, e, cfg, c, down, stored)
 		},
 	}
 	o.database(cmd, false)
 	o.output(cmd)
 	cmd.Flags().BoolVar(&down, "down", false, "drop the slot tables, which must hold nothing")
 	foreignKeys(cmd, &noForeignKeys)
+	storedFlags(cmd, &stored)
 	cmd.MarkFlagsMutuallyExclusive("down", "no-foreign-keys")
+	cmd.MarkFlagsMutuallyExclusive("down", "definer")
 	return cmd
+}
+
+func (o *options) migrate(
+	cmd *cobra.Command, e engine, cfg *slotsql.Config, c *slotsql.Connector, down bool, stored slotsql.Stored,
+) (err error) {
+	done, none := "created", "all slot tables exist"
+	if !hasSlots(e, cfg) {
+		none = "no table has slots: there is nothing to create"
+	}
+	var tables []string
+	inside := stored.Functions || stored.Views
+	switch {
+	case down && inside:
+		done, none = "dropped", "there are none"
+		tables, err = slotsql.DropStored(cmd.Context(), c, stored)
+	case down:
+		done, none = "dropped", "there are no slot tables"
+		tables, err = slotsql.MigrateDown(cmd.Context(), c)
+	default:
+		if tables, err = slotsql.Migrate(cmd.Context(), c); err == nil && inside {
+			var more []string
+			more, err = slotsql.MigrateStored(cmd.Context(), c, stored)
+			tables = append(tables, more...)
+		}
+	}
+	out := cmd.OutOrStdout()
+	if err != nil && len(tables) == 0 {
+		return err
+	}
+	if o.json {
+		if perr := printJSON(out, map[string]any{done: orEmpty(tables)}); perr != nil {
+			return perr
+		}
+		return err
+	}
+	for _, name := range tables {
+		fmt.Fprintf(out, "%s %s\n", done, name)
+	}
+	if len(tables) == 0 {
+		fmt.Fprintln(out, none)
+	}
+	return err
 }
 
 // hasSlots reports whether any table is to have slots on that engine.

@@ -34,6 +34,8 @@ type engine struct {
 	// rejects reports whether the server's error for a statement that is prepared means that it could never run; nil where preparing
 	// asks no server.
 	rejects func(error) bool
+	// delimited reports whether the engine's own client ends a routine at its first semicolon.
+	delimited bool
 	// password returns the password that the parent driver finds with a DSN; nil
 	// where there is none.
 	password func(dsn string) string
@@ -42,7 +44,7 @@ type engine struct {
 var engines = map[string]engine{
 	"mysql": {
 		driver: mysql.DriverName, parent: "mysql", dialect: mysql.Dialect(), survey: survey.MySQL{},
-		form: "user:password@tcp(localhost:3306)/app", parse: parseMySQL, rejects: rejectedByMySQL, password: mysqlPassword,
+		form: "user:password@tcp(localhost:3306)/app", parse: parseMySQL, rejects: rejectedByMySQL, password: mysqlPassword, delimited: true,
 	},
 	"postgres": {
 		driver: postgres.DriverName, parent: "pgx", dialect: postgres.Dialect(), survey: survey.Postgres{},

@@ -21,6 +21,9 @@ type ViewStatus struct {
 	Named bool   `json:"named"`
 }
 
+// TotalsEnding ends the name of slotsql's own view of a table's totals, which need not be configured.
+const TotalsEnding = "_totals"
+
 // CheckViews reports configured views that do not read the table, and returns the views that the
 // database has over it.
 func (c *Catalog) CheckViews(ctx context.Context, v *View, t CheckedTable) ([]config.Problem, []ViewStatus, error) {
@@ -59,7 +62,8 @@ func (c *Catalog) CheckViews(ctx context.Context, v *View, t CheckedTable) ([]co
 	}
 	var status []ViewStatus
 	for _, name := range over {
-		status = append(status, ViewStatus{name, named[name]})
+		own := name == c.Dialect.NameRules().Derived(t.Table.Name, TotalsEnding)
+		status = append(status, ViewStatus{name, named[name] || own})
 	}
 	return problems, status, nil
 }

@@ -31,6 +31,8 @@ type TableStatus struct {
 	NoForeignKey bool                 `json:"no_foreign_key,omitempty"`
 	Risks        []string             `json:"risks,omitempty"`
 	Views        []catalog.ViewStatus `json:"views,omitempty"`
+	// Stored are the functions and views of slotsql's own.
+	Stored []StoredStatus `json:"stored,omitempty"`
 	// Unnamed warns of views that the configuration does not name, with the line
 	// that would name them.
 	Unnamed string `json:"unnamed_views,omitempty"`
@@ -50,7 +52,7 @@ type CounterStatus struct {
 
 // Check compares the configuration with the database: see slotsql.Check.
 func Check(ctx context.Context, s *catalog.Catalog) ([]TableStatus, error) {
-	cn, err := catalog.OpenView(ctx, s)
+	cn, err := openLearned(ctx, s)
 	if err != nil {
 		return nil, err
 	}
@@ -128,6 +130,9 @@ func checkSlotted(
 	out := StatusOf(t, missing)
 	if (slots != nil || t.Table.Counter.Layout == schema.LayoutShared) && cn.Catalog.LeavesSlots(t.Table) {
 		out.NoForeignKey, out.Risks = true, catalog.DeletedInside(t.Table)
+	}
+	if out.Stored, err = storedStatus(ctx, cn, t); err != nil {
+		return nil, nil, err
 	}
 	out.Views, out.Unnamed = views, catalog.ViewsUnnamed(t.Config, views)
 	if out.Lacks = lacks; len(lacks) == 0 {

@@ -88,7 +88,9 @@ func (m *migration) table(ctx context.Context, t catalog.CheckedTable) error {
 	}
 	m.problems = append(m.problems, t.Config.Locate(m.view.Catalog.CheckSlots(t.Table, slots))...)
 	m.view.Catalog.TellUnslotted(ctx, t.Table)
-	return nil
+	done, err = refreshViews(ctx, m.view, t)
+	m.created = append(m.created, done...)
+	return err
 }
 
 // slotTable returns the slot table with the columns that it needs, each of them

@@ -20,8 +20,11 @@ func MigrateDown(ctx context.Context, s *catalog.Catalog) (dropped []string, err
 	}
 	defer cn.Parent.Close()
 	down := &downMigration{conn: cn, dialect: cn.Catalog.Dialect, gone: map[string]bool{}}
-	tables, err := down.empty(ctx)
+	tables, checked, err := down.empty(ctx)
 	if err != nil {
+		return nil, err
+	}
+	if dropped, err = dropStored(ctx, cn, checked, Stored{Functions: true, Views: true}); err != nil {
 		return nil, err
 	}
 	if err := cn.LimitLockWaits(ctx); err != nil {
@@ -59,13 +62,13 @@ type downMigration struct {
 
 // empty returns the tables that have a slot table, none of which holds
 // anything.
-func (m *downMigration) empty(ctx context.Context) (tables []*schema.Table, err error) {
+func (m *downMigration) empty(ctx context.Context) (tables []*schema.Table, checked []catalog.CheckedTable, err error) {
 	checked, problems, err := m.conn.CheckTables(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if len(problems) > 0 {
-		return nil, catalog.AsConfigError(problems)
+		return nil, nil, catalog.AsConfigError(problems)
 	}
 	var full []string
 	for _, t := range checked {
@@ -74,14 +77,14 @@ func (m *downMigration) empty(ctx context.Context) (tables []*schema.Table, err 
 		}
 		slots, err := m.conn.SlotTable(ctx, t)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if slots == nil {
 			continue
 		}
 		some, err := m.full(ctx, t.Table)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if some {
 			full = append(full, t.Table.Counter.SlotTable.Name)
@@ -89,9 +92,9 @@ func (m *downMigration) empty(ctx context.Context) (tables []*schema.Table, err 
 		tables = append(tables, t.Table)
 	}
 	if len(full) > 0 {
-		return nil, notEmpty(full...)
+		return nil, nil, notEmpty(full...)
 	}
-	return tables, nil
+	return tables, checked, nil
 }
 
 func notEmpty(tables ...string) error {

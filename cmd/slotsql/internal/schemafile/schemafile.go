@@ -127,6 +127,18 @@ func (f *File) DDL(cfg *config.Config) ([]string, error) {
 	return upkeep.CreateSlots(f.dialect, checked), nil
 }
 
+// StoredDDL returns the statements that create functions and views: see slotsql.StoredDDL.
+func (f *File) StoredDDL(cfg *config.Config, what upkeep.Stored) ([]string, error) {
+	_, checked, problems, err := f.check(cfg)
+	if err != nil {
+		return nil, err
+	}
+	if len(problems) > 0 {
+		return nil, catalog.AsConfigError(problems)
+	}
+	return upkeep.CreateStored(f.dialect, checked, what)
+}
+
 // Check compares the configuration with the file: see slotsql.Check. It does not check slot
 // tables, and knows of views only what their definitions in the file say.
 func (f *File) Check(cfg *config.Config) ([]upkeep.TableStatus, error) {

@@ -1,0 +1,40 @@
+-- GRANT EXECUTE ON FUNCTION `app`.`posts_count` TO app;
+-- GRANT SELECT, UPDATE ON `app`.`posts` TO app;
+-- GRANT SELECT, INSERT, UPDATE, DELETE ON `app`.`posts_slots` TO app;
+CREATE OR REPLACE FUNCTION `app`.`posts_count`(`slotsql_in_id` bigint(20), `slotsql_in_views` BIGINT, `slotsql_in_likes` BIGINT)
+RETURNS INT MODIFIES SQL DATA SQL SECURITY INVOKER COMMENT 'slotsql_made_00000000'
+BEGIN
+  DECLARE slotsql_rows BIGINT DEFAULT 0;
+  DECLARE slotsql_sum1 DECIMAL(65,0);
+  DECLARE slotsql_sum2 DECIMAL(65,0);
+  IF `slotsql_in_views` IS NULL OR `slotsql_in_likes` IS NULL THEN
+    SIGNAL SQLSTATE '22004' SET MESSAGE_TEXT = 'what is added to a counter must not be NULL';
+  END IF;
+  IF `slotsql_in_views` BETWEEN -536870911 AND 536870911 AND `slotsql_in_likes` BETWEEN -536870911 AND 536870911 AND (`slotsql_in_views` <> 0 OR `slotsql_in_likes` <> 0) THEN
+    -- a slot of the session
+    BEGIN
+      DECLARE CONTINUE HANDLER FOR 1264, 1690, 3819, 4025, 1292 BEGIN END;
+      SET slotsql_rows = 0;
+      INSERT INTO `app`.`posts_slots` (`id`, `slot`, `views`, `likes`) SELECT slotsql_c.`id`, CAST(FLOOR(RAND() * 1e18) AS SIGNED) + 1048576, `slotsql_in_views`, `slotsql_in_likes` FROM `app`.`posts` AS slotsql_c FORCE INDEX (PRIMARY) WHERE (slotsql_c.`id` = `slotsql_in_id`) AND slotsql_c.`views` BETWEEN -1073741824 AND 1073741824 AND slotsql_c.`likes` BETWEEN -1073741824 AND 1073741824 LOCK IN SHARE MODE ON DUPLICATE KEY UPDATE `views` = `app`.`posts_slots`.`views` + VALUES(`views`), `likes` = `app`.`posts_slots`.`likes` + VALUES(`likes`);
+      SET slotsql_rows = ROW_COUNT();
+    END;
+    IF slotsql_rows > 0 THEN RETURN 1; END IF;
+  END IF;
+  -- the base row, when other transactions have let go of it; with its slots added, its own values decide
+  SELECT COUNT(*) INTO slotsql_rows FROM `app`.`posts` AS slotsql_b FORCE INDEX (PRIMARY) WHERE slotsql_b.`id` = `slotsql_in_id` FOR UPDATE;
+  IF slotsql_rows = 0 THEN RETURN 0; END IF;
+  SELECT COUNT(*), COALESCE(SUM(`app`.`posts_slots`.`views`), 0), COALESCE(SUM(`app`.`posts_slots`.`likes`), 0) INTO slotsql_rows, slotsql_sum1, slotsql_sum2 FROM `app`.`posts_slots` FORCE INDEX (PRIMARY) WHERE `app`.`posts_slots`.`id` = `slotsql_in_id` FOR UPDATE;
+  IF slotsql_rows > 0 THEN
+    UPDATE `app`.`posts` AS slotsql_b SET slotsql_b.`views` = slotsql_b.`views` + slotsql_sum1, slotsql_b.`likes` = slotsql_b.`likes` + slotsql_sum2 WHERE slotsql_b.`id` = `slotsql_in_id`;
+    DELETE FROM `app`.`posts_slots` WHERE `app`.`posts_slots`.`id` = `slotsql_in_id`;
+  END IF;
+  UPDATE `app`.`posts` AS slotsql_b SET slotsql_b.`views` = slotsql_b.`views` + `slotsql_in_views`, slotsql_b.`likes` = slotsql_b.`likes` + `slotsql_in_likes` WHERE slotsql_b.`id` = `slotsql_in_id` AND TRUE;
+  RETURN ROW_COUNT();
+END;
+-- GRANT SELECT ON `app`.`posts_totals` TO reports;
+CREATE OR REPLACE VIEW `app`.`posts_totals` AS
+SELECT slotsql_made_00000000.`id` AS `id`,
+  slotsql_made_00000000.`title` AS `title`,
+  CAST(COALESCE(CASE WHEN slotsql_made_00000000.`id` IN (SELECT slotsql_s.`id` FROM `app`.`posts_slots` AS slotsql_s FORCE INDEX (PRIMARY)) THEN slotsql_made_00000000.`views` + (SELECT SUM(slotsql_s.`views`) FROM `app`.`posts_slots` AS slotsql_s FORCE INDEX (PRIMARY) WHERE slotsql_s.`id` = slotsql_made_00000000.`id`) END, slotsql_made_00000000.`views`) AS SIGNED) AS `views`,
+  CAST(COALESCE(CASE WHEN slotsql_made_00000000.`id` IN (SELECT slotsql_s.`id` FROM `app`.`posts_slots` AS slotsql_s FORCE INDEX (PRIMARY)) THEN slotsql_made_00000000.`likes` + (SELECT SUM(slotsql_s.`likes`) FROM `app`.`posts_slots` AS slotsql_s FORCE INDEX (PRIMARY) WHERE slotsql_s.`id` = slotsql_made_00000000.`id`) END, slotsql_made_00000000.`likes`) AS SIGNED) AS `likes`
+FROM `app`.`posts` AS slotsql_made_00000000;

@@ -1,0 +1,50 @@
+-- GRANT EXECUTE ON FUNCTION "public"."posts_count" TO app;
+-- GRANT SELECT, UPDATE ON "public"."posts" TO app;
+-- GRANT SELECT, INSERT, UPDATE, DELETE ON "public"."slotted_counters" TO app;
+CREATE OR REPLACE FUNCTION "public"."posts_count"("id" bigint, "views" bigint DEFAULT 0, "likes" bigint DEFAULT 0)
+RETURNS integer LANGUAGE plpgsql VOLATILE AS $slotsql$
+-- slotsql_made_00000000
+#variable_conflict use_column
+DECLARE
+  slotsql_rows integer;
+  slotsql_slot smallint := pg_catalog.pg_backend_pid() % 8;
+  slotsql_left bigint[] := ARRAY[$2, $3];
+BEGIN
+  IF $2 IS NULL OR $3 IS NULL THEN
+    RAISE 'what is added to a counter must not be NULL' USING ERRCODE = '22004';
+  END IF;
+  -- the base row, if no other transaction holds it
+  UPDATE "public"."posts" AS slotsql_b SET "views" = slotsql_b."views" + slotsql_left[1], "likes" = slotsql_b."likes" + slotsql_left[2] WHERE slotsql_b."id" = $1 AND slotsql_b.ctid = (SELECT slotsql_q.ctid FROM "public"."posts" AS slotsql_q WHERE slotsql_q."id" = $1 FOR NO KEY UPDATE SKIP LOCKED) AND slotsql_left[1] BETWEEN -14913080 AND 14913080 AND (slotsql_b."views" IS NULL OR slotsql_b."views" BETWEEN -1073741824 AND 1073741824) AND slotsql_left[2] BETWEEN -14913080 AND 14913080 AND (slotsql_b."likes" IS NULL OR slotsql_b."likes" BETWEEN -1073741824 AND 1073741824);
+  IF FOUND THEN RETURN 1; END IF;
+  -- a slot of the session
+  IF slotsql_left[1] <> 0 THEN
+    UPDATE "public"."slotted_counters" SET "count" = "count" + CAST(slotsql_left[1] AS integer) WHERE "record_type" = 1 AND "record_id" = $1 AND "slot" = slotsql_slot AND "count" + CAST(slotsql_left[1] AS integer) BETWEEN -14913080 AND 14913080 AND EXISTS (SELECT 1 FROM "public"."posts" AS slotsql_b WHERE slotsql_b."id" = $1 AND slotsql_b."views" BETWEEN -1073741824 AND 1073741824) AND pg_catalog.has_column_privilege('"public"."posts"'::pg_catalog.regclass, 'views', 'UPDATE') AND (pg_catalog.has_table_privilege('"public"."posts"'::pg_catalog.regclass, 'SELECT') OR pg_catalog.has_column_privilege('"public"."posts"'::pg_catalog.regclass, 'id', 'SELECT') AND pg_catalog.has_column_privilege('"public"."posts"'::pg_catalog.regclass, 'views', 'SELECT'));
+    IF FOUND THEN slotsql_left[1] := 0; END IF;
+  END IF;
+  IF slotsql_left[2] <> 0 THEN
+    UPDATE "public"."slotted_counters" SET "count" = "count" + CAST(slotsql_left[2] AS integer) WHERE "record_type" = 2 AND "record_id" = $1 AND "slot" = slotsql_slot AND "count" + CAST(slotsql_left[2] AS integer) BETWEEN -14913080 AND 14913080 AND EXISTS (SELECT 1 FROM "public"."posts" AS slotsql_b WHERE slotsql_b."id" = $1 AND slotsql_b."likes" BETWEEN -1073741824 AND 1073741824) AND pg_catalog.has_column_privilege('"public"."posts"'::pg_catalog.regclass, 'likes', 'UPDATE') AND (pg_catalog.has_table_privilege('"public"."posts"'::pg_catalog.regclass, 'SELECT') OR pg_catalog.has_column_privilege('"public"."posts"'::pg_catalog.regclass, 'id', 'SELECT') AND pg_catalog.has_column_privilege('"public"."posts"'::pg_catalog.regclass, 'likes', 'SELECT'));
+    IF FOUND THEN slotsql_left[2] := 0; END IF;
+  END IF;
+  IF 0 = ALL (slotsql_left) AND EXISTS (SELECT 1 FROM pg_catalog.unnest(ARRAY[$2, $3]) AS slotsql_n WHERE slotsql_n <> 0) THEN RETURN 1; END IF;
+  -- the base row, when other transactions have let go of it
+  WITH slotsql_w AS (DELETE FROM "public"."slotted_counters" WHERE false), slotsql_l AS (SELECT 1 FROM "public"."posts" AS slotsql_b WHERE (slotsql_b."id" = $1) ORDER BY slotsql_b."id" FOR NO KEY UPDATE) SELECT 1 FROM slotsql_l INTO slotsql_rows;
+  IF NOT FOUND THEN RETURN 0; END IF;
+  UPDATE "public"."posts" AS slotsql_b SET "views" = slotsql_b."views" + slotsql_left[1], "likes" = slotsql_b."likes" + slotsql_left[2] WHERE slotsql_b."id" = $1 AND slotsql_left[1] BETWEEN -14913080 AND 14913080 AND (slotsql_b."views" IS NULL OR slotsql_b."views" BETWEEN -1073741824 AND 1073741824) AND slotsql_left[2] BETWEEN -14913080 AND 14913080 AND (slotsql_b."likes" IS NULL OR slotsql_b."likes" BETWEEN -1073741824 AND 1073741824);
+  IF FOUND THEN
+    INSERT INTO "public"."slotted_counters" ("record_type", "record_id", "slot") SELECT 1, slotsql_b."id", slotsql_slot FROM "public"."posts" AS slotsql_b WHERE slotsql_b."id" = $1 AND slotsql_b."views" BETWEEN -1073741824 AND 1073741824 AND slotsql_left[1] <> 0 AND pg_catalog.current_setting('transaction_isolation') IN ('read committed', 'read uncommitted') ON CONFLICT DO NOTHING;
+    INSERT INTO "public"."slotted_counters" ("record_type", "record_id", "slot") SELECT 2, slotsql_b."id", slotsql_slot FROM "public"."posts" AS slotsql_b WHERE slotsql_b."id" = $1 AND slotsql_b."likes" BETWEEN -1073741824 AND 1073741824 AND slotsql_left[2] <> 0 AND pg_catalog.current_setting('transaction_isolation') IN ('read committed', 'read uncommitted') ON CONFLICT DO NOTHING;
+    RETURN 1;
+  END IF;
+  -- with its slots folded, the row's own values decide
+  WITH slotsql_d AS (DELETE FROM "public"."slotted_counters" AS slotsql_s WHERE (slotsql_s."record_id") IN (SELECT slotsql_b."id" FROM "public"."posts" AS slotsql_b WHERE (slotsql_b."id" = $1)) AND slotsql_s."record_type" IN (1, 2) RETURNING slotsql_s."record_id" AS "id", CASE slotsql_s."record_type" WHEN 1 THEN slotsql_s."count" ELSE 0 END AS "views", CASE slotsql_s."record_type" WHEN 2 THEN slotsql_s."count" ELSE 0 END AS "likes", EXISTS (SELECT 1 FROM "public"."posts" AS slotsql_b WHERE slotsql_b."id" = slotsql_s."record_id" AND NOT slotsql_b.xmin = slotsql_s.xmin) AS slotsql_apart), slotsql_t AS (SELECT "id", SUM("views") AS "views", SUM("likes") AS "likes", pg_catalog.bool_or(slotsql_apart) AS slotsql_apart FROM slotsql_d GROUP BY "id"), slotsql_o AS (SELECT slotsql_b."id", slotsql_b."views", slotsql_b."likes" FROM "public"."posts" AS slotsql_b WHERE (slotsql_b."id") IN (SELECT slotsql_t."id" FROM slotsql_t WHERE (slotsql_t."views" <> 0 OR slotsql_t."likes" <> 0 OR slotsql_t.slotsql_apart)) FOR NO KEY UPDATE), slotsql_u AS (UPDATE "public"."posts" AS slotsql_b SET "views" = slotsql_b."views" + slotsql_t."views", "likes" = slotsql_b."likes" + slotsql_t."likes" FROM slotsql_t, slotsql_o WHERE slotsql_b."id" = slotsql_t."id" AND slotsql_b."id" = slotsql_o."id" AND (slotsql_t."views" <> 0 OR slotsql_t."likes" <> 0 OR slotsql_t.slotsql_apart) RETURNING slotsql_b."id", slotsql_b."views" IS NOT DISTINCT FROM slotsql_o."views" + COALESCE(slotsql_t."views", 0) AND slotsql_b."likes" IS NOT DISTINCT FROM slotsql_o."likes" + COALESCE(slotsql_t."likes", 0) AS slotsql_in) SELECT CASE WHEN slotsql_u.slotsql_in THEN 1 WHEN slotsql_o."id" IS NULL AND NOT pg_catalog.row_security_active(CAST('"public"."posts"' AS pg_catalog.regclass)) THEN 1 ELSE CAST(pg_catalog.concat(CASE WHEN slotsql_o."id" IS NULL THEN 'slotsql: hidden' WHEN slotsql_u.slotsql_in IS NULL THEN 'slotsql: not updated' ELSE 'slotsql: not taken' END, pg_catalog.left(CAST(slotsql_t."views" AS text), 0)) AS integer) END FROM slotsql_t LEFT JOIN slotsql_o ON slotsql_t."id" = slotsql_o."id" LEFT JOIN slotsql_u ON slotsql_t."id" = slotsql_u."id" WHERE (slotsql_t."views" <> 0 OR slotsql_t."likes" <> 0) LIMIT 1 INTO slotsql_rows;
+  UPDATE "public"."posts" AS slotsql_b SET "views" = slotsql_b."views" + slotsql_left[1], "likes" = slotsql_b."likes" + slotsql_left[2] WHERE slotsql_b."id" = $1;
+  GET DIAGNOSTICS slotsql_rows = ROW_COUNT;
+  RETURN slotsql_rows;
+END $slotsql$;
+-- GRANT SELECT ON "public"."posts_totals" TO reports;
+CREATE OR REPLACE VIEW "public"."posts_totals" AS
+SELECT slotsql_made_00000000."id" AS "id",
+  slotsql_made_00000000."title" AS "title",
+  CASE WHEN EXISTS (SELECT 1 FROM "public"."slotted_counters" slotsql_s WHERE slotsql_s."record_type" = 1 AND slotsql_s."record_id" = slotsql_made_00000000."id") THEN CAST(COALESCE(slotsql_made_00000000."views" + (SELECT SUM(slotsql_s."count") FROM "public"."slotted_counters" slotsql_s WHERE slotsql_s."record_type" = 1 AND slotsql_s."record_id" = slotsql_made_00000000."id"), slotsql_made_00000000."views") AS integer) ELSE slotsql_made_00000000."views" END AS "views",
+  CASE WHEN EXISTS (SELECT 1 FROM "public"."slotted_counters" slotsql_s WHERE slotsql_s."record_type" = 2 AND slotsql_s."record_id" = slotsql_made_00000000."id") THEN CAST(COALESCE(slotsql_made_00000000."likes" + (SELECT SUM(slotsql_s."count") FROM "public"."slotted_counters" slotsql_s WHERE slotsql_s."record_type" = 2 AND slotsql_s."record_id" = slotsql_made_00000000."id"), slotsql_made_00000000."likes") AS integer) ELSE slotsql_made_00000000."likes" END AS "likes"
+FROM "public"."posts" AS slotsql_made_00000000;
