@@ -184,19 +184,24 @@ func (o *options) printTables(w io.Writer, tables []slotsql.TableStatus) {
 			}
 			fmt.Fprintln(w)
 		}
-		for _, v := range t.Views {
-			fmt.Fprintf(w, "  view %s: drains\n", v.View)
-		}
-		if t.Unnamed != "" {
-			fmt.Fprintf(w, "  warning: %s\n", t.Unnamed)
-		}
-		for _, l := range t.Lacks {
-			fmt.Fprintf(w, "  missing right: %s: run, as the owner: %s\n", l.What, l.Grant)
-		}
-		if len(t.FoldLacks) > 0 {
-			fmt.Fprintf(w, "  warning: statements that drain fail while there are slots, which this user may not move: run, as the owner: %s\n",
-				strings.Join(catalog.Grants(t.FoldLacks), "; "))
-		}
+		printRemarks(w, &t)
+	}
+}
+
+// printRemarks prints what a table's views and the user's rights are about.
+func printRemarks(w io.Writer, t *slotsql.TableStatus) {
+	for _, v := range t.Views {
+		fmt.Fprintf(w, "  view %s: drains\n", v.View)
+	}
+	if t.Unnamed != "" {
+		fmt.Fprintf(w, "  warning: %s\n", t.Unnamed)
+	}
+	for _, l := range t.Lacks {
+		fmt.Fprintf(w, "  missing right: %s: run, as the owner: %s\n", l.What, l.Grant)
+	}
+	if len(t.FoldLacks) > 0 {
+		fmt.Fprintf(w, "  warning: statements that drain fail while there are slots, which this user may not move: run, as the owner: %s\n",
+			strings.Join(catalog.Grants(t.FoldLacks), "; "))
 	}
 }
 
