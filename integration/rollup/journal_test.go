@@ -224,22 +224,15 @@ func execTx(t testing.TB, tx *sql.Tx, query string) {
 func TestConnectionLostWhileMerging(t *testing.T) {
 	twin.Servers(t, func(t *testing.T, dialect string) {
 		p := tallies(t, dialect, "")
-		holder := p.Wrapped
-		if dialect == "postgres" { // where an increment's lock does not keep the roll-up out
-			holder = p.Under
-		}
-		long, err := holder.BeginTx(t.Context(), nil)
+		// The base rows are locked as an increment locks them, without its slot rows: beside these a
+		// long transaction may keep a gap (docs/divergences.md).
+		long, err := p.Under.BeginTx(t.Context(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer long.Rollback()
-		if holder == p.Under {
-			execTx(t, long, "SELECT 1 FROM tallies WHERE day = 1 AND status IN ('new', 'paid') FOR SHARE")
-		} else {
-			for _, q := range move("new", "paid", 1) {
-				execTx(t, long, q)
-			}
-		}
+		share := map[string]string{"mysql": "LOCK IN SHARE MODE", "postgres": "FOR SHARE"}[dialect]
+		execTx(t, long, "SELECT 1 FROM tallies WHERE day = 1 AND status IN ('new', 'paid') "+share)
 		next := twin.Connector(t, p)
 		f := &faults{Connector: parent(t, p)}
 		c, err := slotsql.WrapConnector(f, engines[dialect], load(t, p))
@@ -263,14 +256,22 @@ func TestConnectionLostWhileMerging(t *testing.T) {
 					t.Fatalf("step %d, answered %v: totals\n%s\nwant\n%s", k, answered, got, want)
 				}
 				execAll(t, p.Under, "DELETE FROM slotsql_leases") // the next one need not wait for the lease of the lost
-				for _, tr := range rollUpOn(t, next).Tables {
-					merged += tr.Merged
+				// A pass skips rows that are locked, as the lost session's are until the server has
+				// seen the connection end.
+				for deadline := time.Now().Add(30 * time.Second); ; {
+					for _, tr := range rollUpOn(t, next).Tables {
+						merged += tr.Merged
+					}
+					n := rows(t, p.Under, "SELECT COUNT(*) FROM tallies_slots WHERE n <> 0")
+					if n == "2" {
+						break
+					}
+					if time.Now().After(deadline) {
+						t.Fatalf("step %d, answered %v: %s rows of two keys", k, answered, n)
+					}
 				}
 				if got := rows(t, p.Wrapped, totals); got != want {
 					t.Fatalf("step %d, answered %v: totals\n%s\nwant\n%s", k, answered, got, want)
-				}
-				if n := rows(t, p.Under, "SELECT COUNT(*) FROM tallies_slots WHERE n <> 0"); n != "2" {
-					t.Fatalf("step %d, answered %v: %s rows of two keys", k, answered, n)
 				}
 				if f.step < k {
 					if k < 10 {
