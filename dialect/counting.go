@@ -2,7 +2,10 @@ package dialect
 
 import (
 	"context"
+	"fmt"
+	"strings"
 
+	"github.com/slotsql/slotsql/rewrite"
 	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
@@ -49,6 +52,42 @@ func (f CountingFunction) Limited(t *schema.Table) bool {
 		}
 	}
 	return false
+}
+
+// WithinBounds writes the conditions under which counters stay in their bounds when deltas are added; "" for none. Column writes a
+// column of the base row, and counter the counter in it, as a number that may leave its type.
+func WithinBounds(c *schema.Counter, deltas []rewrite.Delta, column, counter func(string) string) string {
+	limit := func(l *schema.Limit) string {
+		if l.Column != "" {
+			return column(l.Column)
+		}
+		return fmt.Sprint(l.Number)
+	}
+	var out []string
+	for _, dl := range deltas {
+		b := c.BoundsOf(dl.Column)
+		if b == nil {
+			continue
+		}
+		if b.Min != nil {
+			out = append(out, "("+dl.SQL+" >= 0 OR "+counter(dl.Column)+" + "+dl.SQL+" >= "+limit(b.Min)+")")
+		}
+		if b.Max != nil {
+			out = append(out, "("+dl.SQL+" <= 0 OR "+counter(dl.Column)+" + "+dl.SQL+" <= "+limit(b.Max)+")")
+		}
+	}
+	return strings.Join(out, " AND ")
+}
+
+// ProvedWithinBounds is WithinBounds for a base value that proves it for the total: no slot is on the other side of zero.
+func ProvedWithinBounds(c *schema.Counter, deltas []rewrite.Delta, column, counter func(string) string) string {
+	out := WithinBounds(c, deltas, column, counter)
+	for _, dl := range deltas {
+		if b := c.BoundsOf(dl.Column); b != nil && b.Min != nil && b.Max != nil {
+			out += " AND " + dl.SQL + " >= 0" // slots hold room that the base value counts as taken
+		}
+	}
+	return out
 }
 
 // A Storer is a Dialect of an engine that keeps the text of views, and perhaps of functions.

@@ -281,39 +281,17 @@ func (w *functionBody) fitsBase() string {
 
 // guards are the conditions under which a total stays in its bounds.
 func (w *functionBody) guards() string {
-	var out []string
-	for _, dl := range w.deltas {
-		b, c := w.t.Counter.BoundsOf(dl.Column), "CAST("+countedRow+"."+quote(dl.Column)+" AS DECIMAL(65))"
-		if b == nil {
-			continue
-		}
-		if b.Min != nil {
-			out = append(out, "("+dl.SQL+" >= 0 OR "+c+" + "+dl.SQL+" >= "+limitSQL(b.Min)+")")
-		}
-		if b.Max != nil {
-			out = append(out, "("+dl.SQL+" <= 0 OR "+c+" + "+dl.SQL+" <= "+limitSQL(b.Max)+")")
-		}
-	}
-	return strings.Join(out, " AND ")
+	return dialect.WithinBounds(w.t.Counter, w.deltas, countedColumn, asNumber)
 }
 
-// proved adds what makes a base value prove a guard: no slot is on the other side of zero.
+// proved is guards for a base value that proves them.
 func (w *functionBody) proved() string {
-	out := w.guards()
-	for _, dl := range w.deltas {
-		if b := w.t.Counter.BoundsOf(dl.Column); b != nil && b.Min != nil && b.Max != nil {
-			out += " AND " + dl.SQL + " >= 0" // slots hold room that the base value counts as taken
-		}
-	}
-	return out
+	return dialect.ProvedWithinBounds(w.t.Counter, w.deltas, countedColumn, asNumber)
 }
 
-func limitSQL(l *schema.Limit) string {
-	if l.Column != "" {
-		return countedRow + "." + quote(l.Column)
-	}
-	return fmt.Sprint(l.Number)
-}
+func countedColumn(name string) string { return countedRow + "." + quote(name) }
+
+func asNumber(name string) string { return "CAST(" + countedColumn(name) + " AS DECIMAL(65))" }
 
 // slotted adds to the session's slot, or makes a row of a journal.
 func (w *functionBody) slotted() string {

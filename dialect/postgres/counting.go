@@ -252,42 +252,15 @@ func (w *functionBody) fits() string {
 
 // guards are the conditions under which a total stays in its bounds.
 func (w *functionBody) guards() string {
-	var out []string
-	for _, dl := range w.deltas {
-		b, c := w.t.Counter.BoundsOf(dl.Column), baseAlias+"."+quote(dl.Column)
-		if b == nil {
-			continue
-		}
-		if b.Min != nil {
-			out = append(out, "("+dl.SQL+" >= 0 OR "+c+" + "+dl.SQL+" >= "+limitSQL(b.Min)+")")
-		}
-		if b.Max != nil {
-			out = append(out, "("+dl.SQL+" <= 0 OR "+c+" + "+dl.SQL+" <= "+limitSQL(b.Max)+")")
-		}
-	}
-	return strings.Join(out, " AND ")
+	return dialect.WithinBounds(w.t.Counter, w.deltas, baseColumn, baseColumn)
 }
 
-// proved adds what makes a base value prove a guard: no slot is on the other side of zero.
+// proved is guards for a base value that proves them.
 func (w *functionBody) proved() string {
-	out := []string{}
-	if g := w.guards(); g != "" {
-		out = append(out, g)
-	}
-	for _, dl := range w.deltas {
-		if b := w.t.Counter.BoundsOf(dl.Column); b != nil && b.Min != nil && b.Max != nil {
-			out = append(out, dl.SQL+" >= 0") // slots hold room that the base value counts as taken
-		}
-	}
-	return strings.Join(out, " AND ")
+	return dialect.ProvedWithinBounds(w.t.Counter, w.deltas, baseColumn, baseColumn)
 }
 
-func limitSQL(l *schema.Limit) string {
-	if l.Column != "" {
-		return baseAlias + "." + quote(l.Column)
-	}
-	return fmt.Sprint(l.Number)
-}
+func baseColumn(name string) string { return baseAlias + "." + quote(name) }
 
 // slotted adds to a slot.
 func (w *functionBody) slotted() string {
