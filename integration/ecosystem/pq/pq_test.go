@@ -24,7 +24,6 @@ func TestSession(t *testing.T) {
 		"TestColdChangeThenRead/postgres": "a test of pgx: round trips are counted by its DialFunc",
 		"TestColdRowsAsPlain/postgres":    "the same",
 		"TestCopyFromOfTheRawConnection":  "a test of pgx: lib/pq has no CopyFrom",
-		"TestGlancesInAnySession/pooled":  "behind a transaction pooler lib/pq needs binary_parameters=yes, which pgx does not know",
 		"TestPgxOptions":                  "a test of pgx: arguments that are its options",
 		"TestPointReadsProbe":             "a test of pgx: it looks at the statements that pgx keeps prepared",
 	})
