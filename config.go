@@ -28,7 +28,7 @@ type Config = config.Config
 //   - Key are the key columns: nil for the primary key, empty but not nil for a single-row
 //     table.
 //   - Counters and Companions are in the order of the file, and so are the columns of Touch,
-//     of which the last writer wins, and of Versions, whose statements expect a value.
+//     where the last writer wins, and of Versions, whose statements expect a value.
 //   - Mode, Layout, Coalesce, Placement, OnDrain and Reads are the keys of the same names.
 //     DeferTriggers is defer_triggers, and NoForeignKeys is true for foreign_keys: false.
 //   - Slots is the maximum number of slot rows per row of the table, up to 4096; 0 for none.

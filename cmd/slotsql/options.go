@@ -29,7 +29,7 @@ type engine struct {
 	survey  survey.Source
 	form    string // an example of a DSN
 	file    bool   // the DSN names a file, which the driver would create
-	// parse returns the error of a DSN that is none.
+	// parse returns an error if the driver cannot read the DSN.
 	parse func(dsn string) error
 	// rejects reports whether the server's error for a statement that is prepared means that it could never run; nil where preparing
 	// asks no server.

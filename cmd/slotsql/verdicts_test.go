@@ -228,7 +228,7 @@ func checkJudges(r *statementsReport, x *slotsql.Explanation, shape string) judg
 	return judgement{x.Class, x.Reason}
 }
 
-// waiting is a dialect whose server says that a statement waits.
+// waiting is a dialect whose server reports a waiting statement.
 type waiting struct {
 	dialect.Dialect
 	dialect.Observer

@@ -40,7 +40,7 @@ func (stored) Routines(ctx context.Context, s dialect.Session, names []string) (
 		r := dialect.Routine{
 			Kind: dialect.String(row[0]), Name: dialect.String(row[1]), Body: dialect.String(row[3]), Language: dialect.String(row[4]),
 		}
-		_ = json.Unmarshal([]byte(dialect.String(row[5])), &r.Parameters) // none is none
+		_ = json.Unmarshal([]byte(dialect.String(row[5])), &r.Parameters) // a trigger function has none
 		if r.Kind == "rule" {
 			_, r.Body, _ = strings.Cut(definition, " DO ")
 			r.Body = strings.TrimPrefix(strings.TrimSpace(strings.TrimPrefix(r.Body, " ALSO ")), "(")

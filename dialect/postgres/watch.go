@@ -168,8 +168,8 @@ func glance(ctx context.Context, s dialect.Session, names []dialect.WrittenName,
 	return dialect.Glance{State: dialect.String(rows[0][0])}, nil
 }
 
-// numbers returns the OIDs of the parts of marks that are of these kinds: r and p, tables and views, of which p may
-// have children; i, indexes; t, domains.
+// numbers returns the OIDs of the parts of marks that are of these kinds: r, tables and views; p, tables that may have
+// children; i, indexes; t, domains.
 func numbers(marks []dialect.Mark, kinds string) (out []string) {
 	for _, m := range marks {
 		for _, p := range strings.Fields(m.Parts) {

@@ -187,7 +187,7 @@ func adds(e *ast.Expr) bool {
 	return found
 }
 
-// readsColumn reports whether an expression names the column, subqueries aside.
+// readsColumn reports whether an expression names the column. It does not look into subqueries.
 func readsColumn(d rewrite.Dialect, e *ast.Expr, column string) bool {
 	found := false
 	e.Walk(func(x *ast.Expr) bool {

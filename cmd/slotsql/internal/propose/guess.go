@@ -38,7 +38,7 @@ func looksCounted(c *schema.Column) string {
 }
 
 // guess proposes columns by name, type and default, of a table that no statement adds to.
-// A column that statements do set is none: they would have added.
+// A column that statements set is not guessed: they would have added to it.
 func (j *judge) guess() *Proposal {
 	t := j.table
 	p := &Proposal{Table: configTable(t), Guess: true, table: t}
