@@ -1,9 +1,7 @@
 package main
 
 import (
-	"database/sql"
 	"encoding/json"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -260,16 +258,8 @@ func TestCheckStatementsOfDatabase(t *testing.T) {
 		t.Run(e.driver, func(t *testing.T) {
 			t.Parallel()
 			dsn := e.dsn(t)
-			db, err := sql.Open(e.parent, dsn)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer db.Close()
-			schema, err := os.ReadFile("testdata/schema.sql")
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, ddl := range []string{string(schema), "CREATE TABLE comments (id INT PRIMARY KEY, post_id INT NOT NULL)", "CREATE VIEW popular AS SELECT * FROM posts WHERE views > 100"} {
+			db := withSchema(t, e.parent, dsn)
+			for _, ddl := range []string{"CREATE TABLE comments (id INT PRIMARY KEY, post_id INT NOT NULL)", "CREATE VIEW popular AS SELECT * FROM posts WHERE views > 100"} {
 				if _, err := db.ExecContext(t.Context(), ddl); err != nil {
 					t.Fatal(err)
 				}

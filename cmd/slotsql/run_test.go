@@ -150,6 +150,24 @@ func TestProblems(t *testing.T) {
 	}
 }
 
+// withSchema opens a database by its plain driver, and makes the tables of an application in it.
+func withSchema(t *testing.T, driver, dsn string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open(driver, dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	schema, err := os.ReadFile("testdata/schema.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.ExecContext(t.Context(), string(schema)); err != nil {
+		t.Fatal(err)
+	}
+	return db
+}
+
 // From an application's database to a wrapped one.
 func TestDatabase(t *testing.T) {
 	for _, e := range []struct {
@@ -159,18 +177,7 @@ func TestDatabase(t *testing.T) {
 		t.Run(e.driver, func(t *testing.T) {
 			t.Parallel()
 			dsn := e.dsn(t)
-			db, err := sql.Open(e.parent, dsn)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer db.Close()
-			schema, err := os.ReadFile("testdata/schema.sql")
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := db.ExecContext(t.Context(), string(schema)); err != nil {
-				t.Fatal(err)
-			}
+			withSchema(t, e.parent, dsn)
 			with := func(args ...string) []string {
 				return append(args, "--driver", e.driver, "--dsn", dsn, "--config", config)
 			}

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"database/sql"
-	"os"
 	"strings"
 	"testing"
 
@@ -18,18 +16,7 @@ func TestStored(t *testing.T) {
 	}{{"mysql", "mysql", server.MariaDB, "DELIMITER $$\n"}, {"postgres", "pgx", server.Postgres, "\nEND $slotsql$;\n"}} {
 		t.Run(e.driver, func(t *testing.T) {
 			dsn := e.dsn(t)
-			db, err := sql.Open(e.parent, dsn)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer db.Close()
-			schema, err := os.ReadFile("testdata/schema.sql")
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := db.ExecContext(t.Context(), string(schema)); err != nil {
-				t.Fatal(err)
-			}
+			withSchema(t, e.parent, dsn)
 			run := func(args ...string) string {
 				t.Helper()
 				out, errs, code := command(t, "", append(args, "--driver", e.driver, "--dsn", dsn, "--config", config)...)
