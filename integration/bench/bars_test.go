@@ -98,7 +98,7 @@ func BenchmarkColdRead(b *testing.B) {
 		} {
 			b.Run(e.name+"/"+name, func(b *testing.B) {
 				_, plain, wrapped := barPair(b, e.dialect, 1)
-				mixed(b, plain, wrapped, op, 1)
+				ratio(b, plain, wrapped, op, 1)
 			})
 		}
 	}

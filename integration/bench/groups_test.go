@@ -36,13 +36,12 @@ func BenchmarkGroups(b *testing.B) {
 		for _, c := range []struct {
 			name    string
 			clients int
-			waits   bool // for other clients, on a row's lock
 			op      operation
 		}{
-			{"cold", 32, false, func(ctx context.Context, s *side) error {
+			{"cold", 32, func(ctx context.Context, s *side) error {
 				return exec("UPDATE items SET n = n + 1 WHERE id = ?", 1+rand.IntN(rows))(ctx, s)
 			}},
-			{"cold in a transaction", 32, false, func(ctx context.Context, s *side) error {
+			{"cold in a transaction", 32, func(ctx context.Context, s *side) error {
 				tx, err := s.db.BeginTx(ctx, nil)
 				if err != nil {
 					return err
@@ -57,15 +56,15 @@ func BenchmarkGroups(b *testing.B) {
 				}
 				return tx.Commit()
 			}},
-			{"alone", 1, false, exec("UPDATE items SET n = n + 1 WHERE id = ?", 1)},
-			{"hot", hot, true, exec("UPDATE items SET n = n + 1 WHERE id = ?", 1)},
-			{"hot with time", 64, true, exec("UPDATE items SET n = n + 1, at = "+now[e.dialect]+" WHERE id = ?", 1)},
-			{"touch", 64, true, exec("UPDATE items SET at = "+now[e.dialect]+" WHERE id = ?", 1)},
-			{"touch with own value", 64, true, func(ctx context.Context, s *side) error {
+			{"alone", 1, exec("UPDATE items SET n = n + 1 WHERE id = ?", 1)},
+			{"hot", hot, exec("UPDATE items SET n = n + 1 WHERE id = ?", 1)},
+			{"hot with time", 64, exec("UPDATE items SET n = n + 1, at = "+now[e.dialect]+" WHERE id = ?", 1)},
+			{"touch", 64, exec("UPDATE items SET at = "+now[e.dialect]+" WHERE id = ?", 1)},
+			{"touch with own value", 64, func(ctx context.Context, s *side) error {
 				return exec("UPDATE items SET at = ? WHERE id = ?", time.Now().UTC().Format(time.DateTime+".000000"), 1)(ctx, s)
 			}},
-			{"hot with guard", 64, true, exec("UPDATE items SET n = n - 1 WHERE id = ? AND n >= ?", 2, 1)},
-			{"number drawn", 64, true, func(ctx context.Context, s *side) error {
+			{"hot with guard", 64, exec("UPDATE items SET n = n - 1 WHERE id = ? AND n >= ?", 2, 1)},
+			{"number drawn", 64, func(ctx context.Context, s *side) error {
 				if e.dialect == "mysql" {
 					_, err := s.db.ExecContext(ctx, draw[e.dialect])
 					return err
@@ -94,11 +93,7 @@ func BenchmarkGroups(b *testing.B) {
 						s.db.SetMaxIdleConns(c.clients)
 						connectAll(b, s.db, c.clients)
 					}
-					measure := ratio
-					if !c.waits && e.dialect != "sqlite" { // SQLite's writers wait for each other
-						measure = mixed
-					}
-					measure(b, sides[0], sides[1], c.op, c.clients)
+					ratio(b, sides[0], sides[1], c.op, c.clients)
 					var slotRows float64
 					if p.Under.QueryRow("SELECT COUNT(*) FROM items_slots").Scan(&slotRows) == nil {
 						b.ReportMetric(slotRows, "slotrows")
