@@ -275,8 +275,8 @@ type DrainTable struct {
 	Only bool
 	// Key is what the slots' key equals where that fixes the one row.
 	Key []KeyValue
-	// Rows identifies what is drained: two drains with equal statements and equal
-	// arguments cover the same rows. It is never run.
+	// Rows identifies what is drained, as what follows FROM in a query: two drains with equal statements and equal
+	// arguments cover the same rows.
 	Rows Bound
 	Lock []Bound
 	// LockAlone is the lock for a transaction that has no other, where that is another one; nil otherwise.

@@ -143,6 +143,9 @@ type WriteRules struct {
 	// OneWriter: one connection writes at a time, so that more than one slot
 	// per key gains nothing.
 	OneWriter bool
+	// SkipLocked ends a query that locks its rows as an UPDATE does, but for those that other transactions have locked; "" if there
+	// is none.
+	SkipLocked string
 	// MissLocks: an update that finds no row keeps others from inserting next
 	// to it until its transaction ends (InnoDB's gap locks).
 	MissLocks bool

@@ -52,6 +52,7 @@ func (d *Dialect) Traits() rewrite.Traits {
 			Defects:           defects,
 		},
 		WriteRules: rewrite.WriteRules{
+			SkipLocked:      "FOR UPDATE SKIP LOCKED",
 			MissLocks:       true,
 			LocksReads:      true,
 			ChangeExcludes:  true,
@@ -59,13 +60,12 @@ func (d *Dialect) Traits() rewrite.Traits {
 			ReplaceCascades: !d.KeepsReplaced,
 		},
 		SessionRules: rewrite.SessionRules{
-			DDLCommits:     true,
-			MultiProbe:     "DO 0; DO 0",
-			MultiProbeArg:  "DO ?; DO 0",
-			RightsAreFacts: true,
-			TempUnlisted:   true,
-			LimitsPrepared: true,
-
+			DDLCommits:         true,
+			MultiProbe:         "DO 0; DO 0",
+			MultiProbeArg:      "DO ?; DO 0",
+			RightsAreFacts:     true,
+			TempUnlisted:       true,
+			LimitsPrepared:     true,
 			UnsignedByProtocol: true,
 		},
 	}

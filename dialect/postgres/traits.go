@@ -33,7 +33,7 @@ func (*Dialect) Traits() rewrite.Traits {
 			KeyIn:       [2]string{" = ANY (ARRAY(", "))"},
 			GroupsByKey: true,
 		},
-		WriteRules: rewrite.WriteRules{ChangeKeepsSlotless: true},
+		WriteRules: rewrite.WriteRules{SkipLocked: "FOR NO KEY UPDATE SKIP LOCKED", ChangeKeepsSlotless: true},
 		SessionRules: rewrite.SessionRules{
 			MultiIsTx:         true,
 			MultiProbeArg:     "SELECT ?; SELECT 1",

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/internal/catalog"
 	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/internal/slots"
 	"github.com/slotsql/slotsql/rewrite"
@@ -25,7 +26,36 @@ func onColdRow(ctx context.Context, r *Run) (a answer, done bool, err error) {
 	case in.run.standing.Left && in.foldsCooled():
 		return in.onCooledRow(ctx)
 	}
+	in.run.askHolder(ctx, &in.of.Row)
 	return in.onBaseRow(ctx)
+}
+
+// askPatience is how long an increment waits for the answer to its question, which takes no lock that it could wait for.
+const askPatience = 250 * time.Millisecond
+
+// askHolder asks whether another session holds the row of an increment, if that is to be known. It asks on a connection that holds
+// nothing, and so takes part in no deadlock, before the session itself comes to the row. The query holds the row, if it is free,
+// as long as it runs.
+func (r *Run) askHolder(ctx context.Context, row *rewrite.DrainTable) {
+	s := r.conn.Shared
+	if !r.standing.Ask || s.Traits.SkipLocked == "" || !s.OpensAside || !r.conn.Ordinary() {
+		return
+	}
+	args, err := r.bind(row.Rows.Args, nil)
+	if err != nil {
+		return // the increment will say so
+	}
+	held := false
+	err = s.Beside(ctx, askPatience, func(ctx context.Context, v *catalog.View) error {
+		found, err := v.ParentQuery(ctx, "SELECT 1 FROM "+r.sql(&row.Rows)+" "+s.Traits.SkipLocked, args)
+		if err != nil {
+			return err
+		}
+		rows, err := link.Collect(found)
+		held = len(rows) == 0
+		return err
+	})
+	s.heat.NoteHeld(r.row, held, err)
 }
 
 // onBaseRow runs an increment on its base row, outside transactions together with others that overlap with it.
@@ -218,7 +248,7 @@ func (r *Run) noteDuration(began time.Time, err error) {
 	switch {
 	case r.row.Table == "":
 	case err == nil:
-		r.Plan.tally.heatedRow(h.NoteDuration(r.row, began))
+		r.Plan.tally.heatedRow(h.NoteDuration(r.row, began, r.conn.Shared.Watch.RoundTrip()))
 	case e.Retryable(err), e.LockTimeout(err), e.Conflict(err):
 		r.Plan.tally.heatedRow(h.NoteWait(r.row))
 	}

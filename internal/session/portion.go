@@ -131,7 +131,11 @@ func takesPortions(c *Conn) bool {
 func (pt *portion) mayTakeFromSlot(ctx context.Context, row slots.RowKey, q *question) (bool, error) {
 	c, heat, t := pt.conn, row, pt.form.Table
 	heat.Node = 0 // nodes of a cluster have the row in common
-	if t.Counter.Options.Placement == schema.PlacementAdaptive && !pt.run.holdsHot(heat) || pt.hasOtherwise() {
+	if t.Counter.Options.Placement == schema.PlacementAdaptive && !pt.run.holdsHot(heat) {
+		pt.run.askHolder(ctx, &pt.run.Plan.Bounded.Row)
+		return false, nil
+	}
+	if pt.hasOtherwise() {
 		return false, nil
 	}
 	if held, err := c.heldToSnapshot(ctx); err != nil || held {

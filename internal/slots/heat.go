@@ -18,7 +18,7 @@ type Heat struct {
 	payoffs  sync.Map     // by table: *payoff
 	counting atomic.Int32 // those that count increments
 	crowds   sync.Map     // by table: *crowd
-	usual    atomic.Int64 // nanoseconds that updates of cold rows take, on average
+	nextAsk  atomic.Int64 // Unix nanoseconds: no increment asks about its row until then
 	// crowded: some table has been crowded. Until then the clock is not read for it.
 	crowded atomic.Bool
 }
@@ -37,12 +37,11 @@ type heatShard struct {
 }
 
 const (
-	// slowFactor and slowSpare define when an update has waited: it took so many times as long as
-	// updates take, and so much longer. On a busy machine all updates are slow.
-	slowFactor = 8
-	slowSpare  = 5 * time.Millisecond
-	// slowWindow is how soon after a slow update the next one must begin to confirm it.
-	slowWindow = time.Second
+	// slowSpare is how much longer than two round trips an update takes before it may have waited for its row.
+	slowSpare = 5 * time.Millisecond
+	// askEvery is the least time between two questions of a process, and askPause after one that could not be asked.
+	askEvery = 50 * time.Millisecond
+	askPause = 10 * time.Second
 )
 
 // NewHeat returns a Heat for which all rows are cold.
@@ -57,6 +56,7 @@ type Standing struct {
 	Hot    bool // it belongs in a slot
 	Became bool // the row has just become hot
 	Left   bool // the row is not hot, but has been: it may have slots, see Cooled
+	Ask    bool // whether another session holds the row is to be asked, before the increment: see NoteHeld
 }
 
 // Hold notes that a transaction counts a row, until Release.
@@ -66,6 +66,7 @@ func (h *Heat) Hold(row RowKey) Standing {
 	defer s.mu.Unlock()
 	w := h.of(s, row, now)
 	st := w.come(now)
+	st.Ask = w.doubtful(now) && h.mayAsk(now)
 	w.hold(now)
 	return st
 }
@@ -76,9 +77,13 @@ func (h *Heat) Release(row RowKey) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if w := s.rows[row]; w != nil && w.release(time.Now()) {
-		delete(s.rows, row)
-		h.known.Add(-1)
+		h.forget(s, row)
 	}
+}
+
+func (h *Heat) forget(s *heatShard, row RowKey) {
+	delete(s.rows, row)
+	h.known.Add(-1)
 }
 
 // Look returns the standing of a row outside transactions.
@@ -96,21 +101,39 @@ func (h *Heat) Look(row RowKey) Standing {
 		}
 		return Standing{}
 	}
-	return w.come(now)
+	st := w.come(now)
+	if st.Ask = w.doubtful(now) && h.mayAsk(now); w.forgettable(now) {
+		h.forget(s, row)
+	}
+	return st
 }
 
-// Cooled reports, once, whether the row is no longer hot. The caller then folds its slots: the worker skips a row that
-// transactions hold all the time.
+// mayAsk reports whether an increment may ask about its row: one at a time, so that questions cost the server next to nothing.
+func (h *Heat) mayAsk(now time.Time) bool {
+	next := h.nextAsk.Load()
+	return now.UnixNano() >= next && h.nextAsk.CompareAndSwap(next, now.Add(askEvery).UnixNano())
+}
+
+// NoteHeld notes whether another session holds the row, as an increment has found out before it came to the row itself. If it could not
+// find out, what updates of the row have taken has to do.
+func (h *Heat) NoteHeld(row RowKey, held bool, err error) {
+	s, now := h.shard(row), time.Now()
+	if err != nil {
+		h.nextAsk.Store(now.Add(askPause).UnixNano())
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	h.of(s, row, now).answer(held || err != nil)
+}
+
+// Cooled reports, once, whether the row is no longer hot, and has not become hot again at once. The caller then folds its slots: the
+// worker skips a row that transactions hold all the time.
 func (h *Heat) Cooled(row RowKey) bool {
 	s := h.shard(row)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w := s.rows[row]
-	if w == nil || !w.slotted || w.hot(time.Now()) {
-		return false
-	}
-	w.slotted = false
-	return true
+	return w != nil && w.cooled(time.Now())
 }
 
 // NoteSlots notes that an increment has met slots of a row that is cold in this process, and reports whether the row is hot now: others
@@ -134,26 +157,17 @@ func (h *Heat) NoteWait(row RowKey) (became bool) {
 	return h.of(s, row, now).heat(now)
 }
 
-// NoteDuration notes that an update of a cold row has taken from began until now, and reports
+// NoteDuration notes that an update of a cold row has taken from began until now, on a server at a distance of a round trip, and reports
 // whether the row became hot by that.
-func (h *Heat) NoteDuration(row RowKey, began time.Time) (became bool) {
-	d, usual := time.Since(began), time.Duration(h.usual.Load())
-	if usual == 0 {
-		usual = d
+func (h *Heat) NoteDuration(row RowKey, began time.Time, roundTrip time.Duration) (became bool) {
+	d := time.Since(began)
+	if d <= slowSpare+2*roundTrip {
+		return false
 	}
-	slow := d > slowFactor*usual+slowSpare
-	h.usual.Store(int64(usual + (min(d, slowFactor*usual+slowSpare)-usual)/32)) // a lost update does no harm
-	return slow && h.slow(row, began)
-}
-
-// slow notes that an update of the row, begun at a given time, has ended and took long. One cause
-// may have delayed all updates that were in flight at the time. So only an update that began after
-// another slow one, or the first one after a hot period, makes the row hot.
-func (h *Heat) slow(row RowKey, began time.Time) (became bool) {
 	s, now := h.shard(row), time.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return h.of(s, row, now).slowed(began, now)
+	return h.of(s, row, now).slow(d, began, now)
 }
 
 func (h *Heat) payoffOf(table string) *payoff {
@@ -184,8 +198,7 @@ func (h *Heat) of(s *heatShard, row RowKey, now time.Time) *warmth {
 	if len(s.rows) >= max(s.most, maxWarmRows) {
 		for k, w := range s.rows {
 			if w.holders == 0 && !w.hot(now) {
-				delete(s.rows, k)
-				h.known.Add(-1)
+				h.forget(s, k)
 			}
 		}
 		s.most = 2 * len(s.rows) // so that sweeping in vain costs each new row little

@@ -1,6 +1,7 @@
 package slots
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -40,14 +41,18 @@ func TestHeat(t *testing.T) {
 		want(true)
 		time.Sleep(shortestPeriod + time.Millisecond)
 		want(false)
-		if !h.Cooled(row) || h.Cooled(row) {
-			t.Error("a row that has cooled is not reported exactly once")
+		if h.Cooled(row) {
+			t.Error("a row has cooled that is only tried")
 		}
 		h.NoteWait(row) // again as soon as it was tried
 		time.Sleep(shortestPeriod + time.Millisecond)
 		want(true)
 		time.Sleep(shortestPeriod)
 		want(false)
+		time.Sleep(shortestPeriod)
+		if !h.Cooled(row) || h.Cooled(row) {
+			t.Error("a row that has cooled is not reported exactly once")
+		}
 		time.Sleep(2 * longestPeriod)
 		h.NoteWait(row) // after a long time it begins anew
 		time.Sleep(shortestPeriod + time.Millisecond)
@@ -211,48 +216,101 @@ func TestPayoffOfFirstSlots(t *testing.T) {
 	})
 }
 
-// A row is hot when one update of it after another takes much longer than updates take,
-// however long these do. One that does may have waited for the disk.
-func TestHeatTook(t *testing.T) {
+// A row whose updates take long is hot once other sessions are found to hold it. Slow updates alone may have waited for the disk.
+func TestHeatByAsking(t *testing.T) {
 	t.Parallel()
+	const away = 10 * time.Millisecond
 	row, other := RowKey{Table: "posts", Values: "1"}, RowKey{Table: "posts", Values: "2"}
-	for _, usual := range []time.Duration{200 * time.Microsecond, 20 * time.Millisecond} {
-		synctest.Test(t, func(t *testing.T) {
-			h := NewHeat()
-			h.payoffOf(row.Table).keep(time.Now().Add(time.Hour))
-			took := func(row RowKey, d time.Duration, hot bool) {
-				t.Helper()
-				began := time.Now()
-				time.Sleep(d)
-				if h.NoteDuration(row, began) != hot {
-					t.Fatalf("%v where %v is usual: hot %v, want %v", d, usual, !hot, hot)
-				}
-			}
-			long := 4 * (slowFactor*usual + slowSpare)
-			for range 200 {
-				took(row, usual, false)
-			}
-			took(row, 3*usual, false)
-			took(row, long, false)
-			took(other, long, false) // of another row
-			time.Sleep(slowWindow + time.Millisecond)
-			took(row, long, false) // too late
-			h.Hold(row)
-			h.Release(row) // by a transaction
-			took(row, long, true)
-			time.Sleep(shortestPeriod + time.Millisecond)
-			took(row, long, true) // again as soon as it was tried
-
+	synctest.Test(t, func(t *testing.T) {
+		h := NewHeat()
+		h.payoffOf(row.Table).keep(time.Now().Add(time.Hour))
+		took := func(row RowKey, d time.Duration) (became bool) {
 			began := time.Now()
-			time.Sleep(long)
-			third := RowKey{Table: "posts", Values: "3"}
-			for range 2 { // both were under way while the disk was slow
-				if h.NoteDuration(third, began) {
-					t.Fatal("hot by updates that ran side by side")
-				}
+			time.Sleep(d)
+			return h.NoteDuration(row, began, away)
+		}
+		slow := 2*away + slowSpare + 20*time.Millisecond
+		want := func(ask, hot bool) {
+			t.Helper()
+			if st := h.Look(row); st.Ask != ask || st.Hot != hot {
+				t.Fatalf("ask %v, hot %v; want %v, %v", st.Ask, st.Hot, ask, hot)
 			}
-		})
-	}
+		}
+		took(row, 2*away+slowSpare)
+		want(false, false)
+		took(other, slow)
+		want(false, false)
+		for range 20 { // it took long, and nobody holds it
+			took(row, slow)
+			want(true, false)
+			h.NoteHeld(row, false, nil)
+			want(false, false)
+			time.Sleep(askEvery)
+		}
+		took(row, slow)
+		want(true, false)
+		want(false, false) // asked just now
+		time.Sleep(suspectFor + time.Millisecond)
+		want(false, false) // too long ago
+		for range 4 {
+			took(row, slow)
+			time.Sleep(askEvery)
+			want(true, false)
+			h.NoteHeld(row, true, nil)
+		}
+		want(false, true)
+		time.Sleep(shortestPeriod + time.Millisecond)
+		want(false, false)
+		if !took(row, slow) {
+			t.Error("cold though it waits again as soon as it was tried")
+		}
+		want(false, true)
+		time.Sleep(2*shortestPeriod + 4*shortestPeriod + time.Millisecond)
+		took(row, slow)
+		want(true, false)
+		h.NoteHeld(row, false, context.DeadlineExceeded) // then slow updates are all there is to go by
+		for range 3 {
+			took(row, slow)
+			h.Look(row)
+		}
+		want(false, false) // no question so soon after one that failed
+	})
+}
+
+// No question is asked about rows whose table gains nothing from slots.
+func TestNoQuestionWhereRefused(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h, row := NewHeat(), RowKey{Table: "posts", Values: "1"}
+		p := h.payoffOf(row.Table)
+		p.state, p.until = isRefused, time.Now().Add(time.Minute)
+		began := time.Now()
+		time.Sleep(time.Second)
+		if h.NoteDuration(row, began, 0); h.Look(row).Ask {
+			t.Error("a question while slots are refused")
+		}
+		time.Sleep(time.Minute)
+		began = time.Now()
+		time.Sleep(time.Second)
+		if h.NoteDuration(row, began, 0); !h.Look(row).Ask {
+			t.Error("no question when they are no longer refused")
+		}
+	})
+}
+
+// What is known of a row that has been slow once is forgotten.
+func TestHeatForgets(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h, row := NewHeat(), RowKey{Table: "posts", Values: "1"}
+		began := time.Now()
+		time.Sleep(time.Second)
+		h.NoteDuration(row, began, 0)
+		time.Sleep(suspectFor + time.Millisecond)
+		if h.Look(row); h.known.Load() != 0 {
+			t.Error("it is still known")
+		}
+	})
 }
 
 // A table is hot as a whole when several of its rows are grouped within a second.

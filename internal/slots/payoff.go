@@ -78,6 +78,13 @@ func (p *payoff) allows(now time.Time) bool {
 	return false
 }
 
+// open reports whether allows may become true, if it is not: slots are not refused.
+func (p *payoff) open(now time.Time) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.state != isRefused || now.After(p.until)
+}
+
 // leftOver reports whether slots that have been met are probably left over from a trial in which slots did not pay. If they are met
 // again and again, another process keeps making them.
 func (p *payoff) leftOver(now time.Time) bool {
@@ -106,7 +113,7 @@ func (p *payoff) note(now time.Time) {
 		p.state = isIdle
 	case p.state == isCounted:
 		rises := rate > risesBy*p.before
-		if p.windows++; p.windows < mostWindows && (p.windows == 1 || rises) {
+		if p.windows++; p.windows < mostWindows && rate > 0 && (p.windows == 1 || rises) {
 			p.before = rate
 			p.count(isCounted, now)
 			break
@@ -159,7 +166,7 @@ type throughput struct {
 const (
 	rateCount = 64 // so many increments tell it
 	rateFew   = 16 // so few do not
-	rateLimit = 5  // times trialTime is enough, however many they were
+	rateLimit = 3  // times trialTime is enough, however many they were
 	ratePause = 50 * time.Millisecond
 )
 

@@ -3,10 +3,12 @@ package slots
 import "time"
 
 // warmth is what is known about one row. Its increments are updates of the base row until they have waited enough, all together, for
-// transactions of this process that hold it, less what is forgiven: meetings by chance are of no account, but one row with slots
-// makes each read of its table dearer. Or until two updates of it in succession took much longer than such updates take: another
-// process counts it. A single slow update proves nothing: a disk that is slow to sync delays the updates of all rows. Then the row is
-// hot, unless slots do not pay for its table. An increment that failed because of a lock or a conflict makes it hot in any case.
+// transactions that hold it, less what is forgiven: meetings by chance are of no account, but one row with slots
+// makes each read of its table dearer. Then the row is hot, unless slots do not pay for its table. Of transactions of this process it is
+// known how long they hold the row. An update that took long may have waited for those of others, or for a disk that is slow to sync. So
+// what slow updates took is a suspicion, until an increment has asked, before it comes to the row, whether another session holds it just
+// now: the answer is true of what it is suspected of, or of nothing. An increment that failed because of a lock or a conflict makes the
+// row hot in any case.
 //
 // The row stays hot for a period, which begins again while its increments would wait as long. The next increment is then one on
 // the base row; if that waits again, the row is hot for a longer period.
@@ -20,7 +22,8 @@ type warmth struct {
 	refused int32         // refusals of its payoff when it became hot: it is cold after another one
 	slotted bool          // it has been hot, and nothing has folded its slots for that reason
 	period  time.Duration // that it was last hot for
-	slow    time.Time     // the last update of it that took long has ended
+	suspect time.Duration // what slow updates have taken since the last answer
+	since   time.Time     // the last of them has ended
 }
 
 const (
@@ -30,10 +33,22 @@ const (
 	// forgiven is the part of the time that passes by which what increments have waited is lessened: as long as fewer than so many
 	// callers wait on average, it does not grow.
 	forgiven = 4
+	// suspectFor is how long a slow update is remembered.
+	suspectFor = time.Second
 )
 
 func (w *warmth) hot(now time.Time) bool {
 	return now.Before(w.until) && w.refused == w.payoff.refusals.Load()
+}
+
+// cooled reports, once, whether the row has been cold again for a while, or for good. Its slots are left alone until then: other
+// processes may still need them, and whoever folds them keeps all increments waiting.
+func (w *warmth) cooled(now time.Time) bool {
+	if !w.slotted || w.hot(now) || now.Sub(w.until) < shortestPeriod && w.refused == w.payoff.refusals.Load() {
+		return false
+	}
+	w.slotted = false
+	return true
 }
 
 // come notes that an increment has come to the row, and returns the row's standing. If transactions hold the row, the increment waits
@@ -43,13 +58,15 @@ func (w *warmth) come(now time.Time) (st Standing) {
 	w.waited = max(0, w.waited-now.Sub(w.forgave)/forgiven)
 	w.forgave = now
 	if w.holders > 0 {
-		w.waited = min(w.waited+time.Duration(w.holders)*now.Sub(w.held), 2*enoughWait)
-		st.Became = w.waited >= enoughWait && (w.hot(now) || w.payoff.allows(now)) && w.heat(now)
+		w.wait(time.Duration(w.holders) * now.Sub(w.held))
 	}
+	st.Became = w.waited >= enoughWait && (w.hot(now) || w.payoff.allows(now)) && w.heat(now)
 	st.Hot = w.hot(now)
 	st.Left = w.slotted && !st.Hot
 	return st
 }
+
+func (w *warmth) wait(d time.Duration) { w.waited = min(w.waited+d, 2*enoughWait) }
 
 func (w *warmth) hold(now time.Time) {
 	if w.holders++; w.holders == 1 {
@@ -61,20 +78,35 @@ func (w *warmth) hold(now time.Time) {
 func (w *warmth) release(now time.Time) bool {
 	w.holders--
 	w.held = now
-	return w.holders == 0 && w.until.IsZero() && w.slow.IsZero() && w.waited <= now.Sub(w.forgave)/forgiven
+	return w.forgettable(now)
 }
 
-// slowed notes that an update of the row, begun at a given time, has ended and took long, and reports whether the row became hot by
-// that. One cause may have delayed all updates that were in flight at the time. So only an update that began after
-// another slow one, or the first one after a hot period, makes the row hot.
-func (w *warmth) slowed(began, now time.Time) (became bool) {
-	again := !w.until.IsZero() && began.Sub(w.until) <= 2*w.period
-	confirms := !w.slow.IsZero() && !began.Before(w.slow) && began.Sub(w.slow) <= slowWindow
-	if again || confirms {
+// forgettable reports whether there is nothing to remember.
+func (w *warmth) forgettable(now time.Time) bool {
+	return w.holders == 0 && w.until.IsZero() && now.Sub(w.since) > suspectFor && w.waited <= now.Sub(w.forgave)/forgiven
+}
+
+// slow notes that an update of the row, begun at a given time, took long, and reports whether the row became hot by that: if it was hot
+// just before.
+func (w *warmth) slow(took time.Duration, began, now time.Time) (became bool) {
+	if !w.until.IsZero() && began.Sub(w.until) <= 2*w.period {
 		return w.payoff.allows(now) && w.heat(now)
 	}
-	w.slow = now
+	w.suspect, w.since = w.suspect+took, now
 	return false
+}
+
+// doubtful reports whether it is to be asked who holds the row.
+func (w *warmth) doubtful(now time.Time) bool {
+	return w.suspect > 0 && now.Sub(w.since) <= suspectFor && !w.hot(now) && w.payoff.open(now)
+}
+
+// answer notes whether another session was found to hold the row.
+func (w *warmth) answer(held bool) {
+	if held {
+		w.wait(w.suspect)
+	}
+	w.suspect = 0
 }
 
 // heat makes the row hot, or keeps it hot.
