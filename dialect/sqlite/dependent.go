@@ -82,8 +82,8 @@ func ownTriggers(ctx context.Context, s dialect.Session, db string, triggers [][
 // schema that the session has in memory: no table is read for them.
 func readTargets(ctx context.Context, s dialect.Session, db, list string, found map[string]*described) error {
 	rows, err := s.Query(ctx, `SELECT DISTINCT f."table", f."to" FROM `+quote(db)+".sqlite_schema AS m, pragma_foreign_key_list(m.name, "+textLiteral(db)+
-		`) AS f WHERE m.type = 'table' AND f."table" COLLATE NOCASE IN `+list+` AND f."to" IS NOT NULL AND NOT EXISTS (SELECT 1 FROM `+quote(db)+
-		".sqlite_schema AS g WHERE g.type = 'trigger' AND g.name = "+textLiteral(triggerPrefix)+" || m.name || '_delete' COLLATE NOCASE) ORDER BY 1, 2")
+		`) AS f WHERE m.type = 'table' AND f."table" COLLATE NOCASE IN `+list+` AND f."to" IS NOT NULL AND (`+textLiteral(triggerPrefix)+
+		" || m.name || '_delete') COLLATE NOCASE NOT IN (SELECT g.name FROM "+quote(db)+".sqlite_schema AS g WHERE g.type = 'trigger') ORDER BY 1, 2")
 	if err != nil {
 		return err
 	}

@@ -130,16 +130,21 @@ func complete(ctx context.Context, s dialect.Session, db string, found map[strin
 	list, schema := textList(names), textLiteral(db)
 	from := " FROM " + quote(db) + ".sqlite_schema AS m, "
 	these := " WHERE m.type IN ('table', 'view') AND m.name IN " + list
+	// Each of these reads the schema once: SQLite has no index of it by which it could find a row of it for each of another one.
+	indexes, err := definitionsOf(ctx, s, db, list)
+	if err != nil {
+		return err
+	}
 	for _, part := range []struct {
 		query string
 		each  func(t *described, r []any)
 	}{
 		{"SELECT name, wr, strict FROM pragma_table_list WHERE schema = " + schema + " AND name IN " + list, (*described).kind},
 		{`SELECT m.name, c.name, c.type, c."notnull", c.dflt_value, c.hidden, c.pk` + from + "pragma_table_xinfo(m.name, " + schema + ") AS c" + these + " ORDER BY m.name, c.cid", (*described).column},
-		{"SELECT m.name, x.name, x.origin, x.partial, p.cid, p.name, p.coll, (SELECT i.sql FROM " + quote(db) + ".sqlite_schema AS i WHERE i.type = 'index' AND i.name = x.name)" + from + "pragma_index_list(m.name, " + schema + ") AS x, pragma_index_xinfo(x.name, " + schema + ") AS p" +
-			these + ` AND x."unique" = 1 AND p.key = 1 ORDER BY m.name, x.seq, p.seqno`, (*described).indexed},
-		{"SELECT m.name, i.name, i.sql" + from + "pragma_index_list(m.name, " + schema + ") AS x, " + quote(db) + ".sqlite_schema AS i" +
-			these + ` AND x."unique" = 0 AND i.type = 'index' AND i.name = x.name ORDER BY m.name, x.name`, (*described).computes},
+		{"SELECT m.name, x.name, x.origin, x.partial, p.cid, p.name, p.coll" + from + "pragma_index_list(m.name, " + schema + ") AS x, pragma_index_xinfo(x.name, " + schema + ") AS p" +
+			these + ` AND x."unique" = 1 AND p.key = 1 ORDER BY m.name, x.seq, p.seqno`, func(t *described, r []any) { t.indexed(r, indexes) }},
+		{"SELECT m.name, x.name" + from + "pragma_index_list(m.name, " + schema + ") AS x" +
+			these + ` AND x."unique" = 0 ORDER BY m.name, x.name`, func(t *described, r []any) { t.computes(dialect.String(r[0]), indexes) }},
 		{`SELECT m.name, f."from", f.id, f."table", f."to", f.on_delete, f.on_update` + from + "pragma_foreign_key_list(m.name, " + schema + ") AS f" +
 			these + " ORDER BY m.name, f.id, f.seq", (*described).refers},
 	} {
@@ -162,12 +167,22 @@ func complete(ctx context.Context, s dialect.Session, db string, found map[strin
 	return readTriggers(ctx, s, db, list, found)
 }
 
+// definitionsOf reads the definitions of the tables' indexes, by their names.
+func definitionsOf(ctx context.Context, s dialect.Session, db, list string) (map[string]string, error) {
+	rows, err := s.Query(ctx, "SELECT name, sql FROM "+quote(db)+".sqlite_schema WHERE type = 'index' AND tbl_name COLLATE NOCASE IN "+list)
+	out := make(map[string]string, len(rows))
+	for _, r := range rows {
+		out[dialect.String(r[0])] = dialect.String(r[1])
+	}
+	return out, err
+}
+
 func (t *described) kind(r []any) {
 	t.withoutRowid, t.strict = number(r[0]) != 0, number(r[1]) != 0
 }
 
 // indexed takes a column of a unique index.
-func (t *described) indexed(r []any) {
+func (t *described) indexed(r []any, definitions map[string]string) {
 	name := dialect.String(r[0])
 	if n := len(t.indexes); n == 0 || t.indexes[n-1].name != name {
 		t.indexes = append(t.indexes, index{name: name, primary: dialect.String(r[1]) == "pk", partial: number(r[2]) != 0})
@@ -176,7 +191,7 @@ func (t *described) indexed(r []any) {
 	x.expression = x.expression || number(r[3]) < 0 // -1: rowid, -2: expression
 	x.columns, x.collations = append(x.columns, dialect.String(r[4])), append(x.collations, dialect.String(r[5]))
 	if (x.partial || x.expression) && x.mentioned == nil {
-		x.define(dialect.String(r[6]))
+		x.define(definitions[name])
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 
 	tree "github.com/sqlc-dev/meyer/ast"
 
-	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
@@ -34,8 +33,8 @@ func (x *index) define(sql string) {
 
 // computes takes what a row is computed for by an index that is not unique. Where its condition
 // fails, its expressions are not computed.
-func (t *described) computes(r []any) {
-	name, sql := dialect.String(r[0]), dialect.String(r[1])
+func (t *described) computes(name string, definitions map[string]string) {
+	sql := definitions[name]
 	n, err := parseOne(sql)
 	create, ok := n.(*tree.CreateIndexStmt)
 	if err != nil || !ok {
