@@ -275,13 +275,15 @@ func BenchmarkFleet(b *testing.B) {
 			{"zipf", 16, 4, 0},
 			{"tx", 1, 32, 0},
 			{"tx", 1, 32, 800 * time.Microsecond},
+			{"mix", 1, 32, 0},
+			{"mix", 1, 32, time.Millisecond},
 			{"forum", 8, 4, 0},
 			{"forum", 8, 4, time.Millisecond},
 			{"viral", 8, 4, time.Millisecond},
 		} {
 			b.Run(fmt.Sprintf("%s/%s/%dx%d/away=%s", e.name, c.load, c.processes, c.connections, c.away), func(b *testing.B) {
 				if b.N == 1 {
-					benchFleet(b, c.processes, fleetWorker{Dialect: e.dialect, Connections: c.connections, Away: c.away, Load: c.load})
+					benchFleet(b, c.processes, e.id, fleetWorker{Dialect: e.dialect, Connections: c.connections, Away: c.away, Load: c.load})
 				}
 			})
 		}
@@ -294,13 +296,15 @@ const (
 	fleetWarmup = 3 * time.Second
 )
 
-func benchFleet(b *testing.B, processes int, w fleetWorker) {
+func benchFleet(b *testing.B, processes int, id string, w fleetWorker) {
 	forums := w.Load == "forum" || w.Load == "viral"
 	o := twin.Options{
 		Dialect: w.Dialect, Config: fleetConfig,
 		Schema: []string{
 			"CREATE TABLE pages (id BIGINT PRIMARY KEY, views BIGINT NOT NULL)",
-			manyPages(w.Dialect),
+			"CREATE TABLE users (id BIGINT PRIMARY KEY, name VARCHAR(40) NOT NULL)",
+			"CREATE TABLE visits (id " + id + ", page_id BIGINT NOT NULL)",
+			many("pages", "0", w.Dialect), many("users", "'nobody'", w.Dialect),
 		},
 	}
 	if forums {
@@ -342,9 +346,10 @@ func benchFleet(b *testing.B, processes int, w fleetWorker) {
 	}
 }
 
-func manyPages(dialect string) string {
+// many fills a table with rows of a number and a value.
+func many(table, value, dialect string) string {
 	if dialect == "mysql" {
-		return fmt.Sprintf("INSERT INTO pages SELECT seq, 0 FROM seq_1_to_%d", fleetRows)
+		return fmt.Sprintf("INSERT INTO %s SELECT seq, %s FROM seq_1_to_%d", table, value, fleetRows)
 	}
-	return fmt.Sprintf("INSERT INTO pages SELECT n, 0 FROM generate_series(1, %d) AS n", fleetRows)
+	return fmt.Sprintf("INSERT INTO %s SELECT n, %s FROM generate_series(1, %d) AS n", table, value, fleetRows)
 }
