@@ -117,6 +117,12 @@ func (l *looker) find(schema, name string, named func(*slotsql.TableConfig) stri
 // plan describes how statements would run.
 func (l *looker) plan(e *slotsql.Explainer, list []*Statement) error {
 	for _, st := range list {
+		if len(st.inside) > 0 {
+			if err := l.planInside(e, st); err != nil {
+				return err
+			}
+			continue
+		}
 		if st.full == "" || st.Cut {
 			continue
 		}
@@ -137,6 +143,9 @@ const heldWithoutSlots = "transactions hold the row while increments wait, which
 // whyConfigured says why sessions wait for a row of a configured table; p is what else is proposed for it, or nil.
 func (l *looker) whyConfigured(s *Spot, cfg *slotsql.TableConfig, p *Proposed) string {
 	for _, st := range s.Statements {
+		if advice := st.advice(); advice != "" {
+			return advice
+		}
 		switch {
 		case st.shares && cfg.Slots == 0 && l.heldOver(s):
 			if p != nil && p.Unslotted != "" {
@@ -199,6 +208,11 @@ func (l *looker) judge(s *Spot, p *proposed) error {
 			way,
 			why,
 		)
+	}
+	for _, st := range s.Statements {
+		if advice := st.advice(); advice != "" && !strings.Contains(s.Why, advice) {
+			s.Why += "; " + advice
+		}
 	}
 	for _, h := range s.Holders {
 		if h.Idle && t.Slotless == "" {

@@ -87,9 +87,13 @@ type Statement struct {
 	Class  string `json:"class,omitempty"`
 	Reason string `json:"reason,omitempty"`
 	Cut    bool   `json:"cut,omitempty"`
+	// By is the trigger or routine in which it waits; "" if it waits by itself. Class and Reason are then those of
+	// the routine's own statement.
+	By string `json:"by,omitempty"`
 
 	full   string
-	shares bool // a group on the base row has it
+	inside []string // statements of the routine
+	shares bool     // a group on the base row has it
 }
 
 // Holder is a statement of sessions that others wait for. Idle reports whether the

@@ -80,6 +80,7 @@ func (l *looker) look(ctx context.Context) (err error) {
 		return err
 	}
 	l.report.Spots = l.spots()
+	l.attribute(ctx)
 	return l.advise(ctx)
 }
 

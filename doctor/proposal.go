@@ -27,6 +27,7 @@ type Table struct {
 type Waiting struct {
 	SQL, Shape string
 	Seen       int64
+	By         string // the trigger or routine that runs it; "" for the application
 }
 
 // Proposal is a configuration for some tables of a request.

@@ -57,12 +57,21 @@ func (l *looker) propose(ctx context.Context, spots []*Spot) (*proposed, error) 
 // it was seen to wait.
 func (l *looker) request(ctx context.Context, spots []*Spot) (Request, error) {
 	r := Request{Dialect: l.dialect}
-	weights, full := map[string]int64{}, map[string]string{}
+	waiting := map[string]*Waiting{}
+	add := func(sql, by string, seen int) {
+		shape := l.shape(sql)
+		if waiting[shape] == nil {
+			waiting[shape] = &Waiting{SQL: sql, Shape: shape, By: by}
+		}
+		waiting[shape].Seen += int64(seen)
+	}
 	for _, s := range spots {
 		for _, st := range s.Statements {
-			if st.full != "" && !st.Cut {
-				weights[st.SQL] += int64(st.Seen)
-				full[st.SQL] = st.full
+			for _, sql := range st.inside {
+				add(sql, st.By, st.Seen)
+			}
+			if len(st.inside) == 0 && st.full != "" && !st.Cut {
+				add(st.full, "", st.Seen)
 			}
 		}
 		t, err := l.table(ctx, s.Schema, s.Table)
@@ -79,8 +88,8 @@ func (l *looker) request(ctx context.Context, spots []*Spot) (Request, error) {
 		visible := plain.facts != nil && plain.facts.Schema == t.facts.Schema
 		r.Tables = append(r.Tables, l.contended(t.facts, visible))
 	}
-	for shape, n := range weights {
-		r.Statements = append(r.Statements, Waiting{SQL: full[shape], Shape: shape, Seen: n})
+	for _, w := range waiting {
+		r.Statements = append(r.Statements, *w)
 	}
 	slices.SortFunc(r.Statements, func(a, b Waiting) int {
 		return cmp.Or(cmp.Compare(b.Seen, a.Seen), cmp.Compare(a.Shape, b.Shape))

@@ -194,6 +194,9 @@ func printSpot(w io.Writer, s *doctor.Spot) {
 		if st.Class != "" {
 			class = " [" + st.Class + "]"
 		}
+		if st.By != "" {
+			class = " [in " + st.By + "]"
+		}
 		query := st.SQL
 		if query == "" {
 			query = "(statement not shown)"

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 	"github.com/slotsql/slotsql/cmd/slotsql/internal/survey"
 	"github.com/slotsql/slotsql/cmd/slotsql/internal/workload"
 	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/internal/upkeep"
 	"github.com/slotsql/slotsql/rewrite"
 )
 
@@ -30,6 +32,7 @@ type known struct {
 	stats   survey.Statistics
 	sources []string // what the proposal is made of, for people
 	order   *workload.Order
+	stored  []workload.Statement // of triggers and routines
 }
 
 func (o *options) survey(cmd *cobra.Command, e engine) (*known, error) {
@@ -114,7 +117,27 @@ func (s *known) readDatabase(cmd *cobra.Command, ss dialect.PlainSession) error 
 		s.tables = append(s.tables, propose.Table{Table: t, Visible: name.Visible, Indexed: indexed})
 	}
 	s.sources = append(s.sources, fmt.Sprintf("Tables: %d.", len(s.tables)))
-	s.stats, err = d.Statistics(ctx, ss)
+	if s.stats, err = d.Statistics(ctx, ss); err != nil {
+		return err
+	}
+	return s.readRoutines(ctx, ss)
+}
+
+// readRoutines reads what triggers and routines do to the tables.
+func (s *known) readRoutines(ctx context.Context, ss dialect.PlainSession) error {
+	var tables []string
+	for _, t := range s.tables {
+		tables = append(tables, t.Name)
+	}
+	routines, err := upkeep.Routines(ctx, ss, s.dialect, tables)
+	for i := range routines {
+		for _, st := range upkeep.RoutineStatements(s.dialect, &routines[i]) {
+			s.stored = append(s.stored, workload.Statement{SQL: st.SQL, By: routines[i].By()})
+		}
+	}
+	if len(s.stored) > 0 {
+		s.sources = append(s.sources, fmt.Sprintf("Statements of triggers and routines: %d.", len(s.stored)))
+	}
 	return err
 }
 
@@ -124,6 +147,9 @@ func (s *known) readDatabase(cmd *cobra.Command, ss dialect.PlainSession) error 
 //nolint:funlen // one case for each source of statements
 func (s *known) statements(cmd *cobra.Command, file string) ([]*propose.Statement, error) {
 	all := propose.Collection{}
+	for _, st := range s.stored {
+		all.Add(s.dialect, st)
+	}
 	var runs int64
 	summed := 0 // different statements, of the server's own summary
 	for _, st := range s.stats.Statements {
@@ -328,6 +354,9 @@ func (s *known) explained(cmd *cobra.Command, proposals []*propose.Proposal, sta
 		}
 		verdicts := judged(e)
 		for _, v := range verdicts {
+			if st.By != "" && st.Runs == 0 {
+				break // it passes no driver
+			}
 			n := int(max(1, st.Runs))
 			classes[v.class] += n
 			total += n

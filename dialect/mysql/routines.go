@@ -11,13 +11,16 @@ import (
 
 // Routines implements dialect.FunctionWriter: those of the session's database.
 func (st stored) Routines(ctx context.Context, s dialect.Session, names []string) (out []dialect.Routine, err error) {
-	rows, err := s.Query(ctx, "SELECT 'trigger', TRIGGER_NAME, ACTION_STATEMENT FROM information_schema.TRIGGERS WHERE TRIGGER_SCHEMA = DATABASE()"+
-		" UNION ALL SELECT LOWER(ROUTINE_TYPE), ROUTINE_NAME, ROUTINE_DEFINITION FROM information_schema.ROUTINES WHERE ROUTINE_SCHEMA = DATABASE() ORDER BY 1, 2")
+	rows, err := s.Query(ctx, "SELECT 'trigger', TRIGGER_NAME, ACTION_STATEMENT, EVENT_OBJECT_TABLE FROM information_schema.TRIGGERS WHERE TRIGGER_SCHEMA = DATABASE()"+
+		" UNION ALL SELECT LOWER(ROUTINE_TYPE), ROUTINE_NAME, ROUTINE_DEFINITION, NULL FROM information_schema.ROUTINES WHERE ROUTINE_SCHEMA = DATABASE() ORDER BY 1, 2")
 	if err != nil {
 		return nil, fmt.Errorf("mysql: reading triggers and routines: %w", err)
 	}
 	for _, row := range rows {
 		r := dialect.Routine{Kind: dialect.String(row[0]), Name: dialect.String(row[1]), Body: dialect.String(row[2])}
+		if row[3] != nil {
+			r.Fired = []dialect.Firing{{Trigger: r.Name, Table: dialect.String(row[3])}}
+		}
 		named := false
 		for _, t := range names {
 			named = named || lex.ContainsFold(r.Body, lex.Spelled(t))

@@ -31,11 +31,9 @@ func TriggerDDL(ctx context.Context, s *catalog.Catalog) (ddl []string, err erro
 		if err != nil {
 			return err
 		}
-		routines, err := reader.Routines(ctx, cn.Session(), tableNames(objects))
+		routines, err := Routines(ctx, cn.Session(), d, tableNames(objects))
 		for i := range routines {
-			if !ownRoutine(objects, &routines[i]) {
-				ddl = append(ddl, newReplacer(reader, d, objects, &routines[i]).ddl()...)
-			}
+			ddl = append(ddl, newReplacer(reader, d, objects, &routines[i]).ddl()...)
 		}
 		return err
 	})
@@ -49,11 +47,36 @@ func tableNames(objects []storedObject) (names []string) {
 	return names
 }
 
-// ownRoutine reports whether a routine is one of slotsql's functions.
-func ownRoutine(objects []storedObject, r *dialect.Routine) bool {
-	return slices.ContainsFunc(objects, func(o storedObject) bool {
-		return strings.Contains(r.Name, o.name) && strings.Contains(r.Before+r.Body, o.mark)
-	})
+// Routines returns the triggers and routines whose text may name one of the tables, other than slotsql's
+// functions; none where the engine has no functions that could count.
+func Routines(ctx context.Context, s dialect.Session, d dialect.Dialect, tables []string) ([]dialect.Routine, error) {
+	stored, err := storedSQL(d)
+	if err != nil {
+		return nil, err
+	}
+	reader, ok := stored.(dialect.FunctionWriter)
+	if !ok {
+		return nil, nil
+	}
+	routines, err := reader.Routines(ctx, s, tables)
+	return slices.DeleteFunc(routines, func(r dialect.Routine) bool { return isMarked(r.Before + r.Body) }), err
+}
+
+// RoutineStatement is a statement of a routine that may write.
+type RoutineStatement struct {
+	Text string // as it is there
+	SQL  string // with placeholders for variables, parameters and numbers, as an application would send it
+}
+
+// RoutineStatements returns the statements of a routine that may write.
+func RoutineStatements(d dialect.Dialect, r *dialect.Routine) (out []RoutineStatement) {
+	rp := newReplacer(nil, d, nil, r)
+	for _, i := range rp.statements() {
+		end := rp.end(i)
+		text := r.Body[rp.tokens[i].Start:rp.tokens[end-1].End]
+		out = append(out, RoutineStatement{Text: text, SQL: rp.placed(i, end).sql})
+	}
+	return out
 }
 
 // A replacer puts calls in the place of the UPDATEs of one routine that the planner would send to

@@ -18,7 +18,7 @@ func ForDoctor(r doctor.Request) (*doctor.Proposal, error) {
 	}
 	var statements []*Statement
 	for _, w := range r.Statements {
-		statements = append(statements, &Statement{SQL: w.SQL, Shape: w.Shape, Runs: w.Seen})
+		statements = append(statements, &Statement{SQL: w.SQL, Shape: w.Shape, Runs: w.Seen, By: w.By})
 	}
 	known := func(t Table) Transactions {
 		return Transactions{

@@ -37,6 +37,9 @@ type change struct {
 	columns   []string // what set assigns, as stored; "" for another table's
 }
 
+// inside reports whether a trigger or routine makes the change, in the transaction of another statement.
+func (c *change) inside() bool { return c.statement.By != "" }
+
 // read notes what a statement does.
 func (f *finder) read(s *Statement) {
 	if f.found == nil {

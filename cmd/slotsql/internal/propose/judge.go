@@ -148,6 +148,11 @@ func (j *judge) counter(column string, kept []string, needed, merges []schema.Co
 			c.Notes = append(c.Notes, kind)
 		}
 	}
+	for _, ch := range j.found.by[column] {
+		if by := ch.statement.By; by != "" && slotted > 0 {
+			c.Notes = append(c.Notes, "counted by "+by+": slotsql ddl --functions --triggers prints a function that does not wait, and its body with a call of that")
+		}
+	}
 	switch {
 	case slotted == 0 && base > 0:
 		c.Off = "its increments would run on the base row as they are: " + why
@@ -159,8 +164,11 @@ func (j *judge) counter(column string, kept []string, needed, merges []schema.Co
 	return c
 }
 
-// counted reports whether it is known how often the table's statements are run.
+// counted reports whether it is known how often the table's statements are run. Of those of triggers it is not.
 func (j *judge) counted() bool {
+	if slices.ContainsFunc(j.found.increments, func(ch *change) bool { return ch.inside() && ch.statement.Runs == 0 }) {
+		return false
+	}
 	return slices.ContainsFunc(j.found.mentions, func(s *Statement) bool { return s.Runs > 1 })
 }
 

@@ -35,6 +35,8 @@ type Statement struct {
 	Line int           `json:"line,omitempty"`
 	Time time.Duration `json:"time_ns,omitempty"`
 	Lock time.Duration `json:"lock_ns,omitempty"`
+	// By is the trigger or routine that runs it inside the database, as dialect.Routine's By names it; "" for the application.
+	By string `json:"by,omitempty"`
 }
 
 // weight is what a statement counts in a comparison.
@@ -203,6 +205,7 @@ func (into Collection) Add(d rewrite.Dialect, st workload.Statement) {
 		s = &Statement{SQL: sql, Shape: digest.Text(d.LexRules(), sql), Line: st.Line}
 		into[key] = s
 	}
+	s.By = cmp.Or(s.By, st.By)
 	s.Runs += st.Runs
 	s.Time += st.Time
 	s.Lock += st.Lock
@@ -248,7 +251,9 @@ func Propose(d dialect.Dialect, tables []Table, statements []*Statement, known f
 		j := &judge{d: d, tables: tables, table: t, found: f.found[t.Table]}
 		if j.found != nil && len(j.found.columns) > 0 {
 			p := j.propose()
-			j.slotless(p, known(t))
+			transactions := known(t)
+			transactions.Inside = transactions.Inside || slices.ContainsFunc(j.found.increments, (*change).inside)
+			j.slotless(p, transactions)
 			p.Counters = append(p.Counters, j.siblings()...)
 			out = append(out, p)
 		} else if g := j.guess(); g != nil {

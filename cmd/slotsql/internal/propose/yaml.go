@@ -289,6 +289,8 @@ func (w *writer) uses(indent string, p *Proposal, uses []Use, adds bool) {
 		}
 		w.comment(indent, "  "+u.often()+u.Shape)
 		switch {
+		case u.By != "" && !adds:
+			w.comment(indent, "    not drained inside the database, where it works on base values: name the routine in routines: of the table")
 		case u.Kind != "":
 			w.comment(indent, "    "+u.Kind)
 		case u.Reason != "" && adds && p.Slotless != "":
@@ -301,9 +303,12 @@ func (w *writer) uses(indent string, p *Proposal, uses []Use, adds bool) {
 	}
 }
 
-// often says how often a statement was run, or where it stands.
+// often says how often a statement was run, or where it is.
 func (s *Statement) often() string {
 	var parts []string
+	if s.By != "" {
+		parts = append(parts, s.By)
+	}
 	if s.Runs > 0 {
 		parts = append(parts, plural(s.Runs, "run"))
 	}

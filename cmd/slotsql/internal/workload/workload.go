@@ -20,6 +20,7 @@ type Statement struct {
 	SQL  string
 	Line int    // where it begins in the file, from 1; 0 when it is from no file
 	Conn string // names the connection, in logs that tell them apart and are complete
+	By   string // the trigger or routine that runs it; "" for the application
 	Runs int64  // how often it was run: 1 for each place in a log, 0 where the file does not say
 	// Time is how long the server was busy with it, Lock how much of that went
 	// by waiting for locks, all runs together; 0 where it is not known.
