@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -26,6 +27,10 @@ type Example struct {
 	Name   string
 	Config string   // slotsql.yaml
 	Schema []string // statements that make the tables
+	// Inside are triggers that the tables have, for each engine, and Migrate what slotsql makes of these; both may be missing.
+	Inside  map[string][]string
+	Migrate func(ctx context.Context, engine string, c *slotsql.Connector, plain *sql.DB) error
+
 	Tables []string // their names, in the order in which they may be dropped
 	Right  string   // why it is right that clients are refused
 
@@ -78,25 +83,32 @@ func (e Example) Run(ctx context.Context, engine, dsn string, clients int, out i
 		return err
 	}
 	defer func() { err = errors.Join(err, plain.Close()) }()
-	if err := exec(ctx, plain, e.Schema...); err != nil {
+	schema := slices.Concat(e.Schema, e.Inside[engine])
+	if err := Exec(ctx, plain, schema...); err != nil {
 		return err
 	}
 	if err := e.visit(ctx, plain, driver[0], clients, out); err != nil {
 		return err
 	}
 	for _, t := range e.Tables {
-		if err := exec(ctx, plain, "DROP TABLE "+t); err != nil {
+		if err := Exec(ctx, plain, "DROP TABLE "+t); err != nil {
 			return err
 		}
 	}
-	if err := exec(ctx, plain, e.Schema...); err != nil {
+	if err := Exec(ctx, plain, schema...); err != nil {
 		return err
 	}
-	db, err := slotsql.Open(driver[1], dsn, slotsql.WithConfig(config))
+	connector, err := slotsql.OpenConnector(driver[1], dsn, slotsql.WithConfig(config))
 	if err != nil {
 		return err
 	}
+	db := sql.OpenDB(connector)
 	defer func() { err = errors.Join(err, db.Close()) }()
+	if e.Migrate != nil {
+		if err := e.Migrate(ctx, engine, connector, plain); err != nil {
+			return err
+		}
+	}
 	if err := e.visit(ctx, db, driver[1], clients, out); err != nil {
 		return err
 	}
@@ -104,7 +116,8 @@ func (e Example) Run(ctx context.Context, engine, dsn string, clients int, out i
 	return err
 }
 
-func exec(ctx context.Context, db *sql.DB, statements ...string) error {
+// Exec runs statements.
+func Exec(ctx context.Context, db *sql.DB, statements ...string) error {
 	for _, q := range statements {
 		if _, err := db.ExecContext(ctx, q); err != nil {
 			return err
@@ -115,6 +128,7 @@ func exec(ctx context.Context, db *sql.DB, statements ...string) error {
 
 // visit has the crowd come, and prints what has come of it and how long that took.
 func (e Example) visit(ctx context.Context, db *sql.DB, driver string, clients int, out io.Writer) error {
+	db.SetMaxIdleConns(clients)
 	fmt.Fprintf(out, "%-17s", driver+":")
 	start := time.Now()
 	taken, refused, err := e.crowd(ctx, db, clients)

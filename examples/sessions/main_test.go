@@ -1,0 +1,13 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/slotsql/slotsql/examples/internal/shop/shoptest"
+)
+
+// Each client's requests are noted, on each engine.
+func TestRun(t *testing.T) { shoptest.Crowd(t, example, "00 requests, ") }
+
+// TestReadme runs the commands of the page, servers being the test's own.
+func TestReadme(t *testing.T) { shoptest.Commands(t, "README.md", "") }
