@@ -147,7 +147,7 @@ func (l *looker) whyConfigured(s *Spot, cfg *slotsql.TableConfig, p *Proposed) s
 			return advice
 		}
 		switch {
-		case st.shares && cfg.Slots == 0 && l.heldOver(s):
+		case st.shares && cfg.Slots == 0 && (l.heldOver(s) || st.By != ""):
 			if p != nil && p.Unslotted != "" {
 				return heldWithoutSlots + "; not slotted: " + p.Unslotted
 			}
@@ -187,7 +187,7 @@ func (l *looker) judge(s *Spot, p *proposed) error {
 	}
 	for _, st := range s.Statements {
 		all += st.Seen
-		if t.Slotless == "" && fast(st.Class) || t.Slotless != "" && st.shares && !l.heldOver(s) {
+		if t.Slotless == "" && fast(st.Class) || t.Slotless != "" && st.shares && st.By == "" && !l.heldOver(s) {
 			helped += st.Seen
 		} else if why == "" && st.Class != "" {
 			why = fmt.Sprintf("%s: %s", st.Class, st.Reason)

@@ -66,7 +66,8 @@ func (l *looker) planInside(e *slotsql.Explainer, st *Statement) error {
 		if err != nil {
 			return err
 		}
-		if st.Class, st.Reason = x.Class, x.Reason; fast(x.Class) {
+		st.Class, st.Reason, st.shares = x.Class, x.Reason, x.Group != nil
+		if fast(x.Class) {
 			break
 		}
 	}

@@ -54,5 +54,11 @@ func TestDoctorNamesTriggers(t *testing.T) {
 		if s.Verdict != "configured" || !strings.Contains(s.Why, " adds to the row: slotsql ddl --functions --triggers prints") {
 			t.Errorf("%+v", s)
 		}
+		if config, err = slotsql.Parse([]byte("version: 1\ntables: {posts: {slots: 0, counters: {views: {}}}}\n"), "slotsql.yaml"); err != nil {
+			t.Fatal(err)
+		}
+		if s = seen(t, p, 2, doctor.Options{Config: config}).Spots[0]; !strings.Contains(s.Why, "write slots: 64") {
+			t.Errorf("%+v %s", s, by(s))
+		}
 	})
 }
