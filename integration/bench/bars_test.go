@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/slotsql/slotsql"
 	"github.com/slotsql/slotsql/integration/twin"
 )
 
@@ -30,53 +29,6 @@ func barPair(b *testing.B, dialect string, clients int) (p *twin.Pair, plain, wr
 		s.db.SetMaxIdleConns(clients)
 	}
 	return p, plain, wrapped
-}
-
-// BenchmarkProcesses measures one hot row that four processes of 32 clients each
-// increment: here four connectors, which share nothing but the database.
-func BenchmarkProcesses(b *testing.B) {
-	const processes, clients = 4, 32
-	for _, e := range benchEngines {
-		if e.dialect == "sqlite" {
-			continue // one process writes at a time
-		}
-		b.Run(e.name, func(b *testing.B) {
-			p, plain, wrapped := barPair(b, e.dialect, clients)
-			plain.db.SetMaxOpenConns(processes * clients)
-			plain.db.SetMaxIdleConns(processes * clients)
-			dbs := []*sql.DB{p.Wrapped}
-			for range processes - 1 {
-				dbs = append(dbs, anotherProcess(b, p, clients))
-			}
-			var next atomic.Int64
-			ratio(b, plain, wrapped, func(ctx context.Context, s *side) error {
-				db := s.db
-				if s.wrapped {
-					db = dbs[next.Add(1)%processes]
-				}
-				_, err := db.ExecContext(ctx, s.q("UPDATE items SET n = n + 1 WHERE id = ?"), 1)
-				return err
-			}, processes*clients)
-		})
-	}
-}
-
-// anotherProcess opens the wrapped database by a connector of its own.
-func anotherProcess(b *testing.B, p *twin.Pair, clients int) *sql.DB {
-	b.Helper()
-	config, err := slotsql.Load(p.ConfigPath)
-	if err != nil {
-		b.Fatal(err)
-	}
-	c, err := slotsql.OpenConnector(twin.Wrapped[p.Dialect], p.WrappedDSN, slotsql.WithConfig(config))
-	if err != nil {
-		b.Fatal(err)
-	}
-	db := sql.OpenDB(c)
-	db.SetMaxOpenConns(clients)
-	db.SetMaxIdleConns(clients)
-	b.Cleanup(func() { _ = db.Close() })
-	return db
 }
 
 // BenchmarkColdRead measures the plain point read of a row that has no slots, of a table
