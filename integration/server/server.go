@@ -20,6 +20,7 @@ import (
 	"crypto/rand"
 	"database/sql"
 	"encoding/hex"
+	"fmt"
 	"os"
 	"path/filepath"
 	"sync"
@@ -100,26 +101,42 @@ func SQLite(t testing.TB) string {
 
 func (e *engine) fresh(t testing.TB) string {
 	t.Helper()
-	e.once.Do(e.open)
-	if e.err != nil {
-		t.Fatal(e.err)
-	}
-	database := databaseName()
-	dsn, err := e.withDatabase(e.dsn, database)
+	dsn, drop, err := e.database(t.Context())
 	if err != nil {
 		t.Fatal(err)
-	}
-	if err := e.create(t.Context(), e.admin, database); err != nil {
-		t.Fatalf("%s: create database: %v", e.name, err)
 	}
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute) // the test's is over
 		defer cancel()
-		if err := e.drop(ctx, e.admin, database); err != nil {
+		if err := drop(ctx); err != nil {
 			t.Errorf("%s: drop database: %v", e.name, err)
 		}
 	})
 	return dsn
+}
+
+// New returns the DSN of a new database of an engine, mysql or postgres, and what drops it, for programs that are no
+// tests. The server ends with the program, unless the environment names one.
+func New(ctx context.Context, engine string) (dsn string, drop func(context.Context) error, err error) {
+	if engine == "mysql" {
+		return mariadb.database(ctx)
+	}
+	return postgres.database(ctx)
+}
+
+func (e *engine) database(ctx context.Context) (dsn string, drop func(context.Context) error, err error) {
+	e.once.Do(e.open)
+	if e.err != nil {
+		return "", nil, e.err
+	}
+	name := databaseName()
+	if dsn, err = e.withDatabase(e.dsn, name); err != nil {
+		return "", nil, err
+	}
+	if err := e.create(ctx, e.admin, name); err != nil {
+		return "", nil, fmt.Errorf("%s: create database: %w", e.name, err)
+	}
+	return dsn, func(ctx context.Context) error { return e.drop(ctx, e.admin, name) }, nil
 }
 
 // open finds or starts the server. The instance is not kept: it ends with the

@@ -43,7 +43,7 @@ func openBlog(driver, dsn string, connections int) (*blog, error) {
 	}
 	if strings.HasPrefix(driver, "pgx") || strings.HasPrefix(driver, "postgres") {
 		for _, q := range []*string{&b.countView, &b.countVisit, &b.drawOrder, &b.addVisit, &b.selectPage, &b.selectTop, &b.logLength} {
-			*q = numbered(*q)
+			*q = Numbered(*q)
 		}
 	}
 	if strings.HasPrefix(driver, "mysql") { // which has no UPDATE ... RETURNING
@@ -56,8 +56,8 @@ func openBlog(driver, dsn string, connections int) (*blog, error) {
 	return b, nil
 }
 
-// numbered writes PostgreSQL's placeholders: $1, $2, ...
-func numbered(query string) string {
+// Numbered writes PostgreSQL's placeholders: $1, $2, ...
+func Numbered(query string) string {
 	for n := 1; strings.Contains(query, "?"); n++ {
 		query = strings.Replace(query, "?", fmt.Sprintf("$%d", n), 1)
 	}

@@ -52,12 +52,13 @@ func (r *report) latencies(plain, wrapped *outcome) {
 
 func waits(o *offered) string {
 	if o.keptUp() {
-		return short(o.quantile(.5)) + ", " + short(o.quantile(.99))
+		return Short(o.quantile(.5)) + ", " + Short(o.quantile(.99))
 	}
-	return "behind by " + short(max(o.behind, o.quantile(.99)))
+	return "behind by " + Short(max(o.behind, o.quantile(.99)))
 }
 
-func short(d time.Duration) string {
+// Short writes a latency in two digits or three.
+func Short(d time.Duration) string {
 	switch {
 	case d >= time.Second:
 		return fmt.Sprintf("%.1f s", d.Seconds())
