@@ -1,0 +1,16 @@
+CREATE TABLE users (
+  id BIGINT PRIMARY KEY,
+  quota BIGINT NOT NULL,
+  used_quota BIGINT NOT NULL DEFAULT 0,
+  request_count BIGINT NOT NULL DEFAULT 0
+);
+CREATE TABLE tokens (
+  id BIGINT PRIMARY KEY,
+  remain_quota BIGINT NOT NULL,
+  used_quota BIGINT NOT NULL DEFAULT 0,
+  accessed_time BIGINT NOT NULL DEFAULT 0
+);
+CREATE TABLE channels (id BIGINT PRIMARY KEY, used_quota BIGINT NOT NULL DEFAULT 0);
+INSERT INTO users (id, quota) VALUES (1, 1000000000);
+INSERT INTO tokens (id, remain_quota) VALUES (1, 1000000000);
+INSERT INTO channels (id) VALUES (1);
