@@ -40,7 +40,7 @@ func pages(t *testing.T) map[string]*page {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, pattern := range []string{"examples/README.md", "examples/*/README.md"} {
+	for _, pattern := range []string{"examples/README.md", "examples/*/README.md", "examples/incidents/*/README.md"} {
 		found, err := filepath.Glob(filepath.Join(root, pattern))
 		if err != nil || len(found) == 0 {
 			t.Fatalf("%s: %d files, %v", pattern, len(found), err)
