@@ -62,7 +62,9 @@ func (c *Conn) noteTxControl(plan *rewrite.Plan, err error) {
 		c.noteTxEnd()
 		return
 	case err != nil:
-		c.Tx.Fail()
+		if !c.keepsTx(query) {
+			c.Tx.Fail()
+		}
 		c.noteTxDoubt()
 		return
 	}
@@ -81,8 +83,9 @@ func (c *Conn) noteTxControl(plan *rewrite.Plan, err error) {
 	c.SettleFacts(false)
 }
 
-// keepsTx reports whether each statement of a call leaves the session in a transaction if, and only if, it was in one: DDL where
-// that is part of transactions, blocks of code and calls of procedures where these may only end transactions of their own.
+// keepsTx reports whether each statement of a call leaves the session in a transaction if, and only if, it was in one, also
+// if it fails: every statement but those that control transactions, where DDL is part of transactions, and blocks of code and
+// procedures may only end transactions of their own.
 func (c *Conn) keepsTx(query string) bool {
 	t := c.Shared.Traits
 	if t.DDLCommits || !t.RoutinesKeepTx && !t.OneWriter || c.ReadsOtherwise() || len(query) > lex.MaxTxSQL {
@@ -93,11 +96,8 @@ func (c *Conn) keepsTx(query string) bool {
 		for len(tokens) > 0 && tokens[0].Start < span.Start {
 			tokens = tokens[1:]
 		}
-		word := strings.ToUpper(query[tokens[0].Start:tokens[0].End])
-		switch {
-		case word == "ALTER", word == "CREATE", word == "DROP", lex.OnlyData(word):
-		case t.RoutinesKeepTx && (word == "DO" || word == "CALL"):
-		default:
+		switch strings.ToUpper(query[tokens[0].Start:tokens[0].End]) {
+		case "BEGIN", "START", "COMMIT", "END", "ROLLBACK", "ABORT", "PREPARE", "SAVEPOINT", "RELEASE":
 			return false
 		}
 	}
