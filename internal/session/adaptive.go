@@ -20,8 +20,12 @@ import (
 // onColdRow runs an increment of a cold row on its base row.
 func onColdRow(ctx context.Context, r *Run) (a answer, done bool, err error) {
 	in := incrementOf(r)
+	cold := in.isCold()
+	if r.standing.Became {
+		in.conn.renewLease(ctx) // the process's first slots may be others', too, until it has one
+	}
 	switch {
-	case !in.isCold():
+	case !cold:
 		return answer{}, false, nil
 	case in.run.standing.Left && in.foldsCooled():
 		return in.onCooledRow(ctx)

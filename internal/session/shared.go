@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"hash/maphash"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -80,7 +81,10 @@ func NewFor(d dialect.Dialect, cfg *config.Config, tables []config.TableConfig) 
 	}
 	s.coalescer.RoundTrip = s.Watch.RoundTrip
 	s.Hooks.NewNames = s.Untouched.Clear
-	s.Hooks.FirstRead = func(context.Context, *catalog.View) { s.placement.StartLeasing() }
+	s.heat.Queues = s.placement.StartLeasing
+	if slices.ContainsFunc(tables, func(t config.TableConfig) bool { return t.Slots > 0 && schema.AlwaysAwake(t.Placement, t.Layout) }) {
+		s.Hooks.FirstRead = func(context.Context, *catalog.View) { s.placement.StartLeasing() }
+	}
 	return s
 }
 

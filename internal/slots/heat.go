@@ -19,6 +19,8 @@ type Heat struct {
 	counting atomic.Int32 // those that count increments
 	crowds   sync.Map     // by table: *crowd
 	nextAsk  atomic.Int64 // Unix nanoseconds: no increment asks about its row until then
+	// Queues is called when a row is found to queue, before it has slots.
+	Queues func()
 	// crowded: some table has been crowded. Until then the clock is not read for it.
 	crowded atomic.Bool
 }
@@ -45,7 +47,7 @@ const (
 )
 
 // NewHeat returns a Heat for which all rows are cold.
-func NewHeat() *Heat { return &Heat{seed: maphash.MakeSeed()} }
+func NewHeat() *Heat { return &Heat{seed: maphash.MakeSeed(), Queues: func() {}} }
 
 func (h *Heat) shard(row RowKey) *heatShard {
 	return &h.shards[maphash.String(h.seed, row.Values)%heatShards]
@@ -173,7 +175,7 @@ func (h *Heat) NoteDuration(row RowKey, began time.Time, roundTrip time.Duration
 func (h *Heat) payoffOf(table string) *payoff {
 	t, ok := h.payoffs.Load(table)
 	if !ok {
-		t, _ = h.payoffs.LoadOrStore(table, &payoff{counting: &h.counting})
+		t, _ = h.payoffs.LoadOrStore(table, &payoff{counting: &h.counting, queues: h.Queues})
 	}
 	return t.(*payoff)
 }

@@ -43,6 +43,9 @@ func (p *Placement) NodeOf(name string) *Node {
 func (p *Placement) StartLeasing() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.leasing {
+		return
+	}
 	p.leasing = true
 	p.Home.Range.Due.Store(1)
 	for _, n := range p.nodes {

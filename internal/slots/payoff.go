@@ -12,6 +12,7 @@ import (
 // done, until the table has had no row that queues for a while. Otherwise they are refused for a pause, twice as long each time.
 type payoff struct {
 	counting *atomic.Int32 // how many payoffs of all tables are in the states isCounted and isTried
+	queues   func()        // Heat.Queues
 	mu       sync.Mutex
 	state    payoffState
 	until    time.Time     // isKept or isRefused ends
@@ -67,6 +68,7 @@ func (p *payoff) allows(now time.Time) bool {
 	}
 	switch p.state {
 	case isIdle:
+		p.queues()
 		p.before, p.windows = 0, 0
 		p.count(isCounted, now)
 	case isTried:

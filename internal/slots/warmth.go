@@ -118,6 +118,9 @@ func (w *warmth) heat(now time.Time) (became bool) {
 	default: // the first try on the base row has waited again
 		w.period, became = min(2*w.period, longestPeriod), true
 	}
+	if became {
+		w.payoff.queues()
+	}
 	w.until, w.refused, w.slotted = now.Add(w.period), w.payoff.refusals.Load(), true
 	return became
 }
