@@ -1,7 +1,6 @@
 package rewrite
 
 import (
-	"strconv"
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
@@ -20,7 +19,7 @@ type constants struct {
 func (cs *constants) noted(s string) string { return cs.sentinels.noted(s) }
 
 // This file recognises what a statement adds to a counter: a number or a
-// placeholder, as it is, cast to a number, computed from numbers (computed.go), or a string of digits.
+// placeholder, as it is or cast to a number, or a string of digits.
 
 // deltaOf is simpleDelta of what is added to column c, for further forms that
 // add the very same number.
@@ -39,12 +38,6 @@ func (cs *constants) deltaOf(c *schema.Column, ops []operand) (delta, bool) {
 	}
 	if len(ops) != 1 || ops[0].sometimes || ops[0].expr == nil {
 		return delta{}, false
-	}
-	if n, ok := cs.computed(ops[0].expr); ok {
-		if ops[0].negative {
-			n = -n
-		}
-		return delta{literal: strconv.FormatInt(n, 10)}, true
 	}
 	e, negative := ast.Signed(ops[0].expr, ops[0].negative)
 	if x, bits := cs.castNumber(e); x != nil && (bits == 0 || c.Numeric == schema.Integer) {

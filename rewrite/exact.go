@@ -50,10 +50,6 @@ func (m *dml) onBase(sc *names.Scope, own *names.Binding, outer bool, c *schema.
 			}
 			continue
 		}
-		if more, ok := m.p.consts.computedArgs(c, ast.Unparen(op.expr)); ok {
-			require = append(require, more...)
-			continue
-		}
 		if d := m.p.written.arrayDelta(sc, c, op); d != nil {
 			require = append(require, *d)
 			continue

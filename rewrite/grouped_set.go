@@ -255,9 +255,6 @@ func (g *grouper) amount(e *ast.Expr, negative bool) (at ast.Span, flip, ok bool
 			e, negative = x, negative != (e.Op == "-")
 		case e.Kind == ast.Opaque && len(e.Args) == 1:
 			e = e.Args[0]
-		case e.Kind == ast.Binary || e.Kind == ast.Opaque:
-			_, ok := g.p.consts.computed(e)
-			return e.Span, negative, ok && g.tokensAt(e.Span)
 		default:
 			return e.Span, negative, (e.Kind == ast.Number || e.Kind == ast.Param || e.Kind == ast.String) && g.tokenAt(e.Span)
 		}
@@ -273,15 +270,6 @@ func (g *grouper) tokenAt(sp ast.Span) bool {
 		}
 	}
 	return false
-}
-
-// tokensAt reports whether a span begins and ends where tokens do.
-func (g *grouper) tokensAt(sp ast.Span) bool {
-	starts, ends := false, false
-	for _, t := range g.p.src.tokens {
-		starts, ends = starts || t.Start == sp.Start, ends || t.End == sp.End
-	}
-	return starts && ends
 }
 
 // used notes the type that a column gives a placeholder.

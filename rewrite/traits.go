@@ -29,8 +29,6 @@ type ValueRules struct {
 	// ScalarMax: MAX and MIN of several arguments are what others call
 	// GREATEST and LEAST.
 	ScalarMax bool
-	// TrueIsOne: TRUE is the number 1, and FALSE is 0.
-	TrueIsOne bool
 	// NumberCasts are the types, in lower case and as a cast writes them, that leave an
 	// integer as it is: with their number of bits, or with 0 where any number fits.
 	NumberCasts map[string]int

@@ -23,7 +23,6 @@ func (d *Dialect) Traits() rewrite.Traits {
 		ValueRules: rewrite.ValueRules{
 			LooseEquality:    true,
 			StringsAreFloats: true,
-			TrueIsOne:        true,
 			NumberCasts:      numberCasts,
 			Counted:          "SIGNED",
 			Average:          func(sum, count string) string { return sum + " / NULLIF(" + count + ", 0)" },
