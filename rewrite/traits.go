@@ -57,12 +57,6 @@ type StatementRules struct {
 	SetStatement bool
 	// LockTables: LOCK TABLES limits the session to the tables it lists.
 	LockTables bool
-	// CopiesColumns: CREATE TABLE ... SELECT copies NOT NULL and DEFAULT of
-	// plain columns.
-	CopiesColumns bool
-	// SumsSpreadNull: where a sum is looked up for each row of a table, it
-	// takes all columns of that table for ones that may be NULL (MySQL).
-	SumsSpreadNull bool
 	// InsertIDCall is the function, in lower case, that returns its argument and makes it the
 	// session's last insert ID; "" for none.
 	InsertIDCall string

@@ -124,7 +124,7 @@ func (f *found) list() string { return literals(slices.Sorted(maps.Keys(f.tables
 func (f *found) columns(ctx context.Context, s dialect.Session) error {
 	generated := map[*schema.Table]map[int]string{}
 	err := f.of(ctx, s, "columns", "COLUMN_NAME, DATA_TYPE, COLUMN_TYPE, IS_NULLABLE, EXTRA, CHARACTER_SET_NAME, COLLATION_NAME,"+
-		" NUMERIC_PRECISION, NUMERIC_SCALE, GENERATION_EXPRESSION, COLUMN_DEFAULT, COLUMN_COMMENT, PRIVILEGES", "COLUMNS", "TABLE_SCHEMA", "TABLE_NAME",
+		" NUMERIC_PRECISION, NUMERIC_SCALE, GENERATION_EXPRESSION, COLUMN_DEFAULT, PRIVILEGES", "COLUMNS", "TABLE_SCHEMA", "TABLE_NAME",
 		" ORDER BY TABLE_NAME, ORDINAL_POSITION", func(t *schema.Table, r []any) {
 			c, expr := column(r)
 			if c.Generated {
@@ -173,7 +173,7 @@ func column(r []any) (c schema.Column, generated string) {
 		OnUpdate: strings.Contains(extra, "on update"),
 		Hidden:   strings.Contains(extra, "invisible"),
 	}
-	may := strings.ToLower(dialect.String(r[12]))
+	may := strings.ToLower(dialect.String(r[11]))
 	c.Denied.Select, c.Denied.Insert, c.Denied.Update = !strings.Contains(may, "select"), !strings.Contains(may, "insert"), !strings.Contains(
 		may,
 		"update",
@@ -192,7 +192,6 @@ func column(r []any) (c schema.Column, generated string) {
 	DescribeNumber(&c, Number{
 		DataType:  strings.ToLower(dialect.String(r[1])),
 		Precision: dialect.String(r[7]), Scale: dialect.String(r[8]),
-		Default: dialect.String(r[10]), Comment: dialect.String(r[11]),
 	})
 	return c, generated
 }

@@ -17,12 +17,10 @@ var integerBits = map[string]int{"tinyint": 8, "smallint": 16, "mediumint": 24, 
 type Number struct {
 	DataType         string // in lower case
 	Precision, Scale string
-	Default, Comment string
 }
 
-// DescribeNumber completes the facts of a column, whose other facts are known: how it adds up,
-// and the definition of a copy of it. A ZEROFILL column shows its values padded, which a total
-// cannot.
+// DescribeNumber completes the facts of a column, whose other facts are known: how it adds up. A ZEROFILL column shows its
+// values padded, which a total cannot.
 func DescribeNumber(c *schema.Column, n Number) {
 	defined := strings.ToLower(c.Type)
 	c.Unsigned = strings.Contains(defined, "unsigned")
@@ -38,7 +36,6 @@ func DescribeNumber(c *schema.Column, n Number) {
 	case "float", "double", "real":
 		c.Numeric = schema.Float
 	}
-	copied(c, n.Default, n.Comment)
 }
 
 // mentioned returns the columns whose names occur in an expression, and all

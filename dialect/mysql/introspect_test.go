@@ -41,11 +41,11 @@ func TestTable(t *testing.T) {
 	for _, want := range []schema.Column{
 		{Name: "id", Type: "int(10) unsigned", Identity: true, NumericType: schema.NumericType{Numeric: schema.Integer, Unsigned: true, Bits: 32}},
 		{Name: "slug", Type: "varchar(20) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"},
-		{Name: "b", Type: "smallint(6)", HasDefault: true, Copied: "smallint NOT NULL DEFAULT 3", NumericType: schema.NumericType{Numeric: schema.Integer, Bits: 16}},
-		{Name: "a", Type: "int(11)", Nullable: true, Copied: "int", NumericType: schema.NumericType{Numeric: schema.Integer, Bits: 32}},
-		{Name: "price", Type: "decimal(12,3)", Nullable: true, Copied: "decimal(12,3)", NumericType: schema.NumericType{Numeric: schema.Decimal, Precision: 12, Scale: 3}},
+		{Name: "b", Type: "smallint(6)", HasDefault: true, NumericType: schema.NumericType{Numeric: schema.Integer, Bits: 16}},
+		{Name: "a", Type: "int(11)", Nullable: true, NumericType: schema.NumericType{Numeric: schema.Integer, Bits: 32}},
+		{Name: "price", Type: "decimal(12,3)", Nullable: true, NumericType: schema.NumericType{Numeric: schema.Decimal, Precision: 12, Scale: 3}},
 		{Name: "ratio", Type: "double", Nullable: true, NumericType: schema.NumericType{Numeric: schema.Float}},
-		{Name: "padded", Type: "int(5) unsigned zerofill", Copied: "int(5) unsigned zerofill", Nullable: true, NumericType: schema.NumericType{Numeric: schema.Integer, Unsigned: true, Padded: true, Bits: 32}},
+		{Name: "padded", Type: "int(5) unsigned zerofill", Nullable: true, NumericType: schema.NumericType{Numeric: schema.Integer, Unsigned: true, Padded: true, Bits: 32}},
 		{Name: "twice", Type: "bigint(20)", Nullable: true, Generated: true, DependsOn: []string{"views"}, NumericType: schema.NumericType{Numeric: schema.Integer, Bits: 64}},
 		{Name: "changed", Type: "timestamp", HasDefault: true, Default: schema.DefaultNow, OnUpdate: true},
 	} {

@@ -95,7 +95,6 @@ func TestKinds(t *testing.T) {
 		{"DROP TABLE IF EXISTS a, b", ast.KindDrop},
 		{"DROP VIEW v", ast.KindDDL},
 		{"CREATE TABLE t (a int)", ast.KindDDL},
-		{"CREATE TABLE t AS SELECT * FROM u", ast.KindCreateSelect},
 		{"CREATE VIEW v AS SELECT 1", ast.KindDDL},
 		{"ALTER TABLE t ADD COLUMN b int", ast.KindDDL},
 		{"RENAME TABLE a TO b", ast.KindDDL},

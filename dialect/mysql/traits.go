@@ -33,8 +33,6 @@ func (d *Dialect) Traits() rewrite.Traits {
 			Compound:           true,
 			SetStatement:       d.MariaDB,
 			LockTables:         true,
-			CopiesColumns:      true,
-			SumsSpreadNull:     d.MySQL,
 			InsertIDCall:       "last_insert_id",
 			UpsertSetsInsertID: true,
 			CountsChanged:      true,

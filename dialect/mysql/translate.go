@@ -35,10 +35,11 @@ func (t *translator) statement(n tree.StmtNode) *ast.Statement {
 			return st
 		}
 	case *tree.CreateTableStmt:
-		t.createTable(st, n)
-		if st.Kind != ast.KindCreateSelect {
-			return st
+		if st.Kind = ast.KindDDL; n.Select != nil { // the new columns are copies of plain ones, with their NOT NULL, DEFAULT and COMMENT
+			st.Kind, st.Opaque = ast.KindCreateSelect, "the new table would have other column definitions than with the plain driver"
 		}
+		st.Tables = t.tablesOf(n)
+		return st
 	case *tree.TruncateTableStmt:
 		st.Kind = ast.KindTruncate
 		st.Tables = t.tablesOf(n)

@@ -52,7 +52,7 @@ func TestConformance(t *testing.T) {
 				{
 					Definition: "u INT UNSIGNED NOT NULL DEFAULT 3",
 					Facts: schema.Column{
-						Name: "u", Type: "int(10) unsigned", HasDefault: true, Copied: "int unsigned NOT NULL DEFAULT 3",
+						Name: "u", Type: "int(10) unsigned", HasDefault: true,
 						NumericType: schema.NumericType{Numeric: schema.Integer, Unsigned: true, Bits: 32},
 					},
 				},

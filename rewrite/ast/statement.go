@@ -69,17 +69,6 @@ type Statement struct {
 	// means that what is explained also runs.
 	Explained *Statement
 	Runs      bool
-
-	// Create is the column list of CREATE TABLE ... SELECT, where the engine
-	// takes one.
-	Create *Create
-}
-
-// Create says where CREATE TABLE ... SELECT defines columns.
-type Create struct {
-	Columns []Ident // those defined already
-	At      int     // where the statement takes more definitions
-	List    bool    // there is a list already, and it is not empty
 }
 
 // Kind is the kind of a Statement.

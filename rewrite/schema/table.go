@@ -172,10 +172,6 @@ type Column struct {
 	// Collation is what the column's strings are compared by, where that is not
 	// what strings are compared by that come from no column (SQLite: BINARY).
 	Collation string
-	// Copied is the definition, without its name, that CREATE TABLE ... SELECT
-	// gives to a copy of a numeric column; "" when it cannot be written out,
-	// and where the engine copies no more than the type.
-	Copied string
 
 	Denied Denied
 	NumericType

@@ -112,7 +112,6 @@ func alike(got, want *schema.Table) {
 		}
 		// A key's columns are NOT NULL behind their definition, and the server
 		// shows a default as it computes it.
-		want.Columns[i].Copied, got.Columns[i].Copied = "", ""
 		want.Columns[i].Default = got.Columns[i].Default
 		w, g := &want.Columns[i].Type, got.Columns[i].Type
 		if !strings.Contains(*w, "zerofill") && *w != "tinyint(1)" {

@@ -12,7 +12,6 @@ import (
 	"github.com/pingcap/tidb/pkg/parser/ast"
 	"github.com/pingcap/tidb/pkg/parser/format"
 	"github.com/pingcap/tidb/pkg/parser/mysql"
-	"github.com/pingcap/tidb/pkg/parser/opcode"
 	"github.com/pingcap/tidb/pkg/parser/types"
 
 	dialect "github.com/slotsql/slotsql/dialect/mysql"
@@ -119,7 +118,7 @@ func (s *file) column(t *table, n *ast.ColumnDef, at int) error {
 		return fmt.Errorf("column %q already exists", c.Name)
 	}
 	part := []*ast.IndexPartSpecification{{Column: n.Name, Length: types.UnspecifiedLength}}
-	collation, value, comment, refers := "", "", "", false
+	collation, refers := "", false
 	t.Columns = slices.Insert(t.Columns, at, c) // keys look for it
 	for _, o := range n.Options {
 		var err error
@@ -131,11 +130,7 @@ func (s *file) column(t *table, n *ast.ColumnDef, at int) error {
 		case ast.ColumnOptionDefaultValue:
 			v, ok := o.Expr.(ast.ValueExpr)
 			c.HasDefault = !ok || v.GetValue() != nil
-			value, c.Default = literalDefault(o.Expr), kindOfDefault(o.Expr)
-		case ast.ColumnOptionComment:
-			if v, ok := o.Expr.(ast.ValueExpr); ok {
-				comment = v.GetString()
-			}
+			c.Default = kindOfDefault(o.Expr)
 		case ast.ColumnOptionOnUpdate:
 			c.OnUpdate = true
 		case ast.ColumnOptionGenerated:
@@ -158,7 +153,7 @@ func (s *file) column(t *table, n *ast.ColumnDef, at int) error {
 		}
 	}
 	t.describe(&c, n.Tp, collation)
-	describeNumber(&c, n.Tp, value, comment)
+	describeNumber(&c, n.Tp)
 	t.Columns[t.named(c.Name)] = c
 	if refers {
 		t.Refer(c.Name)
@@ -206,8 +201,8 @@ func (t *table) describe(c *schema.Column, ft *types.FieldType, collation string
 	}
 }
 
-// describeNumber sets what the type says of a number, and the default and comment of a copy.
-func describeNumber(c *schema.Column, ft *types.FieldType, value, comment string) {
+// describeNumber sets what the type says of a number.
+func describeNumber(c *schema.Column, ft *types.FieldType) {
 	dataType, _, _ := strings.Cut(c.Type, "(")
 	dataType, _, _ = strings.Cut(dataType, " ")
 	precision, scale := ft.GetFlen(), ft.GetDecimal()
@@ -217,21 +212,7 @@ func describeNumber(c *schema.Column, ft *types.FieldType, value, comment string
 	dialect.DescribeNumber(c, dialect.Number{
 		DataType:  strings.ToLower(dataType),
 		Precision: strconv.Itoa(precision), Scale: strconv.Itoa(max(scale, 0)),
-		Default: value, Comment: comment,
 	})
-}
-
-// literalDefault is a DEFAULT as information_schema shows it, when it is a
-// literal.
-func literalDefault(e ast.ExprNode) string {
-	sign := ""
-	if u, ok := e.(*ast.UnaryOperationExpr); ok && u.Op == opcode.Minus {
-		sign, e = "-", u.V
-	}
-	if v, ok := e.(ast.ValueExpr); ok {
-		return sign + fmt.Sprint(v.GetValue())
-	}
-	return ""
 }
 
 // mentioned returns the columns of the table that an expression names, and all columns when
