@@ -178,6 +178,51 @@ func (b *blockReader) systemColumn(name ast.Ident) error {
 	return nil
 }
 
+// byKey finds a block that may rely on what PostgreSQL knows of a table and
+// not of a query: that columns which are not grouped have one value once the
+// primary key is grouped.
+func (b *blockReader) byKey() error {
+	if !b.p.d.Traits().GroupsByKey || len(b.q.GroupBy) == 0 {
+		return nil
+	}
+	for _, x := range b.sc.Bindings {
+		if x.Derived && b.mayGroupByKey(x) {
+			return names.Opaque(b.p.names.Derived[x.Source] + ", and a derived table has no primary key to group by")
+		}
+	}
+	return nil
+}
+
+// mayGroupByKey reports whether GROUP BY may name a column of the primary key of x: also by a position, or an alias.
+func (b *blockReader) mayGroupByKey(x *names.Binding) (may bool) {
+	for _, g := range b.q.GroupBy {
+		g.Walk(func(e *ast.Expr) bool {
+			c := ""
+			if e.Kind == ast.ColumnRef {
+				c = b.columnIn(x, e.Name)
+			}
+			isKey := slices.ContainsFunc(x.Table.Uniques, func(u schema.Unique) bool { return u.Primary && slices.Contains(u.Columns, c) })
+			may = may || isKey || e.Kind == ast.Number || e.Kind == ast.ColumnRef && c == "" && len(e.Name) == 1
+			return !may
+		})
+	}
+	return may
+}
+
+// columnIn returns the stored name of x's column that a reference may mean, or
+// "".
+func (b *blockReader) columnIn(x *names.Binding, name []ast.Ident) string {
+	if len(name) > 1 && !b.p.names.SameLabel(name[len(name)-2], x.Label) {
+		return ""
+	}
+	for i, l := range b.p.names.Labels(x) {
+		if b.p.names.SameLabel(name[len(name)-1], l) {
+			return x.Table.Columns[i].Name // none is hidden: underivable
+		}
+	}
+	return ""
+}
+
 // labelled finds the source that qualifies a name, in the innermost block that
 // has one of that label; column reports whether the last part of the name is one.
 func (b *blockReader) labelled(name []ast.Ident, column bool) *names.Binding {

@@ -53,7 +53,7 @@ func groupingSets(src *source) bool {
 }
 
 func (b *blockReader) namesCounter(x *names.Binding, e *ast.Expr) bool {
-	c := keyGroupingOf(b).columnIn(x, e.Name)
+	c := b.columnIn(x, e.Name)
 	return c != "" && x.Table.IsSlotted(c)
 }
 

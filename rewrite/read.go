@@ -110,6 +110,7 @@ func (p *planning) planSelect(st *ast.Statement) *Plan {
 	case err != nil:
 		plan := p.drains.drainSelect(st, tables, names.Reason(err))
 		plan.Read.Observed = p.observed(st, tables, nil)
+		plan.Read.FoldFirst = plan.Read.Observed != nil && plan.DrainScope() != ScopeKey
 		return plan
 	case r.found.locks && r.locksOnly():
 		return p.drains.lockedRows(st, r.seen)
@@ -268,7 +269,7 @@ func (r *reader) block(parent *names.Scope, q *ast.Select) error {
 		}
 	}
 	sc.Ordering = false
-	if err := keyGroupingOf(b).byKey(); err != nil {
+	if err := b.byKey(); err != nil {
 		return err
 	}
 	r.noteMany(sc, q)

@@ -199,11 +199,10 @@ func explanation(p *rewrite.Plan, query, unslotted string) *Explanation {
 		return e
 	}
 	if o := p.Read.Observed; o != nil {
-		e.Observed = o.SQL.Of(p.Values)
+		e.Observed, e.FoldFirst = o.SQL.Of(p.Values), p.Read.FoldFirst
 	}
 	if p.SQL != query || len(p.Read.Args) > 0 {
 		e.Rewritten = &ExplainedStatement{p.SQL, explainArgs(p.Read.Args)}
-		e.FoldFirst = p.Read.FoldFirst
 	}
 	if p.Bounded != nil {
 		e.Bounded = "where the base row alone satisfies the guards: runs the statement as written, without a drain"

@@ -10,9 +10,6 @@ import (
 // read writes the forms of a query of totals.
 func (b *printer) read(indent, sql string, p *rewrite.Plan) {
 	b.observed(indent, sql, p)
-	if p.Read.FoldFirst {
-		b.line(indent, "fold first", "outside transactions")
-	}
 	if p.Read.Types != nil {
 		shape := p.Read.Types.SQL.Of(nil)
 		if shape == sql+"\nLIMIT 0" {
@@ -38,6 +35,9 @@ func (b *printer) observed(indent, sql string, p *rewrite.Plan) {
 		said += "; may fail"
 	}
 	b.line(indent, "observed", said)
+	if p.Read.FoldFirst {
+		b.line(indent, "fold first", "outside transactions")
+	}
 	if o.Row == nil {
 		return
 	}

@@ -90,10 +90,14 @@ func observedDrain(ctx context.Context, r *Run) (a answer, done bool, err error)
 		noteRead(c, r.Plan.Touched)
 		c.Tx.Read()
 		r.Plan.tally.readObserved()
-	} else {
-		r.Plan.tally.readExact()
+		return a, true, err
 	}
-	return a, a.rows != nil, err
+	if err == nil {
+		if a, done, err = foldedFirst(ctx, r); !done {
+			r.Plan.tally.readExact()
+		}
+	}
+	return a, done, err
 }
 
 // observeUndoable is observe for a query whose error would end the application's transaction, though it may be one of base values that

@@ -32,7 +32,7 @@ func init() {
 		outsideTx,        // the engine refuses it in a transaction: behind a transaction that folds
 		lacksTransaction, // the engine refuses it outside one: as it is, for its error
 		behindRecall,     // it may lower numbers that blocks of tickets have been leased from
-		observedDrain,    // a query that writes beside slots: with the question whether there are any
+		observedDrain,    // a query that writes beside slots: with the question whether there are any, of many rows once they are folded
 		whileAsleep,      // no table has slots: with that proven for whole tables, if anything may be written
 		whileSlotless,    // its row has no slots: with that proven for the row
 		foldOptional,     // it may be the statement that makes folds succeed again
