@@ -59,12 +59,6 @@ func (p *planning) derive(d *names.DeriveError) (why string) {
 	}
 	for _, b := range d.Bindings {
 		p.names.Derive(b.Source, d.Reason)
-		if d.Separate {
-			if p.queries.separate == nil {
-				p.queries.separate = map[*ast.Source]bool{}
-			}
-			p.queries.separate[b.Source] = true
-		}
 	}
 	return ""
 }
@@ -83,7 +77,7 @@ func (r *reader) derivedSource(sc *names.Scope, s *ast.Source) {
 		r.note(b.Table)
 		r.addStar(b.Table)
 		tail := ""
-		if r.keptSeparate(sc, b) {
+		if r.keptSeparate(sc) {
 			tail = r.p.d.Traits().Unmerged
 		}
 		r.edits = append(r.edits,
@@ -99,8 +93,8 @@ func (r *reader) derivedSource(sc *names.Scope, s *ast.Source) {
 // MariaDB does with derived tables where it can. Into a block that groups it must not: a HAVING that names an expression which is
 // grouped by and not selected finds no rows (10.11.14), groups by a DECIMAL that may be NULL are mixed up, of two expressions that hold the
 // same query the grouped one is not found, and a prepared statement that runs for the second time no longer knows the total (error 1055).
-func (r *reader) keptSeparate(sc *names.Scope, x *names.Binding) bool {
-	return groupingSets(r.p.src) || r.p.queries.separate[x.Source] ||
+func (r *reader) keptSeparate(sc *names.Scope) bool {
+	return groupingSets(r.p.src) ||
 		r.p.d.Traits().StrictGroups && (sc.Grouped || r.p.windowed() && (comparesQuery(r.p.src) || extends(r.p.src)))
 }
 

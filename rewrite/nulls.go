@@ -40,8 +40,7 @@ func extends(src *source) bool { return src.hasWord("LEFT") || src.hasWord("RIGH
 // Such a comparison may be NULL although neither side is: MariaDB asks the left
 // side alone. Whether it keeps the value in a temporary table depends on the
 // rest of the statement: to order by something that has a query inside, as
-// totals have, it does. As a condition the comparison is exact: nothing is kept
-// of WHERE and ON, and to HAVING 0 and NULL are one.
+// totals have, it does. As a condition of WHERE and ON the comparison is exact: nothing is kept.
 func quantified(e *ast.Expr) bool {
 	if e.Kind != ast.Opaque || len(e.Args) != 2 || e.Args[1] == nil || e.Args[1].Kind != ast.Subquery {
 		return false
@@ -49,23 +48,6 @@ func quantified(e *ast.Expr) bool {
 	switch e.Op {
 	case "<", "<=", ">", ">=":
 		return true
-	}
-	return false
-}
-
-// decides reports whether e is a condition of its own in cond, so that NULL is to it
-// what false is.
-func decides(cond, e *ast.Expr) bool {
-	if cond == e {
-		return true
-	}
-	if cond == nil || cond.Kind != ast.Paren && (cond.Kind != ast.Binary || cond.Op != "AND" && cond.Op != "OR") {
-		return false
-	}
-	for _, a := range cond.Args {
-		if decides(a, e) {
-			return true
-		}
 	}
 	return false
 }

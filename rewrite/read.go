@@ -36,10 +36,9 @@ type reader struct {
 
 // queryState is what all readers of a statement share.
 type queryState struct {
-	separate    map[*ast.Source]bool // derived sources that are not to be merged
-	inAggregate map[*ast.CTE]bool    // named by a subquery inside an aggregate
-	tableWord   bool                 // TABLE name has become a SELECT
-	top         *ast.Select          // the block that names the columns of the statement's query
+	inAggregate map[*ast.CTE]bool // named by a subquery inside an aggregate
+	tableWord   bool              // TABLE name has become a SELECT
+	top         *ast.Select       // the block that names the columns of the statement's query
 	windows     windowFunctions
 }
 
@@ -259,8 +258,8 @@ func (r *reader) block(parent *names.Scope, q *ast.Select) error {
 		{[]*ast.Expr{q.Having}, inHaving}, {q.Windows, inItems}, {q.OrderBy, inOrder}, {q.Limit, inItems},
 	} {
 		for _, e := range l.exprs {
-			if l.in == inGroup && b.byPosition(e) {
-				continue
+			if l.in == inGroup && b.computesDerived(e) {
+				return names.Opaque("rows are grouped by what is computed from a counter")
 			}
 			sc.Ordering = q.Distinct && l.in == inOrder
 			if err := b.expr(e, l.in); err != nil {

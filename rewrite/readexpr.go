@@ -56,7 +56,7 @@ func (b *blockReader) walk(e *ast.Expr, in clause, aggregate bool) error {
 	if x := nullTest(e); x != nil && in == inPredicate {
 		b.r.nullTested = x
 	}
-	b.r.found.truth = b.r.found.truth || in != inPredicate && quantified(e) && !(in == inHaving && b.q != nil && decides(b.q.Having, e))
+	b.r.found.truth = b.r.found.truth || in != inPredicate && quantified(e)
 	for i, a := range e.Args {
 		if a != nil && a.Kind == ast.Star && e.Op == "row" && e.Kind == ast.Opaque {
 			if err := b.listed(a, in); err != nil {
@@ -73,10 +73,10 @@ func (b *blockReader) walk(e *ast.Expr, in clause, aggregate bool) error {
 		}
 		if i == 0 && isRow(a) && len(e.Args) == 2 && e.Args[1].Kind == ast.Subquery && b.p.d.Traits().Defects.Has(RowSubquery) &&
 			(len(b.r.edits) > before || b.mayMerge()) {
-			return b.separateRow(a)
+			return names.Opaque("a row that may hold a counter is compared with a subquery")
 		}
 		if i == 1 && b.p.d.Traits().Defects.Has(RowOfOne) {
-			if err := b.lookedUp(e, in, len(b.r.edits) > before); err != nil {
+			if err := b.lookedUp(e, len(b.r.edits) > before); err != nil {
 				return err
 			}
 		}
@@ -124,7 +124,7 @@ func (b *blockReader) column(e *ast.Expr, in clause, aggregate bool) error {
 	case aggregate && !b.sc.Holds(t.Binding):
 		// Such an aggregate is the outer query's; a subquery inside it could
 		// make it this one's. MariaDB refuses it over a query that it has merged when a prepared statement runs again (error 1111).
-		return names.Unmerged(names.Derivable("an aggregate over an outer query's counter", t.Binding))
+		return names.Opaque("an aggregate over an outer query's counter")
 	case in == inHaving && !aggregate && b.p.d.Traits().HavingAlias:
 		return names.Derivable("HAVING names a counter that is neither aggregated nor selected", t.Binding)
 	case !aggregate && b.q != nil && len(b.q.GroupBy) > 0 && groupingSets(b.p.src):

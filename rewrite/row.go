@@ -1,6 +1,7 @@
 package rewrite
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
@@ -23,41 +24,5 @@ func isRow(e *ast.Expr) bool {
 // mayMerge reports whether a name may mean a column of a query in FROM, which the
 // engine may replace by the expression that it is there.
 func (b *blockReader) mayMerge() bool {
-	for _, x := range names.AllOf(b.sc) {
-		if x.Query != nil || x.Derived && !b.p.queries.separate[x.Source] {
-			return true
-		}
-	}
-	return false
-}
-
-// separateRow asks for derived forms of the sources whose counters a row names,
-// and for all derived forms not to be merged: their columns are columns then,
-// and the row is as it was. Inside other queries MariaDB may lose the comparison
-// over such a table.
-func (b *blockReader) separateRow(row *ast.Expr) error {
-	d := &names.DeriveError{Reason: "a row that may hold a counter is compared with a subquery", Separate: true}
-	if b.q == nil || b.q != b.p.main() {
-		return names.Opaque(d.Reason)
-	}
-	for _, x := range names.AllOf(b.sc) {
-		if x.Query != nil {
-			return names.Opaque(d.Reason)
-		}
-		if x.Derived && !b.p.queries.separate[x.Source] {
-			d.Bindings = append(d.Bindings, x)
-		}
-	}
-	row.Walk(func(e *ast.Expr) bool {
-		if e.Kind == ast.ColumnRef {
-			if t, err := b.p.names.Resolve(b.sc, e.Name); err == nil && names.IsCounterTarget(t) && t.Binding.Counts {
-				d.Bindings = append(d.Bindings, t.Binding)
-			}
-		}
-		return true
-	})
-	if len(d.Bindings) == 0 {
-		return names.Opaque(d.Reason)
-	}
-	return d
+	return slices.ContainsFunc(names.AllOf(b.sc), func(x *names.Binding) bool { return x.Query != nil || x.Derived })
 }

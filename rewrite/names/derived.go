@@ -11,7 +11,6 @@ import (
 type DeriveError struct {
 	Reason   string
 	Bindings []*Binding
-	Separate bool // they are not to be merged into the block, see keptSeparate
 }
 
 func (e *DeriveError) Error() string { return e.Reason }
@@ -29,15 +28,6 @@ func Derivable(reason string, bs ...*Binding) error {
 		return Opaque(reason)
 	}
 	return e
-}
-
-// Unmerged has the sources that an error asks to derive kept out of the block.
-func Unmerged(err error) error {
-	var d *DeriveError
-	if errors.As(err, &d) {
-		d.Separate = true
-	}
-	return err
 }
 
 // Derives reports whether an error names a source to derive.
