@@ -78,11 +78,10 @@ func (r *reader) total(t *schema.Table, qualifier, column string, comparable boo
 // findings are what a statement has been found to do with counter tables. They are facts
 // that are only ever added to, in whatever order the reader meets them; none excludes another.
 type findings struct {
-	counter  bool // it reads a counter, and not only companions
-	locks    bool // a block that reads a counter table locks rows
-	writes   bool // a data-modifying CTE writes a counter table's counters
-	wholeRow bool // a row as a whole is replaced
-	truth    bool // a comparison with ANY or ALL is more than a condition, see quantified
+	counter bool // it reads a counter, and not only companions
+	locks   bool // a block that reads a counter table locks rows
+	writes  bool // a data-modifying CTE writes a counter table's counters
+	truth   bool // a comparison with ANY or ALL is more than a condition, see quantified
 }
 
 // clause says where in a block an expression stands.
@@ -244,7 +243,7 @@ func (r *reader) block(parent *names.Scope, q *ast.Select) error {
 	}
 	for _, row := range q.Values {
 		for _, e := range row {
-			if err := b.listed(e, inItems); err != nil {
+			if err := b.expr(e, inItems); err != nil {
 				return err
 			}
 		}

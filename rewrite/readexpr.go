@@ -58,12 +58,6 @@ func (b *blockReader) walk(e *ast.Expr, in clause, aggregate bool) error {
 	}
 	b.r.found.truth = b.r.found.truth || in != inPredicate && quantified(e)
 	for i, a := range e.Args {
-		if a != nil && a.Kind == ast.Star && e.Op == "row" && e.Kind == ast.Opaque {
-			if err := b.listed(a, in); err != nil {
-				return err
-			}
-			continue
-		}
 		before := len(b.r.edits)
 		if err := b.walk(a, in, aggregate || e.Aggregate); err != nil {
 			return err
@@ -89,7 +83,7 @@ func (b *blockReader) column(e *ast.Expr, in clause, aggregate bool) error {
 	if done, err := b.throughDerived(e); done || err != nil {
 		return err
 	}
-	if done, err := b.field(e); done || err != nil {
+	if err := b.field(e); err != nil {
 		return err
 	}
 	t, err := b.p.names.Resolve(b.sc, e.Name)
@@ -104,10 +98,7 @@ func (b *blockReader) column(e *ast.Expr, in clause, aggregate bool) error {
 		return b.systemColumn(e.Name[0])
 	}
 	if t != nil && t.WholeRow {
-		if t.Binding.Counts && b.q != nil && len(b.q.GroupBy) > 0 && groupingSets(b.p.src) {
-			return names.Derivable("grouping sets over a counter", t.Binding)
-		}
-		return b.wholeRow(e, t.Binding)
+		return b.wholeRow(t.Binding)
 	}
 	if t == nil || t.Column == nil || b.r.readsBase(t.Binding.Table) || e == b.r.nullTested && b.nullAsBase(t) {
 		return nil

@@ -14,7 +14,7 @@ import (
 // base row (its foreign key says so, and where it has none the form is not used). It spares the engine a look at the slots
 // of every row. False when the query has another form.
 func (r *reader) sums(sc *names.Scope, q *ast.Select) bool {
-	if r.found.wholeRow || len(r.p.names.Derived) > 0 || r.p.consts.mistyped(nil) != "" || strings.Contains(r.p.src.sql, markerByte) || !ofOneTable(q) ||
+	if len(r.p.names.Derived) > 0 || r.p.consts.mistyped(nil) != "" || strings.Contains(r.p.src.sql, markerByte) || !ofOneTable(q) ||
 		len(q.GroupBy) > 0 || q.Having != nil || len(q.OrderBy) > 0 {
 		return false
 	}
