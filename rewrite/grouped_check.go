@@ -21,16 +21,17 @@ func checksOf(g *grouper) checkConstraints { return checkConstraints{g, g.p} }
 
 // checked names a constraint that keeps a counter out of groups.
 func (cc checkConstraints) checked(counter string) string {
-	if !slices.Contains(cc.g.real.Checked, counter) && !cc.checkedThrough(counter) {
+	through := cc.checkedThrough(counter)
+	if !slices.Contains(cc.g.real.Checked, counter) && !through {
 		return ""
 	}
 	why := "a CHECK constraint of counter " + counter + " may hold for two numbers and not for those between"
-	if n := cc.g.counts[cc.g.share(counter)]; n.coalesced && n.column.Nullable {
+	if n := cc.g.counts[cc.g.share(counter)]; through || n.coalesced && n.column.Nullable {
 		return why // where it is NULL, the number that it is taken for has not been checked
 	}
 	known := false
 	for _, k := range cc.g.real.Checks {
-		if !slices.Contains(k.Columns, counter) && !cc.readsComputed(k.Columns) {
+		if !slices.Contains(k.Columns, counter) {
 			continue
 		}
 		known = true
@@ -49,15 +50,6 @@ func (cc checkConstraints) checked(counter string) string {
 func (cc checkConstraints) checkedThrough(counter string) bool {
 	for i := range cc.g.m.table.Columns {
 		if c := &cc.g.m.table.Columns[i]; c.Generated && slices.Contains(c.DependsOn, counter) && slices.Contains(cc.g.real.Checked, c.Name) {
-			return true
-		}
-	}
-	return false
-}
-
-func (cc checkConstraints) readsComputed(columns []string) bool {
-	for _, c := range columns {
-		if cc.g.counted[c] {
 			return true
 		}
 	}
@@ -85,26 +77,17 @@ func (cc checkConstraints) condition(sql string) (e *ast.Expr, in *grouper) {
 // all between them, whatever the other columns are, as long as they stay as they are.
 func (cc checkConstraints) interval(e *ast.Expr) bool {
 	e = ast.Unparen(e)
-	if !cc.readsCounted(e) || nullTest(e) != nil {
-		return true // an increment changes nothing about NULL
-	}
+	counter := func(e *ast.Expr) bool { return ast.Unparen(e).Kind == ast.ColumnRef && cc.g.countedIn(e) != "" }
+	same := func(e *ast.Expr) bool { return cc.g.unlike(e, none) == "" }
 	switch {
+	case !cc.readsCounted(e) || nullTest(e) != nil:
+		return true // an increment changes nothing about NULL
 	case e.Kind == ast.Binary && e.Op == "AND" && len(e.Args) == 2:
 		return cc.interval(e.Args[0]) && cc.interval(e.Args[1])
-	case e.Kind == ast.Binary && e.Op == "OR" && len(e.Args) == 2:
-		l, r := e.Args[0], e.Args[1]
-		if cc.same(r) {
-			l, r = r, l
-		}
-		return cc.same(l) && cc.interval(r)
 	case e.Kind == ast.Binary && len(e.Args) == 2 && turned[e.Op] != "":
-		l, r := e.Args[0], e.Args[1]
-		if cc.g.countedIn(l) == "" {
-			l, r = r, l
-		}
-		return cc.shifted(l) && cc.same(r)
+		return counter(e.Args[0]) && same(e.Args[1]) || same(e.Args[0]) && counter(e.Args[1])
 	case e.Kind == ast.Opaque && cc.g.isBetween(e):
-		return cc.shifted(e.Args[0]) && cc.same(e.Args[1]) && cc.same(e.Args[2])
+		return counter(e.Args[0]) && same(e.Args[1]) && same(e.Args[2])
 	}
 	return false
 }
@@ -119,25 +102,4 @@ func (cc checkConstraints) readsCounted(e *ast.Expr) bool {
 		return !found
 	})
 	return found
-}
-
-// same reports whether an expression is the same for all members.
-func (cc checkConstraints) same(e *ast.Expr) bool {
-	return nullTest(ast.Unparen(e)) != nil || cc.g.unlike(e, none) == ""
-}
-
-// shifted reports whether an expression is a counter, or one plus or minus what is the same for all.
-func (cc checkConstraints) shifted(e *ast.Expr) bool {
-	if _, ok := guardsOf(cc.g).shift(e); ok {
-		return true
-	}
-	name := cc.g.countedIn(e)
-	if name == "" {
-		return false
-	}
-	ops, ok := cc.p.additive(cc.g.m.sc, e, cc.g.m.table, name)
-	for _, op := range ops {
-		ok = ok && !op.sometimes && op.expr != nil && cc.same(op.expr)
-	}
-	return ok
 }

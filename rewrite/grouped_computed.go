@@ -3,15 +3,13 @@ package rewrite
 import (
 	"slices"
 
-	"github.com/slotsql/slotsql/rewrite/ast"
 	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // This file looks into what the engine computes of a row that it stores: generated columns and
 // indexes. The engine refuses a row for which that fails (100 / (n - 5)), or for which the value
 // does not fit its column. It computes the row that a group leaves, and not those that its members
-// would have left one after another. What has one direction, as n has, lies for these between
-// the first and the last, and so does not fail if it has not failed for either.
+// would have left one after another.
 
 // computedFrom names what is computed from a counter and may fail for a value that a group passes over.
 func (cc checkConstraints) computedFrom(counter string) string {
@@ -24,19 +22,14 @@ func (cc checkConstraints) computedFrom(counter string) string {
 	return ""
 }
 
-// neverFails reports whether what is computed fails for no value between two for which it does not fail.
+// neverFails reports whether what is computed fails for no value.
 func (cc checkConstraints) neverFails(c *schema.Computed) bool {
 	e, in := cc.condition(c.SQL)
-	switch {
-	case e == nil:
-		return false
-	case !checksOf(in).readsCounted(e):
-		return true
-	case c.Column == "":
-		return cannotFail(e) || checksOf(in).oneWay(e)
-	}
-	t := cc.g.m.table.Column(c.Column)
-	return t != nil && t.Domain == "" && (t.Numeric != schema.NotNumeric || t.Type == "boolean") && checksOf(in).oneWay(e)
+	return e != nil && (!checksOf(in).readsCounted(e) || c.Column == "" && cannotFail(e))
+}
+
+func (cc checkConstraints) readsComputed(columns []string) bool {
+	return slices.ContainsFunc(columns, func(c string) bool { return cc.g.counted[c] })
 }
 
 // computes names what the engine computes from a column and may fail for some value of it.
@@ -48,28 +41,4 @@ func (cc checkConstraints) computes(column string) string {
 		}
 	}
 	return ""
-}
-
-// oneWay reports whether the value of an expression only rises, only falls, or stays as it is while members
-// add to counters, and is NULL for all of them or for none.
-func (cc checkConstraints) oneWay(e *ast.Expr) bool {
-	e = ast.Unparen(e)
-	if !cc.readsCounted(e) {
-		return cc.same(e)
-	}
-	switch {
-	case e.Kind == ast.ColumnRef:
-		return cc.g.countedIn(e) != "" // and not computed from one
-	case e.Kind == ast.Unary && (e.Op == "-" || e.Op == "+"):
-		return cc.oneWay(e.Args[0])
-	case e.Kind == ast.Binary && len(e.Args) == 2:
-		l, r := e.Args[0], e.Args[1]
-		if !comparison[e.Op] && e.Op != "+" && e.Op != "-" && e.Op != "*" || e.Op == "=" || e.Op == "<>" || e.Op == "!=" || e.Op == "" {
-			return false
-		}
-		return cc.oneWay(l) && cc.same(r) || cc.same(l) && cc.oneWay(r)
-	case e.Kind == ast.Call && e.Op == "coalesce" && len(e.Args) == 2:
-		return cc.oneWay(e.Args[0]) && cc.same(e.Args[1])
-	}
-	return false
 }

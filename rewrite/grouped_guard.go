@@ -128,7 +128,7 @@ func (gg groupGuards) guard(l *ast.Expr, op string, r *ast.Expr) string {
 	ops, ok := gg.p.additive(gg.g.m.sc, l, gg.g.m.table, name)
 	counter := gg.g.counterIn(l)
 	if !ok || len(ops) > 1 || len(ops) == 1 && !ast.Constant(ops[0].expr) {
-		return gg.shiftedGuard(name, counter, l, op, r)
+		return "computes with counter " + name
 	}
 	if counter.Kind == ast.Call && n.column.Nullable && !n.coalesced {
 		return "takes counter " + name + " for a number where it is NULL"
@@ -167,11 +167,6 @@ func (gg groupGuards) guard(l *ast.Expr, op string, r *ast.Expr) string {
 
 // subtract has the guard hold for the counter less its bound.
 func (gg groupGuards) subtract(c *schema.Column, guard Guard, counter *ast.Expr) {
-	gg.g.edits = append(gg.g.edits, gg.lessBound(c, guard, counter)...)
-}
-
-// lessBound adds a guard, and has its bound subtracted from the counter.
-func (gg groupGuards) lessBound(c *schema.Column, guard Guard, counter *ast.Expr) []edit {
 	arg := Arg{Bound: len(gg.g.group.Guards) + 1, Index: -1}
 	sql := gg.p.src.sql[counter.Start:counter.End]
 	less := "(" + sql + " - " + gg.g.sumText(c, arg) + ")"
@@ -180,7 +175,7 @@ func (gg groupGuards) lessBound(c *schema.Column, guard Guard, counter *ast.Expr
 	}
 	before, after, _ := strings.Cut(less, sql)
 	gg.g.group.Guards = append(gg.g.group.Guards, guard)
-	return []edit{{ast.At(counter.Start), before}, {ast.At(counter.End), after}}
+	gg.g.edits = append(gg.g.edits, edit{ast.At(counter.Start), before}, edit{ast.At(counter.End), after})
 }
 
 // bind puts a bound in the place of the number or placeholder that a member has there.

@@ -1,6 +1,7 @@
 package rewrite
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
@@ -286,7 +287,7 @@ func (ug upsertGrouper) countUpsert(c *schema.Column, value *ast.Expr) string {
 			return why
 		}
 	}
-	if why := ug.newRowTakes(c, given, first); why != "" {
+	if why := ug.newRowTakes(c, given); why != "" {
 		return why
 	}
 	if name := checksOf(ug.g).computes(c.Name); name != "" {
@@ -310,6 +311,22 @@ func (ug upsertGrouper) countUpsert(c *schema.Column, value *ast.Expr) string {
 	ug.g.used(c, ops[0].expr, n.delta)
 	ug.g.edit(at, ug.g.sumText(c, Arg{Total: len(ug.g.counts), Index: -1, Negate: flip}))
 	return ""
+}
+
+// newRowTakes names why a new row of one of the members might be refused, or stored otherwise. The engine sees the row
+// of the whole group, and the plain statements would have proposed one row for each member.
+func (ug upsertGrouper) newRowTakes(c *schema.Column, given *ast.Expr) string {
+	if slices.Contains(ug.g.real.Checked, c.Name) || checksOf(ug.g).checkedThrough(c.Name) {
+		return "a CHECK constraint of counter " + c.Name + " applies to a new row, too"
+	}
+	if !c.Unsigned {
+		return ""
+	}
+	arg, why := ug.p.consts.checkInserted(c, given)
+	if arg != nil {
+		ug.g.group.Inserted = append(ug.g.group.Inserted, *arg)
+	}
+	return why
 }
 
 // firstNumber returns what a new row begins with.

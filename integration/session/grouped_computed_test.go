@@ -65,21 +65,17 @@ func TestGroupedComputed(t *testing.T) {
 	}
 }
 
-// What can refuse no number between two that it takes leaves groups as they are.
+// What can refuse no number leaves groups as they are.
 func TestGroupedBesideComputed(t *testing.T) {
 	each(t, func(t *testing.T, dialect string) {
-		stored := map[string]string{"postgres": " STORED"}[dialect]
+		if dialect == "mysql" {
+			return // MariaDB has neither partial indexes nor those on expressions
+		}
 		for _, ddl := range [][]string{
-			{"ALTER TABLE stock ADD g BIGINT GENERATED ALWAYS AS (n * 2 + 1)" + stored},
-			{"ALTER TABLE stock ADD g BIGINT GENERATED ALWAYS AS (id - n)" + stored, "CREATE INDEX i ON stock (g)"},
 			{"CREATE INDEX i ON stock (note) WHERE n > 100 AND note IS NOT NULL"},
-			{"CREATE INDEX i ON stock (note, (n + 1))"},
 			{"CREATE INDEX i ON stock ((n > 7))"},
 			{"CREATE INDEX i ON stock ((id / 2)) WHERE note = 'a'"},
 		} {
-			if dialect == "mysql" && ddl[0][0] == 'C' {
-				continue // MariaDB has neither partial indexes nor those on expressions
-			}
 			p := computed(t, dialect, ddl)
 			x, err := twin.Explain(t, twin.Connector(t, p), "UPDATE stock SET n = n + 1 WHERE id = 1")
 			if err != nil {
