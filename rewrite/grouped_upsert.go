@@ -36,9 +36,6 @@ type UpsertGroup struct {
 	Numbers bool
 	// Keys are arguments given for the key.
 	Keys []InsertedKey
-	// Equal are pairs of arguments that have to be equal, for a new row to satisfy the WHERE of
-	// DO UPDATE.
-	Equal [][2]Arg
 }
 
 // An InsertedKey is an argument for a column of a key, which must not be NULL. One that is
@@ -103,9 +100,12 @@ func (ug upsertGrouper) planUpsert() string {
 	if t := ug.g.real; t.Triggers.Insert || t.Triggers.Update {
 		return "a trigger fires on INSERT or UPDATE of the table"
 	}
+	if ug.g.m.st.Conflict.Where != nil {
+		return "a new row may not satisfy the WHERE of the conflict clause"
+	}
 	ug.g.group.Upsert = &UpsertGroup{Numbers: ug.g.real.Numbers}
 	steps := []func() string{
-		ug.inserted, ug.conflictKeys, ug.arbiterWhere, ug.updateWhere, ug.conflictSet, ug.g.implies,
+		ug.inserted, ug.conflictKeys, ug.arbiterWhere, ug.conflictSet, ug.g.implies,
 		ug.setByDatabase, ug.upsertShares, ug.g.returning, ug.g.arguments,
 	}
 	for _, step := range steps {

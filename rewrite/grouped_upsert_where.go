@@ -8,11 +8,9 @@ import (
 	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
-// This file plans the conditions of a conflict clause. The second member of a group has to meet
-// the row that the first has made, and to update it. So a row of what the INSERT gives must
-// satisfy both: the one behind ON CONFLICT (...), which chooses partial unique indexes, all of
-// which then cover the row; and the one behind DO UPDATE. Of a row that is there each of them
-// is as true for the group as it is for every member.
+// This file plans the condition behind ON CONFLICT (...), which chooses partial unique indexes. The second member of a group
+// has to meet the row that the first has made. So a row of what the INSERT gives must satisfy it: all of these indexes then
+// cover the row. Of a row that is there it is as true for the group as it is for every member.
 
 // arbiter returns the key that the statement conflicts on.
 func (ug upsertGrouper) arbiter() *schema.Unique {
@@ -83,60 +81,4 @@ func (u *UpsertGroup) notNull(arg Arg) {
 		}
 	}
 	u.Keys = append(u.Keys, InsertedKey{arg, false})
-}
-
-// updateWhere holds a new row against the condition behind DO UPDATE: columns equal what the INSERT
-// gives for them.
-func (ug upsertGrouper) updateWhere() string {
-	w := ug.g.m.st.Conflict.Where
-	if w == nil {
-		return ""
-	}
-	for _, part := range ast.Conjuncts(w, nil) {
-		part = ast.Unparen(part)
-		if part.Kind != ast.Binary || part.Op != "=" || len(part.Args) != 2 ||
-			!ug.newRowEquals(ast.Unparen(part.Args[0]), ast.Unparen(part.Args[1])) {
-			return "a new row may not satisfy the WHERE of the conflict clause"
-		}
-	}
-	ug.g.m.st.Where = w // which further conditions stand behind
-	return ""
-}
-
-// newRowEquals reports whether an equality holds for a new row, as long as arguments are equal.
-func (ug upsertGrouper) newRowEquals(l, r *ast.Expr) bool {
-	if l.Kind == ast.Number && r.Kind == ast.Number {
-		return ug.p.consts.noted(ug.p.src.sql[l.Start:l.End]) == ug.p.consts.noted(ug.p.src.sql[r.Start:r.End])
-	}
-	if l.Kind != ast.ColumnRef {
-		l, r = r, l
-	}
-	if l.Kind != ast.ColumnRef || r.Kind != ast.Param {
-		return false
-	}
-	c := ug.g.m.table.Column(ug.p.names.TargetColumn(ug.g.m.sc, ug.g.m.target, l.Name))
-	if c == nil || ug.g.m.table.IsCounter(c.Name) {
-		return false
-	}
-	given := ug.valueOf(c)
-	if given == nil || ast.Unparen(given).Kind != ast.Param {
-		return false
-	}
-	takes, why := ug.p.consts.checkInserted(c, given)
-	if why != "" || takes == nil || !takes.Integer && takes.Length == 0 {
-		return false
-	}
-	a, ok := ug.p.src.paramAt(r.Span)
-	if !ok {
-		return false
-	}
-	u := ug.g.group.Upsert
-	u.notNull(takes.Arg)
-	ug.g.group.Inserted = append(ug.g.group.Inserted, *takes)
-	if a == takes.Arg {
-		ug.g.uses[a] = append(ug.g.uses[a], c.Type, c.Type)
-	} else {
-		u.Equal = append(u.Equal, [2]Arg{takes.Arg, a})
-	}
-	return true
 }

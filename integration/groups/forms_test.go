@@ -78,8 +78,6 @@ var forms = []form{
 
 	{name: "upsert from another", sql: "INSERT INTO t (id, n, big, small, cents, kind) VALUES (?, ?, 7, 8, 9, 'b') " +
 		"ON CONFLICT (id) DO UPDATE SET n = t.n + ?", args: []string{"row", "bound", "add"}, only: returning},
-	{name: "upsert where", sql: "INSERT INTO t (id, n, big, small, cents, kind) VALUES (?, ?, 7, 8, 9, 'b') " +
-		"ON CONFLICT (id) DO UPDATE SET n = t.n + EXCLUDED.n WHERE t.id = ? AND 1 = 1 RETURNING n", args: []string{"row", "add", "row"}, only: returning},
 	{name: "upsert from zero", sql: "INSERT INTO t (id, n, big, small, cents, kind) VALUES (?, 0, 7, ?, 9, 'b') " +
 		"ON CONFLICT (id) DO UPDATE SET n = t.n - 2, small = t.small + 1 RETURNING n, id, small", args: []string{"row", "few"}, only: returning, partly: true},
 	{name: "upsert cents from another", sql: "INSERT INTO t (id, n, big, small, cents, kind) VALUES (?, 0, 7, 8, ?, 'b') " +

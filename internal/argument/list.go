@@ -3,7 +3,6 @@
 package argument
 
 import (
-	"bytes"
 	"database/sql/driver"
 	"math"
 	"strconv"
@@ -104,18 +103,6 @@ func (l List) Common(b []byte, args []rewrite.Arg) ([]byte, bool) {
 		}
 	}
 	return b, true
-}
-
-// equal reports whether two arguments are certainly equal.
-func (l List) equal(a, b rewrite.Arg) bool {
-	x, ok := l.Value(a)
-	y, also := l.Value(b)
-	if !ok || !also {
-		return false
-	}
-	first, ok := slots.AppendValue(nil, x)
-	second, also := slots.AppendValue(nil, y)
-	return ok && also && bytes.Equal(first, second)
 }
 
 // unsigned reports whether the parent sends an argument as an unsigned number.

@@ -23,11 +23,6 @@ func (l List) GivesKey(u *rewrite.UpsertGroup) bool {
 			return false
 		}
 	}
-	for _, pair := range u.Equal {
-		if !l.equal(pair[0], pair[1]) {
-			return false
-		}
-	}
 	return true
 }
 

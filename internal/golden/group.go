@@ -62,11 +62,6 @@ func (b *printer) group(indent string, p *rewrite.Plan, allSteps bool) {
 			b.line(indent, "key", demand)
 		}
 	}
-	if g.Upsert != nil {
-		for _, e := range g.Upsert.Equal {
-			b.line(indent, "equal", arg(e[0])+" and "+arg(e[1]))
-		}
-	}
 	for _, x := range g.Inserted {
 		b.line(indent, "given", given(x))
 	}
