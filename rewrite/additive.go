@@ -12,9 +12,8 @@ import (
 type operand struct {
 	expr      *ast.Expr
 	negative  bool
-	sometimes bool      // it is added to some rows only
-	stored    bool      // the INSERT stores it before it is added
-	unless    *ast.Expr // there is no expr: NULL is added to rows that no WHEN of this CASE chooses
+	sometimes bool // it is added to some rows only
+	stored    bool // the INSERT stores it before it is added
 }
 
 // additive recognises value as counter plus something: c + x, x + c, c - x,

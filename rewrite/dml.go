@@ -29,7 +29,6 @@ type dml struct {
 	target *names.Binding // nil when the target is no single table
 	table  *schema.Table  // the target's counter table, or nil
 	once   bool           // no other source of the statement is a counter table
-	covers []Cover        // what increments demand that run on the base table
 	locks  bool           // a query in it locks rows of counter tables, and reads no counter
 }
 

@@ -22,17 +22,12 @@ func (m *dml) onBase(sc *names.Scope, own *names.Binding, outer bool, c *schema.
 	for _, op := range ops {
 		op.sometimes = false
 		switch {
-		case op.unless != nil:
-			covers, ok := m.coversAll(op.unless)
-			if !ok {
-				return nil, "a CASE without ELSE may set counter " + c.Name + " to NULL"
-			}
-			m.covers = append(m.covers, covers...)
-			continue
 		case op.expr == nil:
 			return nil, setsCounter + c.Name
 		case ast.Unparen(op.expr).Case != nil:
-			op.expr = ast.Unparen(op.expr)
+			if op.expr = ast.Unparen(op.expr); op.expr.Case.ElseNull() {
+				return nil, "a CASE without ELSE may set counter " + c.Name + " to NULL"
+			}
 			more, why := m.onBase(sc, own, outer, c, branches(op))
 			if why != "" {
 				return nil, why

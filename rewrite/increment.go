@@ -54,7 +54,6 @@ type Increment struct {
 
 	plain  bool // the original statement is exact on the base table, too, whatever its arguments
 	onBase bool // it is where its arguments are as base has it
-	adds   bool // it is for the counters, but not for the companions
 	base   []DeltaArg
 }
 
@@ -98,5 +97,5 @@ func (i *Increment) OnBase() (require []DeltaArg, ok bool) { return i.base, i.on
 
 // AddsOnBase is OnBase for the counters alone, if Asked and Stated see to the companions.
 func (i *Increment) AddsOnBase() (require []DeltaArg, ok bool) {
-	return i.base, i.adds && i.Asked != nil
+	return i.base, i.Asked != nil
 }

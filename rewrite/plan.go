@@ -94,8 +94,6 @@ type Grouping struct {
 type BasePlan struct {
 	// Require is what an AdditiveBase requires of bound deltas.
 	Require []DeltaArg
-	// Cover is what else it requires of arguments.
-	Cover []Cover
 
 	// Changes are the rows of counter tables that the statement changes and that are
 	// not an Increment's; nil where it changes none, and where that does not matter.
@@ -369,5 +367,5 @@ type Part struct {
 
 // AsIs reports whether the plan runs the original statement and nothing else.
 func (p *Plan) AsIs() bool {
-	return p.Class == PassThrough || p.Class == AdditiveBase && len(p.Base.Require) == 0 && len(p.Base.Cover) == 0
+	return p.Class == PassThrough || p.Class == AdditiveBase && len(p.Base.Require) == 0
 }

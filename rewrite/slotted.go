@@ -36,8 +36,8 @@ func (sw slotWriter) slotted(base *Plan, a assigned, rows *rowset, where fragmen
 	}
 	in.Companions = companionSQL(a.companions, &tp)
 	out := &Increment{Table: t, Companions: len(a.companions) > 0, Latest: a.setsLatest()}
-	out.adds, out.base = len(base.Base.Cover) == 0, base.Base.Require
-	out.onBase = out.adds && !out.Latest
+	out.base = base.Base.Require
+	out.onBase = !out.Latest
 	out.plain = out.onBase && len(base.Base.Require) == 0
 	for _, s := range a.companions {
 		if s.arg != nil {

@@ -191,7 +191,6 @@ func (m *dml) base(incs []increment, t *schema.Table) *Plan {
 		}
 		plan.Base.Require = append(plan.Base.Require, require...)
 	}
-	plan.Base.Cover = m.covers
 	if !plan.AsIs() {
 		plan.Drain.Tables = m.drain("").Drain.Tables
 	}

@@ -82,7 +82,7 @@ func (m *dml) planMultiUpdate() *Plan {
 	plan := &Plan{
 		Class:  AdditiveBase,
 		Tables: tableNames(tables),
-		Base:   BasePlan{Require: require, Cover: m.covers},
+		Base:   BasePlan{Require: require},
 		Reason: "an increment through a join runs on the base table",
 	}
 	if !plan.AsIs() {

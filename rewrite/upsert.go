@@ -115,7 +115,6 @@ func (ins insertion) planConflict(c *ast.Conflict, st *ast.Statement, as assigne
 			}
 		}
 	}
-	plan.Base.Cover = ins.m.covers
 	if !plan.AsIs() {
 		plan.Drain.Tables = all("").Drain.Tables
 	}

@@ -48,40 +48,7 @@ func (l List) AgainstSide(deltas []rewrite.DeltaArg) bool {
 // FitBase reports whether the arguments allow the original statement to run on the base table
 // without a drain.
 func (l List) FitBase(b *rewrite.BasePlan) bool {
-	return l.coverCases(b) && l.Fit(b.Require, true)
-}
-
-// coverCases reports whether every argument that a CASE without ELSE compares is among those that
-// it names.
-func (l List) coverCases(b *rewrite.BasePlan) bool {
-	for _, c := range b.Cover {
-		v, ok := l.Value(c.Arg)
-		if !ok || !l.among(v.Value, c) {
-			return false
-		}
-	}
-	return true
-}
-
-func (l List) among(v any, c rewrite.Cover) bool {
-	for _, a := range c.In {
-		if w, ok := l.Value(a); ok && sameConstant(v, w.Value, c.Number) {
-			return true
-		}
-	}
-	return false
-}
-
-// sameConstant reports whether two arguments are certainly the same to the engine.
-func sameConstant(a, b any, number bool) bool {
-	if number {
-		n, ok := Integer(a)
-		m, also := Integer(b)
-		return ok && also && n == m
-	}
-	s, ok := a.(string)
-	t, also := b.(string)
-	return ok && also && s == t
+	return l.Fit(b.Require, true)
 }
 
 // Fit reports whether deltas, with their arguments, meet the demands of the plan. Engines differ

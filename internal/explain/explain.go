@@ -258,14 +258,11 @@ func explanation(p *rewrite.Plan, query, unslotted string) *Explanation {
 		case len(require)+len(in.NotNumber) > 0:
 			e.Fallback = "when no row is affected, or an argument does not fit: drains, then runs the statement"
 		}
-	} else if len(require)+len(p.Base.Cover) > 0 {
+	} else if len(require) > 0 {
 		e.Fallback = "when an argument does not fit: drains, then runs the statement"
 	}
 	for _, d := range require {
 		e.Requires = append(e.Requires, explainDelta(d))
-	}
-	for _, c := range p.Base.Cover {
-		e.Requires = append(e.Requires, explainArg(c.Arg)+" is one of "+strings.Join(explainArgs(c.In), ", "))
 	}
 	for _, d := range p.Drain.Tables {
 		x := ExplainedDrain{Table: d.Table.Name, Scope: d.Scope(), Lock: explainStatements(d.Lock), Fold: explainStatements(d.Fold)}

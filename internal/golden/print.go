@@ -114,9 +114,6 @@ func (b *printer) plan(indent, sql string, p *rewrite.Plan, allSteps bool) {
 	if len(p.Base.Require) > 0 {
 		b.line(indent, "runs as it is for", deltas(p.Base.Require))
 	}
-	for _, c := range p.Base.Cover {
-		b.line(indent, "runs as it is if", args([]rewrite.Arg{c.Arg})+" is one of "+args(c.In))
-	}
 	b.proofs(indent, p.Drain.Proof)
 	if read := p.Drain.LockingRead; read != nil {
 		b.line(indent, "in a transaction", strings.TrimRight(read.SQL.Of(nil), "\n"))
