@@ -34,7 +34,7 @@ func (rd reading) queryObserved(ctx context.Context) (driver.Rows, error) {
 	if err != nil {
 		return nil, rd.observedError(ctx, err)
 	}
-	out := rd.readAhead(rows, kept)
+	out := rd.readAhead(rows, 1, kept)
 	switch {
 	case out.err == io.EOF && o.DecidesRows:
 		return nil, rows.Close()
@@ -125,20 +125,33 @@ func (rd reading) observeUndoable(ctx context.Context) (rows driver.Rows, err er
 	return rows, err
 }
 
-// readAhead reads the first row of an observed query.
-func (rd reading) readAhead(rows driver.Rows, kept bool) *observedRows {
+// readAhead reads the first row of a query that has so many columns of slotsql's own behind the application's.
+func (rd reading) readAhead(rows driver.Rows, added int, kept bool) *observedRows {
 	o := &observedRows{RowsBase: link.RowsBase{Rows: rows}, columns: rows.Columns(), unsigned: kept, ahead: true}
 	if rd.conn.Shared.Traits.LateErrors {
 		o.types = TypesOf(rows) // some parents take them from the current row
 	}
-	own := len(o.columns) - 1
-	if o.columns = o.columns[:own:own]; own < len(o.few) {
-		o.row = o.few[:own+1]
+	if all := len(o.columns); all <= len(o.few) {
+		o.row = o.few[:all]
 	} else {
-		o.row = make([]driver.Value, own+1)
+		o.row = make([]driver.Value, all)
 	}
+	own := len(o.columns) - added
+	o.columns = o.columns[:own:own]
 	o.err = rows.Next(o.row)
 	return o
+}
+
+// firstRow reads the first row of a rewritten query at once. SQLite notices in the first step of a query that another connection
+// has changed the schema, and some parents take that step only when the first row is asked for (rewrite.SessionRules.LateErrors):
+// by then the application has the rows, and it is too late to plan again. Any other error comes with the rows, as from the parent.
+func (rd reading) firstRow(rows driver.Rows) (driver.Rows, error) {
+	o := rd.readAhead(rows, 0, false)
+	if o.err != nil && rd.conn.Engine.SchemaChanged(o.err) {
+		_ = rows.Close()
+		return nil, o.err
+	}
+	return o, nil
 }
 
 // observedError returns the error of an observed query; nil if it may be one of base values that are no totals, so that the query has
@@ -230,7 +243,7 @@ func (rd reading) noteObserved(none bool) {
 	}
 }
 
-// observedRows are the rows of an observed query, without its last column.
+// observedRows are the rows of a query of which the first one has been read, without columns of slotsql's own.
 type observedRows struct {
 	link.RowsBase
 	columns  []string
