@@ -45,10 +45,6 @@ func (m *dml) onBase(sc *names.Scope, own *names.Binding, outer bool, c *schema.
 			}
 			continue
 		}
-		if d := m.p.written.arrayDelta(sc, c, op); d != nil {
-			require = append(require, *d)
-			continue
-		}
 		if rows := m.p.written.writtenDeltas(sc, c, op); rows != nil {
 			more, why := m.onBase(sc, own, outer, c, rows)
 			if why != "" {

@@ -72,9 +72,6 @@ type DeltaArg struct {
 	Side        schema.Side // that a slot's counter has, as NonNegative
 	Max         int64       // largest magnitude
 	Scale       int         // digits allowed after the point; 0: integers only
-	// Each: Arg is an array of deltas, which must not be shorter than the arrays Beside it.
-	Each   bool
-	Beside []Arg
 }
 
 // BaseExact reports whether the original statement is exact on the base table, too, whatever

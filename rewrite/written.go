@@ -13,7 +13,6 @@ import (
 //
 //	UPDATE t SET n = t.n + v.d FROM (VALUES (1, 2), (3, 4)) AS v (id, d) WHERE t.id = v.id
 //	UPDATE t JOIN (SELECT 1 AS id, 2 AS d UNION ALL SELECT 3, 4) v ON v.id = t.id SET t.n = t.n + v.d
-//	UPDATE t SET n = t.n + v.d FROM unnest($1::bigint[], $2::int[]) AS v (id, d) WHERE t.id = v.id
 //
 // What such a source gives for a column is known before the statement runs: one of the
 // constants that stand there. So an increment by the column is exact on the base row if it is
@@ -185,9 +184,6 @@ const maxKeys = 1 << 30
 func (kf *keyFinder) givenKeys(sc *names.Scope, b *names.Binding, column string, compared []*ast.Expr) *givenKeys {
 	if len(compared) != 1 {
 		return nil
-	}
-	if a := kf.written.arrayOf(sc, compared[0]); a != nil {
-		return &givenKeys{[]*ast.Expr{a.array}, maxKeys, kf.anyOf(b, column, a.array)}
 	}
 	values := kf.written.written(sc, compared[0])
 	if values == nil || !kf.consts.comparesAlike(b.Table.Column(column), values) {

@@ -60,12 +60,6 @@ func (l List) Fit(deltas []rewrite.DeltaArg, nonZero bool) bool {
 		if !ok {
 			return false
 		}
-		if d.Each {
-			if !l.eachFit(d, v.Value) {
-				return false
-			}
-			continue
-		}
 		zero, ok := checkDelta(d, v.Value)
 		if !ok || d.Scale == 0 && !d.NonNegative && l.unsigned(v.Value) {
 			return false

@@ -7,7 +7,6 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/slotsql/slotsql/internal/catalog"
@@ -358,12 +357,6 @@ func explainArg(a rewrite.Arg) string {
 
 func explainDelta(d rewrite.DeltaArg) string {
 	name := explainArg(d.Arg)
-	if d.Each {
-		name = "each element of " + name
-	}
-	if len(d.Beside) > 0 {
-		name += " (not shorter than " + strings.Join(explainArgs(d.Beside), ", ") + ")"
-	}
 	s := name + " is a whole number"
 	if d.Scale > 0 {
 		s = name + fmt.Sprintf(" is a number with up to %d decimals", d.Scale)

@@ -291,15 +291,9 @@ func deltas(list []rewrite.DeltaArg) string {
 			low = "0"
 		}
 		name := arg(d.Arg)
-		if d.Each {
-			name = "each of " + name
-		}
 		out[i] = fmt.Sprintf("%s within %s..%d", name, low, d.Max)
 		if d.Scale > 0 {
 			out[i] += fmt.Sprintf(" to %d places", d.Scale)
-		}
-		if len(d.Beside) > 0 {
-			out[i] += ", as long as " + args(d.Beside)
 		}
 	}
 	return strings.Join(out, ", ")
