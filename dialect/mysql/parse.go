@@ -51,12 +51,6 @@ func (d *Dialect) Parse(sql string) (st *ast.Statement, err error) {
 	if st, err := d.parseRowAlias(sql, toks); st != nil || err != nil {
 		return st, err
 	}
-	if st, err := d.parseAnalyze(sql, toks); st != nil || err != nil {
-		return st, err
-	}
-	if st, err := d.parseInto(sql, toks); st != nil || err != nil {
-		return st, err
-	}
 	return d.parseTokens(sql, toks)
 }
 
