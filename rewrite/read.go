@@ -23,7 +23,6 @@ type reader struct {
 	nullTested *ast.Expr // the column that the IS NULL which is being read asks about
 	// aggregates counts those whose argument is a query that is being read.
 	aggregates int
-	with       withNames
 
 	outward  int                       // counters of a block around the one that names them
 	replaced map[ast.Span]*names.Scope // of which the totals are that an edit writes
@@ -36,16 +35,9 @@ type reader struct {
 
 // queryState is what all readers of a statement share.
 type queryState struct {
-	inAggregate map[*ast.CTE]bool // named by a subquery inside an aggregate
-	tableWord   bool              // TABLE name has become a SELECT
-	top         *ast.Select       // the block that names the columns of the statement's query
-	windows     windowFunctions
-}
-
-// withNames are what has been read of WITH queries.
-type withNames struct {
-	withQueries int              // how many stand around what is being read
-	withNamed   map[*ast.CTE]int // how often each has been named
+	tableWord bool        // TABLE name has become a SELECT
+	top       *ast.Select // the block that names the columns of the statement's query
+	windows   windowFunctions
 }
 
 // readValues is which value of a counter a statement is to see.

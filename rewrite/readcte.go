@@ -25,43 +25,20 @@ func (r *reader) ctes(sc *names.Scope, with []*ast.CTE) error {
 	return nil
 }
 
-// cteQuery looks into a WITH query. MariaDB puts it where it is named, so that
-// one which is named inside an aggregate is read as if it stood there.
+// cteQuery looks into a WITH query.
 func (r *reader) cteQuery(sc *names.Scope, c *ast.CTE) error {
 	outer := r.aggregates
 	r.aggregates = 0
-	if r.p.queries.inAggregate[c] {
-		r.aggregates = 1
-	}
-	r.with.withQueries++
 	err := r.query(r.p.names.CTEScope(sc, c), c.Select)
 	r.aggregates = outer
-	r.with.withQueries--
 	return err
 }
 
-// nameInside notes a WITH query that is named inside an aggregate, and has the
-// statement be read again.
+// nameInside refuses a WITH query that may have totals and is named inside an aggregate: MariaDB puts it where it is named, and
+// takes the sums in it for aggregates there.
 func (r *reader) nameInside(sc *names.Scope, s *ast.Source) error {
-	found := r.p.names.CTE(sc, s.Name)
-	if found == nil || !r.p.d.Traits().StrictGroups {
-		return nil
-	}
-	c := found
-	if r.with.withNamed == nil {
-		r.with.withNamed = map[*ast.CTE]int{}
-	}
-	r.with.withNamed[c]++
-	switch {
-	case r.aggregates > 0 && !r.p.queries.inAggregate[c]:
-		if r.p.queries.inAggregate == nil {
-			r.p.queries.inAggregate = map[*ast.CTE]bool{}
-		}
-		r.p.queries.inAggregate[c] = true
-		return &names.DeriveError{Reason: "a WITH query is named in a subquery inside an aggregate"}
-	case r.p.queries.inAggregate[c] && r.with.withNamed[c] > 1 && r.with.withQueries > 0 && len(r.p.names.Derived) > 0:
-		// MariaDB reads it again where it is named again, and takes the sums in it for aggregates there.
-		return names.Opaque("a WITH query with totals is named twice, and inside an aggregate of another")
+	if r.aggregates > 0 && len(r.edits) > 0 && r.p.d.Traits().StrictGroups && r.p.names.CTE(sc, s.Name) != nil {
+		return names.Opaque("a WITH query is named in a subquery inside an aggregate")
 	}
 	return nil
 }
