@@ -16,7 +16,7 @@ func readingOf(r *Run) reading { return reading{r, r.conn} }
 
 // ownChanges is for a transaction that has changed rows. It either reads them itself, or drains those of the statement's tables.
 func ownChanges(ctx context.Context, r *Run) (a answer, done bool, err error) {
-	if c := r.conn; len(c.changes)+len(c.late) == 0 {
+	if c := r.conn; len(c.changes)+len(c.late) == 0 || readingOf(r).ofAnotherRow() {
 		noteRead(c, r.Plan.Touched)
 		return answer{}, false, nil
 	}
@@ -26,6 +26,26 @@ func ownChanges(ctx context.Context, r *Run) (a answer, done bool, err error) {
 		}
 	}
 	return answer{}, false, rowChangesOf(r).drainChanges(ctx, r.Plan.Touched)
+}
+
+// ofAnotherRow reports whether the query reads one row by a key that is none of those that the transaction has changed. It sees nothing
+// of these changes then, wherever they are, so that they need not be drained.
+func (rd reading) ofAnotherRow() bool {
+	o := rd.run.Plan.Read.Observed
+	if o == nil || o.Row == nil {
+		return false
+	}
+	t := rd.run.Plan.Touched[0]
+	key := rd.run.args().WholeNumbers(t, o.Row.Key)
+	if key == nil {
+		return false
+	}
+	for _, ch := range rd.conn.changed() {
+		if ch.of(t) && maybeSame(ch.key, key) {
+			return false
+		}
+	}
+	return true
 }
 
 // observed runs the query as the application wrote it, if its tables have no slots.
