@@ -30,19 +30,21 @@ func onColdRow(ctx context.Context, r *Run) (a answer, done bool, err error) {
 	case in.run.standing.Left && in.foldsCooled():
 		return in.onCooledRow(ctx)
 	}
-	in.run.askHolder(ctx, &in.of.Row)
+	if r.standing.Ask {
+		r.askHolder(ctx, &in.of.Row)
+	}
 	return in.onBaseRow(ctx)
 }
 
 // askPatience is how long an increment waits for the answer to its question, which takes no lock that it could wait for.
 const askPatience = 250 * time.Millisecond
 
-// askHolder asks whether another session holds the row of an increment, if that is to be known. It asks on a connection that holds
+// askHolder asks whether another session holds the row of an increment. It asks on a connection that holds
 // nothing, and so takes part in no deadlock, before the session itself comes to the row. The query holds the row, if it is free,
 // as long as it runs.
 func (r *Run) askHolder(ctx context.Context, row *rewrite.DrainTable) {
 	s := r.conn.Shared
-	if !r.standing.Ask || s.Traits.SkipLocked == "" || !s.OpensAside || !r.conn.Ordinary() {
+	if s.Traits.SkipLocked == "" || !s.OpensAside || !r.conn.Ordinary() {
 		return
 	}
 	args, err := r.bind(row.Rows.Args, nil)
@@ -252,7 +254,7 @@ func (r *Run) noteDuration(began time.Time, err error) {
 	switch {
 	case r.row.Table == "":
 	case err == nil:
-		r.Plan.tally.heatedRow(h.NoteDuration(r.row, began, r.conn.Shared.Watch.RoundTrip()))
+		r.Plan.tally.heatedRow(h.NoteDuration(r.row, began))
 	case e.Retryable(err), e.LockTimeout(err), e.Conflict(err):
 		r.Plan.tally.heatedRow(h.NoteWait(r.row))
 	}

@@ -132,7 +132,9 @@ func (pt *portion) mayTakeFromSlot(ctx context.Context, row slots.RowKey, q *que
 	c, heat, t := pt.conn, row, pt.form.Table
 	heat.Node = 0 // nodes of a cluster have the row in common
 	if t.Counter.Options.Placement == schema.PlacementAdaptive && !pt.run.holdsHot(heat) {
-		pt.run.askHolder(ctx, &pt.run.Plan.Bounded.Row)
+		if pt.run.standing.Ask {
+			pt.run.askHolder(ctx, &pt.run.Plan.Bounded.Row)
+		}
 		return false, nil
 	}
 	if pt.hasOtherwise() {

@@ -19,6 +19,8 @@ type Heat struct {
 	counting atomic.Int32 // those that count increments
 	crowds   sync.Map     // by table: *crowd
 	nextAsk  atomic.Int64 // Unix nanoseconds: no increment asks about its row until then
+	// RoundTrip returns how long a round trip to the server takes; 0 if that is not known.
+	RoundTrip func() time.Duration
 	// Queues is called when a row is found to queue, before it has slots.
 	Queues func()
 	// crowded: some table has been crowded. Until then the clock is not read for it.
@@ -47,7 +49,9 @@ const (
 )
 
 // NewHeat returns a Heat for which all rows are cold.
-func NewHeat() *Heat { return &Heat{seed: maphash.MakeSeed(), Queues: func() {}} }
+func NewHeat() *Heat {
+	return &Heat{seed: maphash.MakeSeed(), RoundTrip: func() time.Duration { return 0 }, Queues: func() {}}
+}
 
 func (h *Heat) shard(row RowKey) *heatShard {
 	return &h.shards[maphash.String(h.seed, row.Values)%heatShards]
@@ -159,11 +163,10 @@ func (h *Heat) NoteWait(row RowKey) (became bool) {
 	return h.of(s, row, now).heat(now)
 }
 
-// NoteDuration notes that an update of a cold row has taken from began until now, on a server at a distance of a round trip, and reports
-// whether the row became hot by that.
-func (h *Heat) NoteDuration(row RowKey, began time.Time, roundTrip time.Duration) (became bool) {
+// NoteDuration notes that an update of a cold row has taken from began until now, and reports whether the row became hot by that.
+func (h *Heat) NoteDuration(row RowKey, began time.Time) (became bool) {
 	d := time.Since(began)
-	if d <= slowSpare+2*roundTrip {
+	if d <= slowSpare || d <= slowSpare+2*h.RoundTrip() {
 		return false
 	}
 	s, now := h.shard(row), time.Now()

@@ -223,11 +223,12 @@ func TestHeatByAsking(t *testing.T) {
 	row, other := RowKey{Table: "posts", Values: "1"}, RowKey{Table: "posts", Values: "2"}
 	synctest.Test(t, func(t *testing.T) {
 		h := NewHeat()
+		h.RoundTrip = func() time.Duration { return away }
 		h.payoffOf(row.Table).keep(time.Now().Add(time.Hour))
 		took := func(row RowKey, d time.Duration) (became bool) {
 			began := time.Now()
 			time.Sleep(d)
-			return h.NoteDuration(row, began, away)
+			return h.NoteDuration(row, began)
 		}
 		slow := 2*away + slowSpare + 20*time.Millisecond
 		want := func(ask, hot bool) {
@@ -286,13 +287,13 @@ func TestNoQuestionWhereRefused(t *testing.T) {
 		p.state, p.until = isRefused, time.Now().Add(time.Minute)
 		began := time.Now()
 		time.Sleep(time.Second)
-		if h.NoteDuration(row, began, 0); h.Look(row).Ask {
+		if h.NoteDuration(row, began); h.Look(row).Ask {
 			t.Error("a question while slots are refused")
 		}
 		time.Sleep(time.Minute)
 		began = time.Now()
 		time.Sleep(time.Second)
-		if h.NoteDuration(row, began, 0); !h.Look(row).Ask {
+		if h.NoteDuration(row, began); !h.Look(row).Ask {
 			t.Error("no question when they are no longer refused")
 		}
 	})
@@ -305,7 +306,7 @@ func TestHeatForgets(t *testing.T) {
 		h, row := NewHeat(), RowKey{Table: "posts", Values: "1"}
 		began := time.Now()
 		time.Sleep(time.Second)
-		h.NoteDuration(row, began, 0)
+		h.NoteDuration(row, began)
 		time.Sleep(suspectFor + time.Millisecond)
 		if h.Look(row); h.known.Load() != 0 {
 			t.Error("it is still known")
