@@ -110,7 +110,7 @@ func (p *payoff) note(now time.Time) {
 		return
 	}
 	rate := p.counted.rate()
-	switch p.counting.Add(-1); {
+	switch others := p.counting.Add(-1); {
 	case now.Sub(p.wanted) > 2*shortestPeriod: // the queue has gone
 		p.state = isIdle
 	case p.state == isCounted:
@@ -125,8 +125,9 @@ func (p *payoff) note(now time.Time) {
 		}
 		p.before, p.windows = rate, 0
 		p.count(isTried, now.Add(trialTime/2)) // as rows get their slots
-	case p.windows == 0 && rate < paysAt*p.before:
-		// Callers that have queued for the base row may still wait for it, and so do those that make the first slots.
+	case p.windows == 0 && rate < paysAt*p.before, p.windows < mostWindows && others > 0 && rate < keptAt*p.before:
+		// Callers that have queued for the base row may still wait for it, and so do those that make the first slots. Callers that queue
+		// for rows of several tables, one after another, gain little before all of these have slots.
 		p.windows++
 		p.count(isTried, now)
 	case rate >= keptAt*p.before:

@@ -105,7 +105,7 @@ type Options struct {
 func Main(in Incident) {
 	o := Options{Out: os.Stdout}
 	flag.StringVar(&o.Engine, "driver", "postgres", "postgres or mysql (MariaDB): a server that lives as long as the command")
-	flag.DurationVar(&o.Duration, "duration", 3*time.Second, "of each side, in three turns")
+	flag.DurationVar(&o.Duration, "duration", 6*time.Second, "of each side, in three turns")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
