@@ -132,7 +132,7 @@ func (sw swaps) plan() string {
 		case g.insertID(a.Value) != a.Value:
 			return "the statement sets the last insert ID"
 		}
-		if why := differ(g, assigning{g.m.table.Column(name), a.Value}); why != "" {
+		if why := differ(g, assigning{g.m.table.Column(name), a.Value}, false); why != "" {
 			return why
 		}
 	}

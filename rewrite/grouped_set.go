@@ -300,22 +300,22 @@ func (g *grouper) assigned() string {
 		if why := g.unlike(a.value, none); why != "" {
 			return "the value of " + a.column.Name + " " + why
 		}
-		if why := differ(g, a); why != "" {
+		if why := differ(g, a, false); why != "" {
 			return why
 		}
 	}
 	return ""
 }
 
-// differ lets members differ in the argument that an ordinary column is set to, where they may.
-func differ(g *grouper, a assigning) string {
+// differ lets members differ in the argument that an ordinary column is set to, where they may: the last one's counts, or the first one's.
+func differ(g *grouper, a assigning, first bool) string {
 	arg := g.free(a)
 	if arg == nil {
 		return ""
 	}
 	g.group.Inserted = append(g.group.Inserted, *arg)
 	free := arg.Arg
-	free.Free = true
+	free.Free, free.First = true, first
 	at, _, ok := g.amount(a.value, false)
 	if !ok {
 		return "cannot tell where the value of " + a.column.Name + " stands"

@@ -15,6 +15,9 @@ import (
 // others add to it. Where a new row does not begin with what is added, as in VALUES (k, 0),
 // it gets the first member's number and the sum of what the others add.
 //
+// Ordinary columns may differ: what the conflict clause sets to what the INSERT gives is the last member's, as EXCLUDED.at of the last
+// statement would be, and any other column of a new row is the first member's, who has made it.
+//
 // For that, the second of them has to meet the row that the first has made: the key that
 // they conflict on is given, alike for all, and is neither NULL nor a number that the
 // database chooses.
@@ -106,7 +109,7 @@ func (ug upsertGrouper) planUpsert() string {
 	ug.g.group.Upsert = &UpsertGroup{Numbers: ug.g.real.Numbers}
 	steps := []func() string{
 		ug.inserted, ug.conflictKeys, ug.arbiterWhere, ug.conflictSet, ug.g.implies,
-		ug.setByDatabase, ug.upsertShares, ug.g.returning, ug.g.arguments,
+		ug.setByDatabase, ug.upsertShares, ug.g.returning, ug.g.assigned, ug.firsts, ug.g.arguments,
 	}
 	for _, step := range steps {
 		if why := step(); why != "" {
@@ -221,9 +224,28 @@ func (ug upsertGrouper) conflictSet() string {
 			if !ug.setsInserted(c, a.Value) {
 				return "the conflict clause sets " + name + " to what the INSERT does not give for it"
 			}
+			if given := ug.valueOf(c); given != nil && ast.Unparen(a.Value).Kind == ast.Excluded {
+				ug.g.assigns = append(ug.g.assigns, assigning{c, given})
+			}
 			continue
 		}
 		if why := ug.countUpsert(c, a.Value); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// firsts lets members differ in what a new row has in columns that the conflict clause does not set.
+func (ug upsertGrouper) firsts() string {
+	key := ug.arbiter()
+	for i := range ug.g.m.table.Columns {
+		c := &ug.g.m.table.Columns[i]
+		given := ug.valueOf(c)
+		if given == nil || ug.g.varies[c.Name] || slices.Contains(key.Columns, c.Name) || c.Identity || ug.g.m.table.IsCounter(c.Name) {
+			continue
+		}
+		if why := differ(ug.g, assigning{c, given}, true); why != "" {
 			return why
 		}
 	}

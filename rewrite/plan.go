@@ -224,7 +224,8 @@ type Arg struct {
 	// Total, from 1, is the sum of what executions that share a statement add
 	// to the counter of that number; Index is then -1. Negate is as elsewhere.
 	Total int
-	// First reports whether the first execution's Share.First takes the place of what it adds.
+	// First reports whether the first execution's Share.First takes the place of what it adds; of a Free argument,
+	// whether the first one's value is bound, and not the last one's.
 	First bool
 	// Bound, from 1, is the bound of the group's Guard of that number; Index is then -1.
 	Bound int

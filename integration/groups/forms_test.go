@@ -76,6 +76,9 @@ var forms = []form{
 	{name: "upsert cents", sql: "INSERT INTO t (id, n, big, small, cents, kind) VALUES (?, 0, 7, 8, ?, 'b') " +
 		"ON CONFLICT (id) DO UPDATE SET cents = t.cents + EXCLUDED.cents", args: []string{"row", "cents"}, only: postgresOnly},
 
+	{name: "upsert of others' values", sql: "INSERT INTO t (id, n, big, small, cents, kind, note, capacity) VALUES (?, ?, 7, 8, 9, 'b', ?, ?) " +
+		"ON CONFLICT (id) DO UPDATE SET n = t.n + EXCLUDED.n, note = EXCLUDED.note", args: []string{"row", "add", "note", "bound"}, columns: "n, note, capacity", only: returning},
+
 	{name: "upsert from another", sql: "INSERT INTO t (id, n, big, small, cents, kind) VALUES (?, ?, 7, 8, 9, 'b') " +
 		"ON CONFLICT (id) DO UPDATE SET n = t.n + ?", args: []string{"row", "bound", "add"}, only: returning},
 	{name: "upsert from zero", sql: "INSERT INTO t (id, n, big, small, cents, kind) VALUES (?, 0, 7, ?, 9, 'b') " +
@@ -83,6 +86,8 @@ var forms = []form{
 	{name: "upsert cents from another", sql: "INSERT INTO t (id, n, big, small, cents, kind) VALUES (?, 0, 7, 8, ?, 'b') " +
 		"ON CONFLICT (id) DO UPDATE SET cents = t.cents + ?", args: []string{"row", "cents", "cents"}, only: postgresOnly},
 
+	{name: "upsert of others' values", sql: "INSERT INTO t (id, n, big, small, cents, kind, note, capacity) VALUES (?, ?, 7, 8, 9, 'b', ?, ?) " +
+		"ON DUPLICATE KEY UPDATE note = VALUES(note), n = n + VALUES(n)", args: []string{"row", "add", "note", "bound"}, columns: "n, note, capacity", only: mysqlOnly},
 	{name: "upsert from another", sql: "INSERT INTO t (id, n, big, small, cents, kind) VALUES (?, ?, 7, 8, 9, 'b') " +
 		"ON DUPLICATE KEY UPDATE n = n + ?", args: []string{"row", "bound", "take"}, only: mysqlOnly},
 	{name: "upsert from zero", sql: "INSERT INTO t (id, n, big, small, cents, kind) VALUES (?, 0, 7, ?, 9, 'b') " +

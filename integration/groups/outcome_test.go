@@ -141,6 +141,8 @@ func (c *run) together(members [][]any) (o outcome) {
 	var args []any
 	for _, a := range bound.Args {
 		switch {
+		case a.Free && a.First:
+			args = append(args, members[0][a.Index])
 		case a.First:
 			args = append(args, value(firsts[a.Total-1], a.Negate, g.Shares[a.Total-1].Scale))
 		case a.Total > 0:

@@ -261,7 +261,10 @@ func arg(a rewrite.Arg) string {
 	if a.Plus != nil {
 		s += " + " + arg(*a.Plus)
 	}
-	if a.Free {
+	switch {
+	case a.Free && a.First:
+		s += " of the first"
+	case a.Free:
 		s += " of any"
 	}
 	return s

@@ -250,7 +250,7 @@ func (g *group) bind(bound *rewrite.Bound, members []*slots.Member) ([]driver.Na
 	}
 	return r.bind(bound.Args, &sums{
 		of: form, totals: totals, firsts: firsts, bounds: bounds,
-		unsigned: r.args().UnsignedShares(form.Shares), free: members[len(members)-1].Free,
+		unsigned: r.args().UnsignedShares(form.Shares), first: members[0].Free, free: members[len(members)-1].Free,
 	})
 }
 
@@ -280,7 +280,7 @@ type sums struct {
 	totals, bounds []int64
 	firsts         []int64 // of a new row; nil where they are the totals
 	unsigned       []bool  // of totals
-	free           []any
+	first, free    []any   // of the first member and the last one
 }
 
 // bound implements binding: all members have the other arguments in common.
@@ -289,7 +289,10 @@ func (s *sums) bound(a rewrite.Arg) (any, bool) {
 	switch {
 	case a.Free:
 		v := s.free[0]
-		s.free = s.free[1:]
+		if a.First {
+			v = s.first[0]
+		}
+		s.first, s.free = s.first[1:], s.free[1:]
 		return v, true
 	case a.Total > 0:
 		n, scale = s.totals[a.Total-1], g.Shares[a.Total-1].Scale
