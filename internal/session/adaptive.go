@@ -44,24 +44,25 @@ const askPatience = 250 * time.Millisecond
 // as long as it runs.
 func (r *Run) askHolder(ctx context.Context, row *rewrite.DrainTable) {
 	s := r.conn.Shared
-	if s.Traits.SkipLocked == "" || !s.OpensAside || !r.conn.Ordinary() {
+	if s.Traits.SkipLocked == "" || !s.OpensAside || !r.conn.Facts.Common() { // elsewhere the table's name may mean another one
 		return
 	}
 	args, err := r.bind(row.Rows.Args, nil)
 	if err != nil {
 		return // the increment will say so
 	}
-	held := false
+	held, took := false, time.Duration(0)
 	err = s.Beside(ctx, askPatience, func(ctx context.Context, v *catalog.View) error {
+		start := time.Now()
 		found, err := v.ParentQuery(ctx, "SELECT 1 FROM "+r.sql(&row.Rows)+" "+s.Traits.SkipLocked, args)
 		if err != nil {
 			return err
 		}
 		rows, err := link.Collect(found)
-		held = len(rows) == 0
+		held, took = len(rows) == 0, time.Since(start)
 		return err
 	})
-	s.heat.NoteHeld(r.row, held, err)
+	s.heat.NoteHeld(r.row, held, took, err)
 }
 
 // onBaseRow runs an increment on its base row, outside transactions together with others that overlap with it.

@@ -81,7 +81,7 @@ func NewFor(d dialect.Dialect, cfg *config.Config, tables []config.TableConfig) 
 	}
 	s.coalescer.RoundTrip = s.Watch.RoundTrip
 	s.Hooks.NewNames = s.Untouched.Clear
-	s.heat.RoundTrip, s.heat.Queues = s.Watch.RoundTrip, s.placement.StartLeasing
+	s.heat.Queues = s.placement.StartLeasing
 	if slices.ContainsFunc(tables, func(t config.TableConfig) bool { return t.Slots > 0 && schema.AlwaysAwake(t.Placement, t.Layout) }) {
 		s.Hooks.FirstRead = func(context.Context, *catalog.View) { s.placement.StartLeasing() }
 	}

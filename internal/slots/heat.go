@@ -19,8 +19,9 @@ type Heat struct {
 	counting atomic.Int32 // those that count increments
 	crowds   sync.Map     // by table: *crowd
 	nextAsk  atomic.Int64 // Unix nanoseconds: no increment asks about its row until then
-	// RoundTrip returns how long a round trip to the server takes; 0 if that is not known.
-	RoundTrip func() time.Duration
+	// answer is how long the server takes to answer a question, at least, in nanoseconds, and forgotten at forget: the server may have
+	// been busy.
+	answer, forget atomic.Int64
 	// Queues is called when a row is found to queue, before it has slots.
 	Queues func()
 	// crowded: some table has been crowded. Until then the clock is not read for it.
@@ -41,16 +42,17 @@ type heatShard struct {
 }
 
 const (
-	// slowSpare is how much longer than two round trips an update takes before it may have waited for its row.
+	// slowSpare is how much longer than two questions an update takes before it may have waited for its row.
 	slowSpare = 5 * time.Millisecond
-	// askEvery is the least time between two questions of a process, and askPause after one that could not be asked.
+	// askEvery is the least time between two questions of a process, and askPause after one that could not be asked. How long the
+	// server takes to answer is remembered as long.
 	askEvery = 50 * time.Millisecond
 	askPause = 10 * time.Second
 )
 
 // NewHeat returns a Heat for which all rows are cold.
 func NewHeat() *Heat {
-	return &Heat{seed: maphash.MakeSeed(), RoundTrip: func() time.Duration { return 0 }, Queues: func() {}}
+	return &Heat{seed: maphash.MakeSeed(), Queues: func() {}}
 }
 
 func (h *Heat) shard(row RowKey) *heatShard {
@@ -83,11 +85,11 @@ func (h *Heat) Release(row RowKey) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if w := s.rows[row]; w != nil && w.release(time.Now()) {
-		h.forget(s, row)
+		h.drop(s, row)
 	}
 }
 
-func (h *Heat) forget(s *heatShard, row RowKey) {
+func (h *Heat) drop(s *heatShard, row RowKey) {
 	delete(s.rows, row)
 	h.known.Add(-1)
 }
@@ -109,7 +111,7 @@ func (h *Heat) Look(row RowKey) Standing {
 	}
 	st := w.come(now)
 	if st.Ask = w.doubtful(now) && h.mayAsk(now); w.forgettable(now) {
-		h.forget(s, row)
+		h.drop(s, row)
 	}
 	return st
 }
@@ -120,16 +122,30 @@ func (h *Heat) mayAsk(now time.Time) bool {
 	return now.UnixNano() >= next && h.nextAsk.CompareAndSwap(next, now.Add(askEvery).UnixNano())
 }
 
-// NoteHeld notes whether another session holds the row, as an increment has found out before it came to the row itself. If it could not
-// find out, what updates of the row have taken has to do.
-func (h *Heat) NoteHeld(row RowKey, held bool, err error) {
+// NoteHeld notes whether another session holds the row, as an increment has found out before it came to the row itself, and how long
+// that took. If it could not find out, what updates of the row have taken has to do.
+func (h *Heat) NoteHeld(row RowKey, held bool, took time.Duration, err error) {
 	s, now := h.shard(row), time.Now()
-	if err != nil {
+	switch was := h.answers(now); {
+	case err != nil:
 		h.nextAsk.Store(now.Add(askPause).UnixNano())
+	case was == 0:
+		h.answer.Store(int64(took))
+		h.forget.Store(now.Add(askPause).UnixNano())
+	case took < was:
+		h.answer.Store(int64(took))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	h.of(s, row, now).answer(held || err != nil)
+}
+
+// answers returns how long the server takes to answer a question; 0 if that is not known.
+func (h *Heat) answers(now time.Time) time.Duration {
+	if now.UnixNano() >= h.forget.Load() {
+		return 0
+	}
+	return time.Duration(h.answer.Load())
 }
 
 // Cooled reports, once, whether the row is no longer hot, and has not become hot again at once. The caller then folds its slots: the
@@ -165,11 +181,12 @@ func (h *Heat) NoteWait(row RowKey) (became bool) {
 
 // NoteDuration notes that an update of a cold row has taken from began until now, and reports whether the row became hot by that.
 func (h *Heat) NoteDuration(row RowKey, began time.Time) (became bool) {
-	d := time.Since(began)
-	if d <= slowSpare || d <= slowSpare+2*h.RoundTrip() {
+	now := time.Now()
+	d := now.Sub(began)
+	if d <= slowSpare || d <= slowSpare+2*h.answers(now) {
 		return false
 	}
-	s, now := h.shard(row), time.Now()
+	s := h.shard(row)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return h.of(s, row, now).slow(d, began, now)
@@ -203,7 +220,7 @@ func (h *Heat) of(s *heatShard, row RowKey, now time.Time) *warmth {
 	if len(s.rows) >= max(s.most, maxWarmRows) {
 		for k, w := range s.rows {
 			if w.holders == 0 && !w.hot(now) {
-				h.forget(s, k)
+				h.drop(s, k)
 			}
 		}
 		s.most = 2 * len(s.rows) // so that sweeping in vain costs each new row little

@@ -223,7 +223,9 @@ func TestHeatByAsking(t *testing.T) {
 	row, other := RowKey{Table: "posts", Values: "1"}, RowKey{Table: "posts", Values: "2"}
 	synctest.Test(t, func(t *testing.T) {
 		h := NewHeat()
-		h.RoundTrip = func() time.Duration { return away }
+		h.NoteHeld(row, false, away, nil)
+		h.NoteHeld(row, false, 3*away, nil) // the server was busy
+		time.Sleep(askEvery)
 		h.payoffOf(row.Table).keep(time.Now().Add(time.Hour))
 		took := func(row RowKey, d time.Duration) (became bool) {
 			began := time.Now()
@@ -244,7 +246,7 @@ func TestHeatByAsking(t *testing.T) {
 		for range 20 { // it took long, and nobody holds it
 			took(row, slow)
 			want(true, false)
-			h.NoteHeld(row, false, nil)
+			h.NoteHeld(row, false, away, nil)
 			want(false, false)
 			time.Sleep(askEvery)
 		}
@@ -257,7 +259,7 @@ func TestHeatByAsking(t *testing.T) {
 			took(row, slow)
 			time.Sleep(askEvery)
 			want(true, false)
-			h.NoteHeld(row, true, nil)
+			h.NoteHeld(row, true, away, nil)
 		}
 		want(false, true)
 		time.Sleep(shortestPeriod + time.Millisecond)
@@ -269,7 +271,7 @@ func TestHeatByAsking(t *testing.T) {
 		time.Sleep(2*shortestPeriod + 4*shortestPeriod + time.Millisecond)
 		took(row, slow)
 		want(true, false)
-		h.NoteHeld(row, false, context.DeadlineExceeded) // then slow updates are all there is to go by
+		h.NoteHeld(row, false, time.Second, context.DeadlineExceeded) // then slow updates are all there is to go by
 		for range 3 {
 			took(row, slow)
 			h.Look(row)
