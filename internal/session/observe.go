@@ -279,6 +279,14 @@ func (o *observedRows) Next(dest []driver.Value) error {
 	return nil
 }
 
+// ColumnTypeDatabaseTypeName implements driver.RowsColumnTypeDatabaseTypeName.
+func (o *observedRows) ColumnTypeDatabaseTypeName(i int) string {
+	if o.ahead && o.types != nil {
+		return o.types.ColumnTypeDatabaseTypeName(i)
+	}
+	return o.RowsBase.ColumnTypeDatabaseTypeName(i)
+}
+
 // ColumnTypeScanType implements driver.RowsColumnTypeScanType.
 func (o *observedRows) ColumnTypeScanType(i int) reflect.Type {
 	if o.ahead && o.types != nil {
