@@ -1,4 +1,4 @@
-// Package incidents tests the incidents, each of which is a command of its own.
+// Package incidents tests the incidents. Each is a command of its own.
 package incidents
 
 import (

@@ -20,7 +20,7 @@ import (
 
 const requests = 100 // of each client
 
-// config names the columns of which the last write is what counts.
+// config names the columns where the last write wins.
 const config = `version: 1
 tables:
   sessions: {touch: [last_used_at, last_ip]}

@@ -82,9 +82,9 @@ func TestLogicalReplicas(t *testing.T) {
 		})
 		return db
 	}
-	bare := open(t, "postgres", server.Logged(t, "postgres"))
-	twin.ExecAll(t, bare, schema...)
-	_, err := bare.ExecContext(t.Context(), "CREATE SUBSCRIPTION bare CONNECTION '"+s.dsn+"' PUBLICATION every WITH (create_slot = false)")
+	unslotted := open(t, "postgres", server.Logged(t, "postgres"))
+	twin.ExecAll(t, unslotted, schema...)
+	_, err := unslotted.ExecContext(t.Context(), "CREATE SUBSCRIPTION unslotted CONNECTION '"+s.dsn+"' PUBLICATION every WITH (create_slot = false)")
 	if err == nil || !strings.Contains(err.Error(), `posts_slots" does not exist`) {
 		t.Errorf("a subscriber without the slot table: %v", err)
 	}

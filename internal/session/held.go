@@ -81,17 +81,15 @@ func (rd reading) othersFindNone(ctx context.Context, ch *rowChange, server stri
 // heldRow returns the transaction's changes of the row that a read with a probe is of; nil unless they are
 // all that it has not drained of the table, and keep others from making slots of the row.
 func (rd reading) heldRow() (keys []slots.RowKey) {
-	c, read := rd.conn, &rd.run.Plan.Read
-	if read.Observed == nil || read.Observed.Row == nil || c.Cluster || rd.run.partsStay || len(rd.run.call.options) > 0 ||
-		c.Tx.Phase() != link.TxBegun {
+	c := rd.conn
+	t, key := rd.rowRead()
+	if key == nil || c.Cluster || rd.run.partsStay || len(rd.run.call.options) > 0 || c.Tx.Phase() != link.TxBegun {
 		return nil
 	}
-	t := rd.run.Plan.Touched[0]
-	key := rd.run.args().WholeNumbers(t, read.Observed.Row.Key)
 	for k, ch := range c.changed() {
 		switch {
-		case ch.drained || ch.rows.Table.Counter.Slotted() != t.Counter.Slotted():
-		case !ch.locked || key == nil || !slices.Equal(ch.key, key):
+		case ch.drained || !ch.of(t):
+		case !ch.locked || !slices.Equal(ch.key, key):
 			return nil
 		default:
 			keys = append(keys, k)

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // reading is the execution of a query of counters.
@@ -28,15 +29,20 @@ func ownChanges(ctx context.Context, r *Run) (a answer, done bool, err error) {
 	return answer{}, false, rowChangesOf(r).drainChanges(ctx, r.Plan.Touched)
 }
 
+// rowRead returns the table and the key, of whole numbers, of the one row that the query reads; nil for any other query or key.
+func (rd reading) rowRead() (*schema.Table, []string) {
+	o := rd.run.Plan.Read.Observed
+	if o == nil || o.Row == nil {
+		return nil, nil
+	}
+	t := rd.run.Plan.Touched[0]
+	return t, rd.run.args().WholeNumbers(t, o.Row.Key)
+}
+
 // ofAnotherRow reports whether the query reads one row by a key that is none of those that the transaction has changed. It sees nothing
 // of these changes then, wherever they are, so that they need not be drained.
 func (rd reading) ofAnotherRow() bool {
-	o := rd.run.Plan.Read.Observed
-	if o == nil || o.Row == nil {
-		return false
-	}
-	t := rd.run.Plan.Touched[0]
-	key := rd.run.args().WholeNumbers(t, o.Row.Key)
+	t, key := rd.rowRead()
 	if key == nil {
 		return false
 	}

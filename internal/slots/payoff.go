@@ -84,15 +84,18 @@ func (p *payoff) allows(now time.Time) bool {
 func (p *payoff) open(now time.Time) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.state != isRefused || now.After(p.until)
+	return !p.refuses(now)
 }
+
+// refuses reports whether slots are refused at the moment. The lock is held.
+func (p *payoff) refuses(now time.Time) bool { return p.state == isRefused && !now.After(p.until) }
 
 // leftOver reports whether slots that have been met are probably left over from a trial in which slots did not pay. If they are met
 // again and again, another process keeps making them.
 func (p *payoff) leftOver(now time.Time) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.state != isRefused || now.After(p.until) {
+	if !p.refuses(now) {
 		return false
 	}
 	p.met++

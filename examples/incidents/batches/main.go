@@ -1,5 +1,5 @@
-// Command batches replays the workers of a batch system, each of which ends jobs of one large batch and counts their states in
-// the batch's row. Now and then one cancels a group of jobs, in a transaction that holds the row much longer.
+// Command batches replays the workers of a batch system: each ends jobs of one large batch and counts their states in the batch's
+// row. Now and then one cancels a group of jobs, in a transaction that holds the row much longer.
 package main
 
 import (

@@ -1,4 +1,4 @@
-// Command workflows replays executions of one workflow, each of which counts itself in the workflow's statistics by an upsert.
+// Command workflows replays executions of one workflow: each counts itself in the workflow's statistics by an upsert.
 package main
 
 import (
