@@ -167,6 +167,34 @@ func TestColdCompanionMeetsSlots(t *testing.T) {
 	})
 }
 
+// A transaction whose companion has met slots of another process has folded them for its own sake. Later ones count in slots of the row,
+// except on an engine that has one writer.
+func TestColdCompanionGoesToSlots(t *testing.T) {
+	for _, dialect := range []string{"mysql", "postgres"} {
+		t.Run(dialect, func(t *testing.T) {
+			p, slotted := coldCompanions(t, dialect)
+			if _, err := slotted.Exec(see(dialect, "slot", 5, 1)); err != nil {
+				t.Fatal(err)
+			}
+			for range 2 {
+				tx, err := p.Wrapped.BeginTx(t.Context(), nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := tx.Exec(see(dialect, "base", 3, 1)); err != nil {
+					t.Fatal(err)
+				}
+				if err := tx.Commit(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got := value(t, p.Under, "SELECT COUNT(*) FROM seen_posts_slots"); got == "0" {
+				t.Error("the row has no slots")
+			}
+		})
+	}
+}
+
 // An upsert of a cold row whose base value is at the end of its type, and its total is not, and one of a table with an alias.
 func TestColdCompanionAtLimit(t *testing.T) {
 	each(t, func(t *testing.T, dialect string) {

@@ -109,11 +109,17 @@ func (in increment) onCooledRow(ctx context.Context) (a answer, done bool, err e
 	if n, err := a.result.RowsAffected(); n == 0 || err != nil {
 		return a, true, err
 	}
+	return a, true, in.foldBehind(ctx)
+}
+
+// foldBehind folds the slots of the row, behind the increment, which has locked the row. The transaction has not counted in one, so this
+// says nothing about what transactions with such a statement go on to do (slots.Habit).
+func (in increment) foldBehind(ctx context.Context) error {
 	dr := in.run.drainOf(&rewrite.DrainPlan{Tables: []rewrite.DrainTable{in.of.Row}})
 	dr.ofChanges = true
-	defer c.Drain.End()
-	_, err = dr.drain(ctx)
-	return a, true, c.Lost(err)
+	defer in.conn.Drain.End()
+	_, err := dr.drain(ctx)
+	return in.conn.Lost(err)
 }
 
 // aloneOnBase runs an increment on its base row for this execution only, or, if the base value may not take it, in an exact way: others
@@ -223,7 +229,7 @@ func (in increment) addThenAsk(ctx context.Context) (a answer, done bool, err er
 		slotlessOf(in.run).noteProvenInTx(true)
 	default:
 		if err = in.addedToRow(ctx, out[0].Affected); err == nil {
-			err = c.drainChangesOf(ctx, []*schema.Table{inc.Table})
+			err = in.foldBehind(ctx)
 		}
 		if err == nil {
 			err = in.run.steps(ctx, []rewrite.Bound{*inc.Stated})

@@ -159,13 +159,14 @@ func (h *Heat) Cooled(row RowKey) bool {
 }
 
 // NoteSlots notes that an increment has met slots of a row that is cold in this process, and reports whether the row is hot now: others
-// count it, too, unless the slots are left over from a trial in which slots did not pay.
+// count it, too, unless the slots are left over from when it was hot here. Then the caller folds them.
 func (h *Heat) NoteSlots(row RowKey) (hot, became bool) {
 	s, now := h.shard(row), time.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w := h.of(s, row, now)
-	if w.payoff.leftOver(now) {
+	if w.slotted && !w.payoff.open(now) || !w.payoff.follow(now) {
+		w.slotted = false
 		return false, false
 	}
 	return true, w.heat(now)

@@ -131,13 +131,8 @@ func TestPayoff(t *testing.T) {
 				if !h.Cooled(row) {
 					t.Error("the slots of the trial are left behind")
 				}
-				for range mostLeftOver {
-					if hot, _ := h.NoteSlots(row); hot {
-						t.Fatal("slots that a trial has left keep their row hot")
-					}
-				}
-				if hot, became := h.NoteSlots(RowKey{Table: "posts", Values: "3"}); !hot || !became {
-					t.Error("slots that another process keeps making leave their row cold")
+				if hot, _ := h.NoteSlots(row); hot {
+					t.Error("slots that a trial has left keep their row hot")
 				}
 				first := run(true, time.Minute)
 				run(false, time.Minute)
@@ -179,13 +174,25 @@ func TestPayoffOfBeginning(t *testing.T) {
 // A row is hot where slots of another process are met.
 func TestHeatBySlotsOfOthers(t *testing.T) {
 	t.Parallel()
-	h, row := NewHeat(), RowKey{Table: "posts", Values: "1"}
-	if hot, became := h.NoteSlots(row); !hot || !became {
-		t.Errorf("hot %v, became %v", hot, became)
-	}
-	if !h.Look(row).Hot {
-		t.Error("the row is cold")
-	}
+	synctest.Test(t, func(t *testing.T) {
+		for _, refused := range []bool{false, true} {
+			h, row := NewHeat(), RowKey{Table: "posts", Values: "1"}
+			p := h.payoffOf(row.Table)
+			if refused {
+				p.state, p.until, p.last.At = isRefused, time.Now().Add(longestPause), time.Now()
+				if hot, _ := h.NoteSlots(row); hot {
+					t.Error("slots found just after a trial keep their row hot")
+				}
+				time.Sleep(shortestPeriod)
+			}
+			if hot, became := h.NoteSlots(row); !hot || !became || !h.Look(row).Hot {
+				t.Errorf("refused %v: hot %v, became %v", refused, hot, became)
+			}
+			if !p.allows(time.Now()) == refused {
+				t.Error("slots are refused to other rows of the table")
+			}
+		}
+	})
 }
 
 // What gets done while rows get their first slots is not what counts.

@@ -23,7 +23,6 @@ type payoff struct {
 	before   float64 // increments a second; 0: too few to compare with
 	windows  int     // that have been counted in the state
 	last     Trial
-	met      int // how often slots have been met since they were refused
 }
 
 // Trial is the result of the last trial of slots.
@@ -50,8 +49,6 @@ const (
 	// than the one before it, at the latest the last one.
 	risesBy     = 1.2
 	mostWindows = 5
-	// mostLeftOver is how often slots may be met that are taken for those of a trial.
-	mostLeftOver = 256
 	// keptAt is how many increments must get done with slots for each one before. Rows are found to queue when throughput is low, so a
 	// small gain proves nothing. With paysAt of them no second look is needed.
 	keptAt = 1.15
@@ -90,16 +87,20 @@ func (p *payoff) open(now time.Time) bool {
 // refuses reports whether slots are refused at the moment. The lock is held.
 func (p *payoff) refuses(now time.Time) bool { return p.state == isRefused && !now.After(p.until) }
 
-// leftOver reports whether slots that have been met are probably left over from a trial in which slots did not pay. If they are met
-// again and again, another process keeps making them.
-func (p *payoff) leftOver(now time.Time) bool {
+// follow reports whether a row whose slots another process has made may be hot. Slots are kept from then on, even if they are refused
+// at the moment: reads pay for those of others anyway, and an increment on the base row would keep all others waiting. Just after a
+// trial they may be its own.
+func (p *payoff) follow(now time.Time) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.refuses(now) {
+		return true
+	}
+	if now.Sub(p.last.At) < shortestPeriod {
 		return false
 	}
-	p.met++
-	return p.met <= mostLeftOver
+	p.keep(now)
+	return true
 }
 
 // note notes an increment of the table.
@@ -138,7 +139,7 @@ func (p *payoff) note(now time.Time) {
 		p.pause = 0
 		p.keep(now)
 	default:
-		p.last, p.met = Trial{now, false, p.before, rate}, 0
+		p.last = Trial{now, false, p.before, rate}
 		p.pause = min(max(shortestPause, 2*p.pause), longestPause)
 		p.state, p.until = isRefused, now.Add(p.pause)
 		p.refusals.Add(1)
