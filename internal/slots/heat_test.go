@@ -39,17 +39,20 @@ func TestHeat(t *testing.T) {
 			h.Release(row)
 		}
 		want(true)
-		time.Sleep(shortestPeriod + time.Millisecond)
+		time.Sleep(shortestPeriod)
+		want(false) // one tries the base row,
+		want(true)  // and nobody else
+		time.Sleep(tryTime)
 		want(false)
 		if h.Cooled(row) {
 			t.Error("a row has cooled that is only tried")
 		}
 		h.NoteWait(row) // again as soon as it was tried
-		time.Sleep(shortestPeriod + time.Millisecond)
+		time.Sleep(shortestPeriod - time.Millisecond)
 		want(true)
-		time.Sleep(shortestPeriod)
+		time.Sleep(shortestPeriod + time.Millisecond)
 		want(false)
-		time.Sleep(shortestPeriod)
+		time.Sleep(tryTime + shortestPeriod)
 		if !h.Cooled(row) || h.Cooled(row) {
 			t.Error("a row that has cooled is not reported exactly once")
 		}

@@ -1,6 +1,9 @@
 package slots
 
-import "time"
+import (
+	"math/rand/v2"
+	"time"
+)
 
 // warmth is what is known about one row. Its increments are updates of the base row until they have waited enough, all together, for
 // transactions that hold it, less what is forgiven: meetings by chance are of no account, but one row with slots
@@ -10,8 +13,9 @@ import "time"
 // now: the answer is true of what it is suspected of, or of nothing. An increment that failed because of a lock or a conflict makes the
 // row hot in any case.
 //
-// The row stays hot for a period, which begins again while its increments would wait as long. The next increment is then one on
-// the base row; if that waits again, the row is hot for a longer period.
+// The row stays hot for a period, which begins again while its increments would wait as long. The next increment then tries the base row,
+// while others still go to slots; if it waits, the row is hot for a longer period. Periods vary, so that the processes of a fleet do not
+// try, and wait for one another, all at once.
 type warmth struct {
 	payoff  *payoff       // of the table
 	holders int           // transactions that have counted it and are still open
@@ -21,7 +25,8 @@ type warmth struct {
 	until   time.Time     // it is hot
 	refused int32         // refusals of its payoff when it became hot: it is cold after another one
 	slotted bool          // it has been hot, and nothing has folded its slots for that reason
-	period  time.Duration // that it was last hot for
+	period  time.Duration // that it was last hot for, at most
+	tried   bool          // an increment has tried the base row since
 	suspect time.Duration // what slow updates have taken since the last answer
 	since   time.Time     // the last of them has ended
 }
@@ -33,6 +38,8 @@ const (
 	// forgiven is the part of the time that passes by which what increments have waited is lessened: as long as fewer than so many
 	// callers wait on average, it does not grow.
 	forgiven = 4
+	// tryTime is how long the others wait for what an increment that tries the base row finds.
+	tryTime = 100 * time.Millisecond
 	// suspectFor is how long a slow update is remembered.
 	suspectFor = time.Second
 )
@@ -63,7 +70,15 @@ func (w *warmth) come(now time.Time) (st Standing) {
 	st.Became = w.waited >= enoughWait && (w.hot(now) || w.payoff.allows(now)) && w.heat(now)
 	st.Hot = w.hot(now)
 	st.Left = w.slotted && !st.Hot
+	if !st.Hot && !w.tried && w.hotJustBefore(now) {
+		w.tried, w.until = true, now.Add(tryTime)
+	}
 	return st
+}
+
+// hotJustBefore reports whether the row is cold since a moment ago.
+func (w *warmth) hotJustBefore(now time.Time) bool {
+	return now.Sub(w.until) <= 2*w.period && w.refused == w.payoff.refusals.Load()
 }
 
 func (w *warmth) wait(d time.Duration) { w.waited = min(w.waited+d, 2*enoughWait) }
@@ -89,7 +104,7 @@ func (w *warmth) forgettable(now time.Time) bool {
 // slow notes that an update of the row, begun at a given time, took long, and reports whether the row became hot by that: if it was hot
 // just before.
 func (w *warmth) slow(took time.Duration, began, now time.Time) (became bool) {
-	if !w.until.IsZero() && began.Sub(w.until) <= 2*w.period {
+	if w.hotJustBefore(began) {
 		return w.payoff.allows(now) && w.heat(now)
 	}
 	w.suspect, w.since = w.suspect+took, now
@@ -112,15 +127,15 @@ func (w *warmth) answer(held bool) {
 // heat makes the row hot, or keeps it hot.
 func (w *warmth) heat(now time.Time) (became bool) {
 	switch {
-	case w.hot(now):
+	case w.hot(now) && !w.tried:
 	case w.period == 0 || now.Sub(w.until) > 2*w.period:
 		w.period, became = shortestPeriod, true
-	default: // the first try on the base row has waited again
+	default: // the try on the base row has waited again
 		w.period, became = min(2*w.period, longestPeriod), true
 	}
 	if became {
 		w.payoff.queues()
 	}
-	w.until, w.refused, w.slotted = now.Add(w.period), w.payoff.refusals.Load(), true
+	w.until, w.refused, w.slotted, w.tried = now.Add(w.period/2+rand.N(w.period/2)), w.payoff.refusals.Load(), true, false
 	return became
 }
