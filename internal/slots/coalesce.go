@@ -124,7 +124,7 @@ const (
 	minPause   = 125 * time.Microsecond
 	smallBatch = 2
 	maxLeaders = 32
-	paceWindow = 64 // statements
+	paceWindow = 1024 // statements: while a server is busy all of a few take long
 )
 
 // leaders returns how many statements may be in flight, for a group whose last batch had so many
