@@ -83,6 +83,25 @@ func TestHeatByChance(t *testing.T) {
 	})
 }
 
+// Slots that are kept are not tried anew when a row that has been hot for long comes back after a pause.
+func TestKeptWhileHot(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h, row := NewHeat(), RowKey{Table: "posts", Values: "1"}
+		p := h.payoffOf(row.Table)
+		p.keep(time.Now())
+		h.Hold(row)
+		for range 200 {
+			time.Sleep(enoughWait)
+			h.Hold(row)
+			h.Release(row)
+		}
+		if time.Sleep(longestPeriod); !p.allows(time.Now()) {
+			t.Error("slots are tried anew")
+		}
+	})
+}
+
 // Slots are kept where more gets done with them, and where so little does that it cannot be counted.
 func TestPayoff(t *testing.T) {
 	t.Parallel()

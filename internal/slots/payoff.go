@@ -158,6 +158,15 @@ func (p *payoff) trial() Trial {
 	return p.last
 }
 
+// stay keeps slots for longer that are kept: a row that is hot would still queue.
+func (p *payoff) stay(now time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.state == isKept {
+		p.keep(now)
+	}
+}
+
 func (p *payoff) keep(now time.Time) { p.state, p.until = isKept, now.Add(2*longestPeriod) }
 
 // trialTime is how long increments are counted, before slots are tried and then again.

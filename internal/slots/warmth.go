@@ -136,6 +136,7 @@ func (w *warmth) heat(now time.Time) (became bool) {
 	if became {
 		w.payoff.queues()
 	}
+	w.payoff.stay(now)
 	w.until, w.refused, w.slotted, w.tried = now.Add(w.period/2+rand.N(w.period/2)), w.payoff.refusals.Load(), true, false
 	return became
 }
