@@ -3,6 +3,7 @@ package random
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 )
 
 // A layout says how a table's slots are kept, as the configuration has it. Chance
@@ -47,6 +48,25 @@ func (l *layout) counter(layout string) string {
 	}
 	l.records++
 	return fmt.Sprintf("{record_type: %d}", l.records)
+}
+
+// sharedColumns makes some ordinary columns touched ones and some versions, and writes their configuration.
+func (l *layout) sharedColumns(t *table) string {
+	names := map[string][]string{}
+	for _, c := range t.ordinary() {
+		if c.merge != "" || c.unique || l.rnd.IntN(3) == 0 {
+			continue
+		}
+		c.shared = []string{"touch", "versions"}[l.rnd.IntN(2)]
+		names[c.shared] = append(names[c.shared], c.name)
+	}
+	var b strings.Builder
+	for _, key := range []string{"touch", "versions"} {
+		if len(names[key]) > 0 {
+			fmt.Fprintf(&b, "    %s: [%s]\n", key, strings.Join(names[key], ", "))
+		}
+	}
+	return b.String()
 }
 
 // Foreign are statements that put rows of other programs into the shared slot

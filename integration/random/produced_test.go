@@ -36,6 +36,11 @@ func TestProduced(t *testing.T) {
 						found["volatile predicate"]++
 					}
 				}
+				for kind, shape := range sharedKinds {
+					if shape.MatchString(upper) {
+						found[kind]++
+					}
+				}
 				if kind := byTwoKind(upper); kind != "" {
 					found[kind]++
 				}
@@ -51,7 +56,7 @@ func TestProduced(t *testing.T) {
 			}
 		}
 		want := []string{"change by another client", "change through slotsql", "malformed", "new key", "new key in a transaction"}
-		want = append(want, "UPDATE by two", "DELETE by two", "INSERT SELECT by two", "upsert by two", "SELECT by two")
+		want = append(want, "touch", "compare and set", "UPDATE by two", "DELETE by two", "INSERT SELECT by two", "upsert by two", "SELECT by two")
 		if dialect != "sqlite" {
 			want = append(want, "role", "volatile", "volatile predicate") // it has neither roles nor functions of this kind
 		}
@@ -62,6 +67,12 @@ func TestProduced(t *testing.T) {
 		}
 		t.Logf("%s: %v", dialect, found)
 	}
+}
+
+// sharedKinds are statements that set a touched column, and ones that expect a version and set the next.
+var sharedKinds = map[string]*regexp.Regexp{
+	"touch":           regexp.MustCompile(`UPDATE .* SET .* = CURRENT_DATE`),
+	"compare and set": regexp.MustCompile(`UPDATE .* SET \S+ = (\S+) \+ 1.* WHERE .* AND \S+ ?= ?\S+`),
 }
 
 var newKeys = regexp.MustCompile(`\b10\d\d\b`)

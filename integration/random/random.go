@@ -257,7 +257,7 @@ func (g *generator) statement() Step {
 	g.reset()
 	var query string
 	ordered := false
-	switch n := g.IntN(122); {
+	switch n := g.IntN(130); {
 	case n < 3:
 		query = g.malformed()
 	case n < 6:
@@ -279,6 +279,10 @@ func (g *generator) statement() Step {
 	case n < 82:
 		query = g.several()
 		g.values = nil
+	case n >= 126:
+		query = g.touch()
+	case n >= 122:
+		query = g.compareAndSet()
 	case n >= 118:
 		query, ordered = g.locking()
 	case n >= 110:

@@ -289,10 +289,14 @@ func (g *generator) config() {
 		tables = append([]*table{g.large}, tables...)
 	}
 	for _, t := range tables {
+		shared := g.layout.sharedColumns(t)
+		if len(t.counters()) == 0 && shared == "" {
+			continue
+		}
+		fmt.Fprintf(&b, "  %s:\n%s", t.name, shared)
 		if len(t.counters()) == 0 {
 			continue
 		}
-		fmt.Fprintf(&b, "  %s:\n", t.name)
 		key := t.key
 		switch {
 		case t.key == nil:

@@ -24,6 +24,7 @@ type column struct {
 	made    bool // an expression of a query, see from.loses
 	unique  bool
 	merge   string // of a companion
+	shared  string // "touch" or "versions", where the configuration has it there
 	values  []any
 }
 
@@ -63,6 +64,11 @@ func (t *table) ordinary() []*column {
 		}
 	}
 	return out
+}
+
+// sharedColumns are those that the configuration has in the list of that key.
+func (t *table) sharedColumns(key string) []*column {
+	return slices.DeleteFunc(t.ordinary(), func(c *column) bool { return c.shared != key })
 }
 
 // valued are the ordinary columns that have values to compare them with.
