@@ -5,6 +5,7 @@ go 1.26.0
 require (
 	entgo.io/ent v0.14.5
 	github.com/XSAM/otelsql v0.44.0
+	github.com/anishathalye/porcupine v1.3.1
 	github.com/glebarez/go-sqlite v1.23.0
 	github.com/golang-migrate/migrate/v4 v4.20.1
 	github.com/jackc/pgx/v5 v5.12.0
