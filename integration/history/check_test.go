@@ -129,7 +129,7 @@ func TestPlain(t *testing.T) {
 	for layout, share := range map[history.Layout]int{history.Dedicated: 5, history.Bounded: 20, history.Limited: 20} {
 		t.Run(string(layout), func(t *testing.T) {
 			eachLevelWith(t, layout, "", func(t *testing.T, o history.Options, _, under *sql.DB) {
-				o.DB = under
+				o.DB, o.Calls = under, false // what they count in slots the plain driver does not read
 				explained(t, o, max(*number/share, 1))
 			})
 		})
@@ -142,10 +142,11 @@ func TestPlain(t *testing.T) {
 // room for slots.
 func TestFaults(t *testing.T) {
 	eachLevel(t, func(t *testing.T, o history.Options, wrapped, under *sql.DB) {
+		calls := o.Calls
 		for _, o.Fault = range history.Faults {
-			o.DB, o.Under = under, nil
+			o.DB, o.Under, o.Calls = under, nil, false
 			t.Logf("%s: found in history %d", o.Fault, findFault(t, o))
-			o.DB, o.Under = wrapped, under
+			o.DB, o.Under, o.Calls = wrapped, under, calls
 			t.Logf("%s: found in history %d through slotsql", o.Fault, findFault(t, o))
 		}
 	})
@@ -288,8 +289,17 @@ func eachPair(t *testing.T, layout history.Layout, more string, f func(t *testin
 					dsn = strings.Replace(p.WrappedDSN, "journal_mode(WAL)", "journal_mode("+level+")&_pragma=synchronous(OFF)", 1)
 					wrapped, under = open(twin.OpenWrapped("sqlite", dsn, p.ConfigPath)), open(sql.Open("sqlite", dsn))
 				}
+				calls := layout.Functions(dialect)
+				if calls {
+					if err := p.Wrapped.PingContext(t.Context()); err != nil {
+						t.Fatal(err)
+					}
+					if _, err := slotsql.MigrateStored(t.Context(), twin.Connector(t, p), slotsql.Stored{Functions: true}); err != nil {
+						t.Fatal(err)
+					}
+				}
 				second := open(twin.OpenWrapped(twin.Plain[dialect], dsn, p.ConfigPath))
-				f(t, history.Options{Dialect: dialect, Level: level, Layout: layout, Seed: *seed}, wrapped, second, under)
+				f(t, history.Options{Dialect: dialect, Level: level, Layout: layout, Seed: *seed, Calls: calls}, wrapped, second, under)
 			})
 		}
 	}

@@ -36,7 +36,7 @@ func effect(dialect string, o *Op, r Row) (Row, int64) {
 		return r, 0
 	}
 	switch o.Kind {
-	case Increment, Wide:
+	case Increment, Wide, Call:
 		return with(r.Views + o.N), 1
 	case Touch:
 		if o.merges() {
@@ -61,6 +61,12 @@ func effect(dialect string, o *Op, r Row) (Row, int64) {
 		return r, 0
 	case Rename:
 		return r, 1
+	case Swap:
+		if int32(r.Version) != o.N {
+			return r, 0
+		}
+		r.Version++
+		return r, 1
 	case Delete:
 		return Row{}, 1
 	}
@@ -75,6 +81,7 @@ type sum struct {
 	views     int32
 	taken     int32 // how much of views has been taken by guarded decrements
 	high, low int8  // the greatest and the least so far
+	swaps     int8  // how often the version has been changed, which others wait for
 }
 
 // none adds nothing.
@@ -90,11 +97,15 @@ func (s sum) plus(o *Op) sum {
 	if o.merges() {
 		s.high, s.low = max(s.high, o.Mark), min(s.low, o.Mark)
 	}
+	if o.Kind == Swap {
+		s.swaps++
+	}
 	return s
 }
 
 func (r Row) plus(s sum) Row {
 	r.Views += s.views
+	r.Version += s.swaps
 	r.High, r.Low = max(r.High, s.high), min(r.Low, s.low)
 	return r
 }

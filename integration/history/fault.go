@@ -14,10 +14,12 @@ const (
 	Deleted Fault = "an increment counts where there is no row"
 	Dirty   Fault = "a row comes back with another counter than it has"
 	Blind   Fault = "a condition on the counter is ignored"
+	Winners Fault = "two statements win with one version"
+	Unseen  Fault = "a statement that sets seen alone is lost"
 )
 
 // Faults are all of them.
-var Faults = []Fault{Lost, Doubled, Stale, Deleted, Dirty, Blind}
+var Faults = []Fault{Lost, Doubled, Stale, Deleted, Dirty, Blind, Winners, Unseen}
 
 // wrong says which statements go wrong.
 func (o *Op) wrong() bool { return o.Tag%5 == 0 }
@@ -29,6 +31,9 @@ func (r *runner) falsify(table Table, o *Op, query string, args []any) (string, 
 		by.Form -= 3
 		query, args = r.statement(table, &by)
 		return twin.Placeholders(r.dialect, query), args
+	}
+	if r.Fault == Unseen && o.Kind == Mark {
+		return twin.Placeholders(r.dialect, "UPDATE "+string(table)+" SET title = ? WHERE id = ?"), []any{r.title(o), r.id(o.Key)}
 	}
 	if o.Kind != Increment || !o.wrong() {
 		return query, args
@@ -52,6 +57,8 @@ func (r *runner) falsify(table Table, o *Op, query string, args []any) (string, 
 func (r *runner) forge(o *Op) {
 	switch {
 	case r.Fault == Deleted && o.Kind == Increment && o.Affected == 0:
+		o.Affected = 1
+	case r.Fault == Winners && o.Kind == Swap && o.Affected == 0:
 		o.Affected = 1
 	case r.Fault == Dirty && o.Kind == Read && o.wrong() && o.Got[o.Key].There:
 		o.Got[o.Key].Views += 1000

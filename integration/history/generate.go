@@ -18,6 +18,8 @@ type style struct {
 	judges bool
 	// saves: savepoints, and rollbacks to them, are frequent.
 	saves bool
+	// auto: outside transactions, where those that overlap share a statement.
+	auto bool
 }
 
 // rows are those that the transactions of a history change.
@@ -59,6 +61,9 @@ var styles = [...]style{
 	},
 	// A row that is locked, counted and read, and part of that undone.
 	{rows: oneRow, saves: true, first: []Kind{Lock, Increment}, kinds: []Kind{Increment, Read, Lock, Increment, Read, Set, ReadAll}},
+	// What is shared outside transactions, and compare and sets within.
+	{auto: true, kinds: []Kind{Swap, Swap, Swap, Mark, Mark, Mark, Increment, Take, Read}},
+	{kinds: []Kind{Swap, Swap, Mark, Increment, Rename, Read, Lock, Delete, Insert}},
 	// A limit that is kept by reading: count, then add elsewhere.
 	{serial: true, first: []Kind{Read, Files}, kinds: []Kind{Increment, Increment, File, File, Read, Files, Set}},
 }
@@ -112,7 +117,7 @@ func (r *runner) plan(rnd *rand.Rand, number int, mixed bool) (h *History) {
 		for n := range 2 + rnd.IntN(3) {
 			p := planned{runner: r, number: number, rnd: rnd, style: st, Tx: &Tx{Auto: rnd.IntN(3) == 0}, guest: h.Apart && c >= Keys}
 			t := p.Tx
-			t.Auto = t.Auto || p.guest
+			t.Auto = t.Auto || p.guest || st.auto
 			length := 1
 			if !t.Auto {
 				length += rnd.IntN(4)
@@ -150,6 +155,10 @@ func (r *runner) plan(rnd *rand.Rand, number int, mixed bool) (h *History) {
 					o.N = -o.N
 				}
 				switch {
+				case o.Kind == Swap:
+					o.N = int32(max(n-rnd.IntN(2), 0)) // about what it is by then
+				case r.Calls && t.Auto && o.Kind == Increment && rnd.IntN(3) == 0:
+					o.Kind = Call
 				case o.judges() && !st.judges:
 					o.Form -= 3
 				case st.judges && (o.Kind == Rename || o.Kind == Delete) && o.Form > 0 && o.Form < 3:

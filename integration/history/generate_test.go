@@ -13,8 +13,9 @@ func TestProduced(t *testing.T) {
 	// A query that locks, writes that drain, and a DELETE of the row's neighbour.
 	locks := []Kind{Lock, Set, Take, Clamp, Evict}
 	for _, dialect := range []string{"mysql", "postgres"} {
-		r := &runner{dialect: dialect, Options: Options{Dialect: dialect, Level: "READ COMMITTED"}, begins: []string{"BEGIN"}}
+		r := &runner{dialect: dialect, Options: Options{Dialect: dialect, Level: "READ COMMITTED", Calls: true}, begins: []string{"BEGIN"}}
 		locked, apart, fresh, upserted, judged := 0, 0, 0, 0, 0
+		alone := map[Kind]int{} // outside transactions
 		for number := range histories {
 			h := r.plan(rand.New(rand.NewPCG(1, uint64(number))), number, false)
 			rows := map[int]bool{} // that are locked first and counted then
@@ -24,6 +25,7 @@ func TestProduced(t *testing.T) {
 						judged++
 					}
 					if tx.Auto {
+						alone[tx.Ops[0].Kind]++
 						continue
 					}
 					lock := slices.IndexFunc(tx.Ops, func(o *Op) bool { return slices.Contains(locks, o.Kind) })
@@ -50,6 +52,9 @@ func TestProduced(t *testing.T) {
 			"transactions insert a new key of their own":        fresh,
 			"transactions upsert a key that others upsert, too": upserted,
 			"transactions find a row by its counter":            judged,
+			"statements by themselves expect a version":         alone[Swap],
+			"statements by themselves set seen alone":           alone[Mark],
+			"statements by themselves call a function":          alone[Call],
 		} {
 			if t.Logf("%s: %d %s", dialect, n, what); n < histories/20 {
 				t.Errorf("%s: only %d %s", dialect, n, what)

@@ -26,7 +26,7 @@ type Kind int
 const (
 	Increment  Kind = iota // views = views + n
 	Touch                  // views = views + n and companions: seen = tag, high and low merged with it
-	Mark                   // seen = tag, no counter
+	Mark                   // seen = tag, no counter: where it is no companion, it is a touched column
 	Wide                   // views = views + n, title = ...
 	Upsert                 // INSERT of n, or views = views + n where the row is there
 	Set                    // views = n
@@ -45,6 +45,8 @@ const (
 	Fresh                  // an upsert of a key that no other transaction uses
 	File                   // adds a row to the second table, for the row
 	Files                  // counts those of the row
+	Swap                   // version = version + 1 WHERE version = n
+	Call                   // views + n, by the function that slotsql stores in the database
 )
 
 var kindNames = [...]string{
@@ -69,6 +71,8 @@ var kindNames = [...]string{
 	"fresh",
 	"file",
 	"files",
+	"swap",
+	"call",
 }
 
 func (k Kind) String() string { return kindNames[k] }
@@ -99,13 +103,15 @@ func (o *Op) merges() bool { return o.Kind == Touch && o.Form%2 == 0 }
 // separate reports whether the statement changes no counter and nothing that rides in
 // slots, so that increments may pass it.
 func (h *History) separate(o *Op) bool {
-	return o.Kind == Rename && !o.judges() || o.Kind == Mark && !h.Companions
+	return o.Kind == Swap || o.Kind == Rename && !o.judges() || o.Kind == Mark && !h.Companions
 }
 
 func (k Kind) reads() bool { return k == Read || k == ReadAll || k == Lock }
 
 // additive reports whether the statement adds to a row that is there.
-func (k Kind) additive() bool { return k == Increment || k == Touch || k == Wide || k == Upsert }
+func (k Kind) additive() bool {
+	return k == Increment || k == Touch || k == Wide || k == Upsert || k == Call
+}
 
 // Row is one row of the table, or its absence.
 //
@@ -114,6 +120,7 @@ func (k Kind) additive() bool { return k == Increment || k == Touch || k == Wide
 type Row struct {
 	There     bool
 	High, Low int8
+	Version   int8
 	Views     int32
 }
 
@@ -121,7 +128,7 @@ func (r Row) String() string {
 	if !r.There {
 		return "-"
 	}
-	return fmt.Sprintf("%d(%d..%d)", r.Views, r.Low, r.High)
+	return fmt.Sprintf("%d(%d..%d) version %d", r.Views, r.Low, r.High, r.Version)
 }
 
 // Op is one statement and what came back. Times are ticks of one clock that all
@@ -162,6 +169,8 @@ func (o *Op) String() string {
 		}
 	case Mark:
 		s += fmt.Sprintf(" %d seen=%d", o.Key, o.Tag)
+	case Swap:
+		s += fmt.Sprintf(" %d if version = %d", o.Key, o.N)
 	default:
 		s += fmt.Sprintf(" %d %+d", o.Key, o.N)
 	}

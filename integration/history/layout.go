@@ -31,7 +31,7 @@ func (t Table) read(where string) string {
 	if t == Pairs {
 		second = ", likes"
 	}
-	return "SELECT id, views, seen, high, low" + second + " FROM " + string(t) + " WHERE " + where
+	return "SELECT id, views, seen, high, low, version" + second + " FROM " + string(t) + " WHERE " + where
 }
 
 // set writes an assignment to the counter, or to both, with its arguments.
@@ -89,7 +89,7 @@ func (l Layout) sign() int32 {
 // Schema makes the tables. A history uses the rows of its keys, and removes them.
 func (l Layout) Schema(dialect string) []string {
 	columns := "views BIGINT NOT NULL, seen BIGINT NOT NULL, high INTEGER NOT NULL, low INTEGER NOT NULL, title VARCHAR(20), " +
-		"capacity BIGINT NOT NULL DEFAULT 0)"
+		"capacity BIGINT NOT NULL DEFAULT 0, version INTEGER NOT NULL DEFAULT 0)"
 	schema := []string{
 		"CREATE TABLE hits (id INTEGER PRIMARY KEY, " + columns,
 		"CREATE TABLE pairs (id INTEGER PRIMARY KEY, likes BIGINT NOT NULL, " + columns,
@@ -114,31 +114,34 @@ func (l Layout) Schema(dialect string) []string {
 	)
 }
 
-// Config is what slotsql has to know of the tables.
+// Config is what slotsql has to know of the tables. A column seen that is no companion is a touched one.
 func (l Layout) Config() string {
-	config := "version: 1\nauto_migrate: true\ndefaults: {slots: 8"
+	defaults, views, both := "slots: 8", "views: {}", "views: {}, likes: {}"
+	beside := "companions: {seen: latest, high: max, low: min}"
 	switch l {
-	case Adaptive, None:
-		slots := "slots: 8, placement: adaptive"
-		if l == None {
-			slots = "slots: 0"
-		}
-		return "version: 1\nauto_migrate: true\ndefaults: {" + slots + "}\ntables:\n  hits: {counters: {views: {}}}\n" +
-			"  pairs: {counters: {views: {}, likes: {}}}\n"
+	case Adaptive:
+		defaults, beside = "slots: 8, placement: adaptive", "touch: [seen]"
+	case None:
+		defaults, beside = "slots: 0", "touch: [seen]"
 	case Bounded:
-		return config + ", placement: connection}\ntables:\n  hits: {counters: {views: {min: 0}}, companions: {seen: latest, high: max, low: min}}\n" +
-			"  pairs: {counters: {views: {min: 0}, likes: {min: 0}}}\n"
+		defaults, views, both = "slots: 8, placement: connection", "views: {min: 0}", "views: {min: 0}, likes: {min: 0}"
 	case Limited:
-		return config + ", placement: connection}\ntables:\n  hits: {counters: {views: {max: 0}}, companions: {seen: latest, high: max, low: min}}\n" +
-			"  pairs: {counters: {views: {min: -1000000, max: capacity}, likes: {max: capacity}}}\n"
+		defaults, views = "slots: 8, placement: connection", "views: {max: 0}"
+		both = "views: {min: -1000000, max: capacity}, likes: {max: capacity}"
 	case Journal:
-		config += ", layout: journal"
+		defaults = "slots: 8, layout: journal"
 	case Shared, Adopted:
-		return config + ", layout: shared}\ntables:\n  hits: {counters: {views: {record_type: 7}}}\n" +
-			"  pairs: {counters: {views: {record_type: 12}, likes: {record_type: 9}}}\n"
+		defaults, beside = "slots: 8, layout: shared", "touch: [seen]"
+		views, both = "views: {record_type: 7}", "views: {record_type: 12}, likes: {record_type: 9}"
 	}
-	return config + "}\ntables:\n  hits: {counters: {views: {}}, companions: {seen: latest, high: max, low: min}}\n" +
-		"  pairs: {counters: {views: {}, likes: {}}}\n"
+	return "version: 1\nauto_migrate: true\ndefaults: {" + defaults + "}\ntables:\n" +
+		"  hits: {counters: {" + views + "}, " + beside + ", versions: [version]}\n" +
+		"  pairs: {counters: {" + both + "}, touch: [seen], versions: [version]}\n"
+}
+
+// Functions reports whether there are functions that count.
+func (l Layout) Functions(dialect string) bool {
+	return dialect != "sqlite" && l != None && !l.HasBounds()
 }
 
 // leftQuery counts the slots of a table that has no rows, and what is missing of others'.

@@ -22,7 +22,7 @@ func (r *runner) rows(
 		var key int
 		row := Row{There: true}
 		var seen int64
-		columns := []any{&key, &row.Views, &seen, &row.High, &row.Low}
+		columns := []any{&key, &row.Views, &seen, &row.High, &row.Low, &row.Version}
 		second := &row.Views
 		if table == Pairs {
 			second = new(int32)

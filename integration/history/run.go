@@ -27,8 +27,10 @@ type Options struct {
 	// RolledUp reports whether slots are rolled up meanwhile.
 	RolledUp bool
 	Layout   Layout // of DB; "" is the dedicated one
-	Seed     uint64
-	Fault    Fault // for tests of the checker
+	// Calls reports whether the functions that count are in the database.
+	Calls bool
+	Seed  uint64
+	Fault Fault // for tests of the checker
 }
 
 type runner struct {
@@ -354,8 +356,13 @@ func (r *runner) op(ctx context.Context, db querier, table Table, o *Op) (err er
 		o.Got, o.Saw, o.Many, err = r.rows(ctx, db, table, query, args...)
 		return err
 	}
-	if o.Kind == Files {
+	switch o.Kind {
+	case Files:
 		o.Count, err = r.count(ctx, db, query, args...)
+		return err
+	case Call:
+		n, err := r.count(ctx, db, query, args...)
+		o.Affected = int64(n)
 		return err
 	}
 	res, err := db.ExecContext(ctx, query, args...)

@@ -21,7 +21,7 @@ type snapshotState struct {
 type snapshotTx struct {
 	writes [Keys]snapshotWrite
 	// What others have committed since the snapshot.
-	added, changed uint8
+	added, changed, swapped uint8
 }
 
 type snapshotWrite struct {
@@ -75,7 +75,7 @@ func (m snapshotMachine) step(s snapshotState, e *event) (snapshotState, bool, b
 				s.db[k] = w.fresh
 				break
 			}
-			if s.db[k].Views < w.least {
+			if s.db[k].Views < w.least || w.delta.swaps > 0 && mine.swapped&bit != 0 {
 				return s, false, false
 			}
 			s.db[k] = s.db[k].plus(w.delta)
@@ -103,6 +103,9 @@ func (m snapshotMachine) step(s snapshotState, e *event) (snapshotState, bool, b
 				s.active[c].added |= bit
 			} else {
 				s.active[c].changed |= bit
+			}
+			if w.delta.swaps > 0 {
+				s.active[c].swapped |= bit
 			}
 		}
 	}
@@ -150,8 +153,11 @@ func (m snapshotMachine) run(t *Tx, snapshot [Keys]Row) ([Keys]snapshotWrite, bo
 			continue
 		}
 		if odd[k] {
-			if o.Kind == Upsert {
+			switch o.Kind {
+			case Upsert:
 				w[k].row.Views += o.N
+			case Swap:
+				w[k].row.Version += int8(o.Affected)
 			}
 			continue
 		}
@@ -173,8 +179,9 @@ func (m snapshotMachine) run(t *Tx, snapshot [Keys]Row) ([Keys]snapshotWrite, bo
 		now[k] = r
 		switch {
 		case m.h.separate(o) && w[k].kind == unwritten:
-			w[k] = snapshotWrite{kind: added, delta: none, least: math.MinInt32}
+			w[k] = snapshotWrite{kind: added, delta: none.plus(o), least: math.MinInt32}
 		case m.h.separate(o) && w[k].kind == added:
+			w[k].delta = w[k].delta.plus(o)
 		case !was.There && w[k].kind == unwritten:
 			w[k] = snapshotWrite{kind: inserted, row: r}
 		case w[k].kind == inserted:
@@ -210,7 +217,7 @@ func (m snapshotMachine) run(t *Tx, snapshot [Keys]Row) ([Keys]snapshotWrite, bo
 		case w[k].kind == added && !m.h.Wrapped:
 			w[k] = snapshotWrite{kind: written, row: now[k], fresh: w[k].fresh}
 		case w[k].kind == added && looked[k] && !t.Plain:
-			w[k] = snapshotWrite{kind: counted, row: now[k], fresh: w[k].fresh}
+			w[k] = snapshotWrite{kind: counted, row: now[k], fresh: w[k].fresh, delta: w[k].delta}
 		}
 	}
 	return w, true

@@ -65,6 +65,16 @@ func (m statementMachine) taken(s *statementState, me, key int) (n int32) {
 	return n
 }
 
+// swapping reports whether another transaction has changed the version of a row, and is not committed.
+func (m statementMachine) swapping(s *statementState, me, key int) bool {
+	for c := range s.active {
+		if h := &s.active[c].own[key]; c != me && h.kind == shared && h.delta.swaps > 0 {
+			return true
+		}
+	}
+	return false
+}
+
 func (m statementMachine) step(s statementState, e *event) (statementState, bool, bool) {
 	a := &s.active[e.client]
 	o := e.op
@@ -118,6 +128,10 @@ func (m statementMachine) step(s statementState, e *event) (statementState, bool
 		return s, false, false
 	}
 	if n == 0 {
+		// One that only expects another version tells nothing of the counter.
+		if o.Kind == Swap {
+			return s, true, false
+		}
 		// InnoDB locks a row that exists and does not change. A transaction that looks at
 		// it afterwards may see its newest version or the snapshot's.
 		if m.snapshot && now.There && o.Kind != Insert {
@@ -131,7 +145,7 @@ func (m statementMachine) step(s statementState, e *event) (statementState, bool
 	}
 	adds := o.Kind.additive() && now.There || m.h.separate(o) || m.h.Bounded && o.takes() && now.Views-m.taken(&s, e.client, k) >= o.N
 	if adds && m.h.Wrapped && h.kind != exclusive {
-		if others == exclusive {
+		if others == exclusive || o.Kind == Swap && m.swapping(&s, e.client, k) {
 			return s, false, false
 		}
 		d := none

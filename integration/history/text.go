@@ -19,6 +19,18 @@ func (r *runner) insert(table Table, o *Op, title string) (string, []any) {
 	return query + ", title) VALUES (" + values + ", '" + title + "')", args
 }
 
+// call writes a call of the function that counts: it takes the key, a number for each counter, and NULL for each companion.
+func (r *runner) call(table Table, id int, n int32) (string, []any) {
+	query, args := "SELECT "+string(table)+"_count(?, ?", []any{id, n}
+	switch {
+	case table == Pairs:
+		query, args = query+", ?", append(args, n)
+	case r.Layout.companions(table):
+		query += ", NULL, NULL, NULL"
+	}
+	return query + ")", args
+}
+
 // guard writes the guard of a statement that takes, with its argument, and what is taken.
 func (r *runner) guard(table Table, o *Op) (guard string, bound int32, take string) {
 	if r.Layout == Limited {
@@ -149,6 +161,10 @@ func (r *runner) statement(table Table, o *Op) (string, []any) {
 			return update + "title = ? WHERE " + where, append([]any{r.title(o)}, args...)
 		}
 		return update + "title = ?" + byID, []any{r.title(o), id}
+	case Swap:
+		return update + "version = version + 1, title = ?" + byID + " AND version = ?", []any{r.title(o), id, o.N}
+	case Call:
+		return r.call(table, id, n)
 	case File:
 		return "INSERT INTO files (id, tag) VALUES (?, ?)", []any{id, o.Tag}
 	case Files:

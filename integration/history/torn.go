@@ -81,7 +81,7 @@ func missedDuring(h *History, read *Op) (out []missing) {
 // adds is what a transaction adds to a row in slots.
 func (t *Tx) adds(key int) (n int32) {
 	for _, o := range t.Ops {
-		if o.Key == key && o.Affected > 0 && (o.Kind == Increment || o.Kind == Touch || o.Kind == Upsert) {
+		if o.Key == key && o.Affected > 0 && (o.Kind == Increment || o.Kind == Touch || o.Kind == Upsert || o.Kind == Call) {
 			n += o.N
 		}
 	}
