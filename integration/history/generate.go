@@ -62,7 +62,8 @@ var styles = [...]style{
 	// A row that is locked, counted and read, and part of that undone.
 	{rows: oneRow, saves: true, first: []Kind{Lock, Increment}, kinds: []Kind{Increment, Read, Lock, Increment, Read, Set, ReadAll}},
 	// What is shared outside transactions, and compare and sets within.
-	{auto: true, kinds: []Kind{Swap, Swap, Swap, Mark, Mark, Mark, Increment, Take, Read}},
+	{auto: true, kinds: []Kind{Swap, Swap, Swap, Mark, Increment, Take, Read}},
+	{auto: true, kinds: []Kind{Mark, Mark, Mark, Mark, Read}},
 	{kinds: []Kind{Swap, Swap, Mark, Increment, Rename, Read, Lock, Delete, Insert}},
 	// A limit that is kept by reading: count, then add elsewhere.
 	{serial: true, first: []Kind{Read, Files}, kinds: []Kind{Increment, Increment, File, File, Read, Files, Set}},

@@ -56,7 +56,7 @@ func TestProduced(t *testing.T) {
 			"statements by themselves set seen alone":           alone[Mark],
 			"statements by themselves call a function":          alone[Call],
 		} {
-			if t.Logf("%s: %d %s", dialect, n, what); n < histories/20 {
+			if t.Logf("%s: %d %s", dialect, n, what); n < histories/25 {
 				t.Errorf("%s: only %d %s", dialect, n, what)
 			}
 		}

@@ -280,9 +280,9 @@ func (g *generator) statement() Step {
 		query = g.several()
 		g.values = nil
 	case n >= 126:
-		query = g.touch()
+		query = touch(g)
 	case n >= 122:
-		query = g.compareAndSet()
+		query = compareAndSet(g)
 	case n >= 118:
 		query, ordered = g.locking()
 	case n >= 110:

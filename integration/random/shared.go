@@ -1,34 +1,34 @@
 package random
 
 // touch writes an UPDATE of one row that sets only columns whose last writer wins.
-func (g *generator) touch() string {
-	t, columns := g.sharing("touch")
+func touch(g *generator) string {
+	t, columns := sharing(g, "touch")
 	if len(columns) == 0 {
 		return g.update()
 	}
 	head, qualifier, target := g.target(t)
-	set := g.set(either(g, columns), target)
+	set := setTo(g, either(g, columns), target)
 	if c := either(g, columns); g.one(3) {
-		set += ", " + g.set(c, target)
+		set += ", " + setTo(g, c, target)
 	}
 	return head + " SET " + set + whereClause(g.keyed(t, qualifier)) + g.tail(t)
 }
 
 // compareAndSet writes an UPDATE of one row that expects a value of a version, and sets another or, now and then, the same.
-func (g *generator) compareAndSet() string {
-	t, columns := g.sharing("versions")
+func compareAndSet(g *generator) string {
+	t, columns := sharing(g, "versions")
 	if len(columns) == 0 {
 		return g.update()
 	}
 	head, qualifier, target := g.target(t)
 	c := either(g, columns)
-	set := g.set(c, target)
+	set := setTo(g, c, target)
 	if c.kind == number && !g.one(3) {
 		set = target + g.quote(c.name) + " = " + qualifier + g.quote(c.name) + " + 1"
 	}
 	switch o := t.ordinary(); {
 	case g.one(3):
-		set += ", " + g.set(either(g, o), target)
+		set += ", " + setTo(g, either(g, o), target)
 	case len(t.counters()) > 0 && g.one(3):
 		set += ", " + g.plus(t, either(g, t.counters()), qualifier, target)
 	}
@@ -40,7 +40,7 @@ func (g *generator) compareAndSet() string {
 }
 
 // sharing chooses a table, and returns its columns of that key in the configuration.
-func (g *generator) sharing(key string) (t *table, columns []*column) {
+func sharing(g *generator, key string) (t *table, columns []*column) {
 	for range 10 {
 		if t = either(g, g.tables); len(t.sharedColumns(key)) > 0 {
 			break
@@ -49,8 +49,8 @@ func (g *generator) sharing(key string) (t *table, columns []*column) {
 	return t, t.sharedColumns(key)
 }
 
-// set writes an assignment of a value, or of the day.
-func (g *generator) set(c *column, target string) string {
+// setTo writes an assignment of a value, or of the day.
+func setTo(g *generator, c *column, target string) string {
 	left := target + g.quote(c.name) + " = "
 	switch {
 	case c.kind == words && g.one(4):

@@ -1,5 +1,5 @@
-// Package linearizable has porcupine, a checker that is not this project's, judge concurrent histories of one row outside transactions: there
-// must be an order of the statements that agrees with real time and in which each has its result.
+// Package linearizable has porcupine, a checker by others, judge concurrent histories of one row outside transactions. Some order of the
+// statements must agree with real time and give each statement its result.
 package linearizable
 
 import (
@@ -30,7 +30,7 @@ const (
 	statements = 9 // of each client
 )
 
-// configs are those of the table, by name. Only slots of the first one are for functions: a bound is kept by statements alone.
+// configs are those of the table, by name.
 var configs = map[string]string{
 	"slots":    "counters: {n: {}}, slots: 8, placement: connection",
 	"bounded":  "counters: {n: {min: 0}}, slots: 8, placement: connection",
@@ -42,7 +42,6 @@ var configs = map[string]string{
 type fault string
 
 const (
-	none       fault = ""
 	lost       fault = "an increment is lost"
 	untouched  fault = "a touch is lost"
 	twoWinners fault = "two statements win with one version"
@@ -64,7 +63,8 @@ type history struct {
 	values  atomic.Int64 // of touches that are all different
 }
 
-// run returns the initial row, and what the clients did. What the engine has made a victim of a deadlock, or of a busy database, has done nothing.
+// run returns the initial row, and what the clients did. It leaves out statements that did nothing because the database was busy or made
+// them deadlock victims.
 func (h *history) run(rnd *rand.Rand) (row, []porcupine.Operation) {
 	initial := row{n: int64(rnd.IntN(6))}
 	twin.ExecAll(h.t, h.Wrapped, fmt.Sprintf("INSERT INTO t VALUES (%d, %d, 0, 0)", h.id, initial.n))
@@ -115,7 +115,8 @@ func (h *history) run(rnd *rand.Rand) (row, []porcupine.Operation) {
 	return initial, ops
 }
 
-// statementsOf are the statements; ? stands for the value and then for the row's key, and in a compare and set for them in turn.
+// statementsOf are the statements. Their arguments are the value and the row's key, except that a read has only the key, and take the value
+// once more.
 var statementsOf = map[kind]string{
 	add:     "UPDATE t SET n = n + ? WHERE id = ?",
 	take:    "UPDATE t SET n = n - ? WHERE id = ? AND n >= ?",
@@ -193,12 +194,12 @@ func pair(t *testing.T, dialect, config string) (p *twin.Pair, calls bool) {
 	return p, calls
 }
 
-// each runs histories, and gives what porcupine says of each to f, which returns false for no more.
-func each(t *testing.T, p *twin.Pair, calls bool, fault fault, n int, f func(id int, says porcupine.CheckResult, ops []porcupine.Operation) bool) {
+// each runs n histories like the given one, and gives what porcupine says of each to f, which returns false to stop.
+func each(like *history, n int, f func(id int, says porcupine.CheckResult, ops []porcupine.Operation) bool) {
 	for id := 1; id <= n; id++ {
-		h := &history{Pair: p, t: t, id: id, calls: calls, fault: fault}
+		h := &history{Pair: like.Pair, t: like.t, id: id, calls: like.calls, fault: like.fault}
 		initial, ops := h.run(rand.New(rand.NewPCG(*seed, uint64(id))))
-		if says := porcupine.CheckOperationsTimeout(model(initial, p.Dialect), ops, 10*time.Second); !f(id, says, ops) {
+		if says := porcupine.CheckOperationsTimeout(model(initial, h.Dialect), ops, 10*time.Second); !f(id, says, ops) {
 			return
 		}
 	}
@@ -211,7 +212,7 @@ func TestLinearizable(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				p, calls := pair(t, dialect, config)
 				ran, undecided := 0, 0
-				each(t, p, calls, none, *number, func(id int, says porcupine.CheckResult, ops []porcupine.Operation) bool {
+				each(&history{Pair: p, t: t, calls: calls}, *number, func(id int, says porcupine.CheckResult, ops []porcupine.Operation) bool {
 					ran++
 					switch says {
 					case porcupine.Unknown:
@@ -246,7 +247,7 @@ func TestFaults(t *testing.T) {
 			t.Run(string(fault), func(t *testing.T) {
 				p, calls := pair(t, dialect, configs["groups"])
 				found := 0
-				each(t, p, calls, fault, 100, func(id int, says porcupine.CheckResult, _ []porcupine.Operation) bool {
+				each(&history{Pair: p, t: t, calls: calls, fault: fault}, 100, func(id int, says porcupine.CheckResult, _ []porcupine.Operation) bool {
 					if says == porcupine.Illegal {
 						found = id
 					}
