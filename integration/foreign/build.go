@@ -88,7 +88,11 @@ func (p place) module(ctx context.Context, s *source) (string, error) {
 	}
 	text := "module suite\n\ngo 1.26.0\n"
 	for module, dir := range directories {
-		text += fmt.Sprintf("require %s v0.0.0\nreplace %[1]s => %q\n", module, dir)
+		version := "v0.0.0"
+		if module == s.module {
+			version = s.version
+		}
+		text += fmt.Sprintf("require %s %s\nreplace %[1]s => %[3]q\n", module, version, dir)
 	}
 	for _, m := range s.with {
 		text += "require " + strings.Replace(m, "@", " ", 1) + "\n"

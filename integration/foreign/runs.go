@@ -19,8 +19,9 @@ import (
 // outcomes are what each test of a run has come to: pass, fail, skip, or no end.
 type outcomes map[string]string
 
-// runTests runs a suite's tests in a new database: plainly without a placement, and through slotsql with one.
-func (b *built) runTests(ctx context.Context, placement string) (outcomes, wrap.Counts, error) {
+// runTests runs a suite's tests, or some of them, in a new database: plainly without a placement, and through slotsql
+// with one.
+func (b *built) runTests(ctx context.Context, placement string, some ...string) (outcomes, wrap.Counts, error) {
 	var counts wrap.Counts
 	dir, err := os.MkdirTemp(b.work, "run-")
 	if err != nil {
@@ -41,6 +42,9 @@ func (b *built) runTests(ctx context.Context, placement string) (outcomes, wrap.
 	for _, a := range b.args {
 		args = append(args, expand(a))
 	}
+	if len(some) > 0 {
+		args = append(args, "-test.run="+"("+strings.Join(some, "|")+")"+b.subtests())
+	}
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), "TMPDIR="+dir, "GOWORK=off")
 	for k, v := range b.env {
@@ -55,6 +59,9 @@ func (b *built) runTests(ctx context.Context, placement string) (outcomes, wrap.
 		cmd.Env = append(cmd.Env, wrap.EnvConfig+"="+file, wrap.EnvCounts+"="+counted)
 	}
 	text, _ := cmd.CombinedOutput() // tests that fail are no error
+	if len(some) > 0 {
+		placement += "-again"
+	}
 	name := strings.NewReplacer("/", "-", " ", "-", ",", "").Replace(b.name) + "-" + cmp.Or(placement, "plain") + ".log"
 	if err := os.WriteFile(filepath.Join(b.logs, name), text, 0o600); err != nil {
 		return nil, counts, err
@@ -109,4 +116,16 @@ func linkTo(from, dir string) error {
 		}
 	}
 	return nil
+}
+
+// subtests is the part of a suite's -test.run that is about subtests.
+func (b *built) subtests() string {
+	for _, a := range b.args {
+		if pattern, ok := strings.CutPrefix(a, "-test.run="); ok {
+			if i := strings.IndexByte(pattern, '/'); i >= 0 {
+				return pattern[i:]
+			}
+		}
+	}
+	return ""
 }
