@@ -124,7 +124,8 @@ func (p place) fetched(ctx context.Context, s *source) (string, error) {
 	}
 	clone := filepath.Join(p.work, path.Base(s.repository)+"-"+s.version)
 	if _, err := os.Stat(clone); err != nil {
-		cmd := exec.CommandContext(ctx, "git", "-c", "advice.detachedHead=false", "clone", "--quiet", "--depth=1", "--branch="+s.version, s.repository, clone)
+		cmd := exec.CommandContext(ctx, "git", "-c", "advice.detachedHead=false",
+			"clone", "--quiet", "--depth=1", "--branch="+s.version, s.repository, clone)
 		if _, err := output(cmd); err != nil {
 			return "", err
 		}

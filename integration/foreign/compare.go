@@ -70,8 +70,8 @@ func (p place) compare(ctx context.Context, s *suite) (*row, error) {
 // repeats is how often tests that differ run again.
 const repeats = 3
 
-// recurring returns the tests that differ each time. Those of some suites also depend on the time and on how busy the
-// machine is; what does not come again is logged.
+// recurring returns the tests that differ each time that they run, plainly and through slotsql. Those of some suites also
+// depend on the time, and on how busy the machine is; what does not come again is logged.
 func (b *built) recurring(ctx context.Context, placement string, plain, wrapped outcomes) ([]string, error) {
 	differ := differences(plain, wrapped)
 	for range repeats {
@@ -83,12 +83,17 @@ func (b *built) recurring(ctx context.Context, placement string, plain, wrapped 
 		if len(top) == 0 {
 			return nil, nil
 		}
-		again, _, err := b.runTests(ctx, placement, slices.Sorted(maps.Keys(top))...)
+		some := slices.Sorted(maps.Keys(top))
+		plainAgain, _, err := b.runTests(ctx, "", some...)
+		if err != nil {
+			return nil, err
+		}
+		wrappedAgain, _, err := b.runTests(ctx, placement, some...)
 		if err != nil {
 			return nil, err
 		}
 		differ = slices.DeleteFunc(differ, func(test string) bool {
-			if again[test] != plain[test] {
+			if wrappedAgain[test] != plainAgain[test] {
 				return false
 			}
 			log.Printf("%s, placement %s: %s: not again: plain %s, wrapped %s", b.name, placement, test, told(plain[test]), told(wrapped[test]))
