@@ -19,7 +19,7 @@ import (
 
 func main() {
 	log.SetFlags(log.Ltime)
-	bouncer := flag.Bool("pgbouncer", false, "reach PostgreSQL through PgBouncer, with a pool of transactions")
+	bouncer := flag.Bool("pgbouncer", false, "reach PostgreSQL through PgBouncer, with a pool of sessions")
 	results := flag.String("results", "", "the `file` whose table gets the rows of this run")
 	logs := flag.String("logs", "", "an existing `directory` for the output of each run")
 	flag.Usage = func() {
