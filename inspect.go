@@ -19,8 +19,8 @@ type Inspection = upkeep.Inspection
 //     these slots, and Idle the number of empty slot rows. If More is set, there are more.
 //   - Awake reports whether there is any of them; a table without one sleeps.
 //   - Lag is the age of the oldest increment that may still be in a slot: the time since the
-//     beginning of the last pass that left no slot behind. It is nil before the first such
-//     pass, and on engines that do not keep it.
+//     beginning of the last pass. It is nil if no slot holds a value, if that pass left a slot
+//     behind or there was none, and on engines that do not keep it.
 //   - Waits is the number of sessions that wait for a lock on the base table, SlotWaits for
 //     one on the slot table, and Longest the longest of these waits.
 type TableInspection = upkeep.TableInspection

@@ -81,7 +81,8 @@ func Sleeps() []SleepStats {
 //   - Moved, Merged, Deleted, Orphans, Skipped, Conflicts (batches) and Errors (base rows)
 //     are as in RollUpTable.
 //   - Lag is the age of the oldest increment that may still be in a slot: the time since the
-//     beginning of the last pass that left no slot behind; 0 before the first such pass.
+//     beginning of the last pass. It is 0 if that is not known: when that pass left a slot
+//     behind, and in a process that does not roll up, or stands by.
 type RollUpStats = rollup.Stats
 
 // RollUps returns what the roll-ups of this process have done so far, ordered by dialect

@@ -238,8 +238,9 @@ type Leaser interface {
 	Lease(ctx context.Context, s Session, name, holder string, seconds int) (bool, error)
 }
 
-// A PassNoter records in LeaseTable when the last pass of a roll-up began that left
+// A PassNoter records in LeaseTable when the last pass of a roll-up began, if it left
 // nothing behind, under names that the roll-up chooses. Such a row is not a lease.
+// [ForgetPasses] deletes it.
 type PassNoter interface {
 	// NotePasses records that such passes began that long ago.
 	NotePasses(ctx context.Context, s Session, begun map[string]time.Duration) error

@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -17,6 +18,11 @@ func PassRows(begun map[string]time.Duration, ago func(microseconds int64) strin
 		rows = append(rows, fmt.Sprintf("('%s', '', %s)", name, ago(max(begun[name], time.Millisecond).Microseconds())))
 	}
 	return strings.Join(rows, ", ")
+}
+
+// ForgetPasses takes back what [PassNoter.NotePasses] has recorded under those names.
+func ForgetPasses(ctx context.Context, s Session, names []string) error {
+	return s.Exec(ctx, "DELETE FROM "+LeaseTable+" WHERE name IN ('"+strings.Join(names, "', '")+"')")
 }
 
 // ReadPasses makes the result of [PassNoter.Passes] of rows of a name and an age in

@@ -72,7 +72,7 @@ var rollUps = []counter[slotsql.RollUpStats]{
 }
 
 const (
-	lagHelp     = "Age of the oldest increment that may still be in a slot."
+	lagHelp     = "Age of the oldest increment that may still be in a slot; missing where the last pass has left any behind."
 	awakeHelp   = "Whether the table has slots, and so does not sleep, and what woke it last."
 	changedHelp = "When the table was last found to have woken or fallen asleep."
 	keptHelp    = "Whether slots were kept after their last trial."
@@ -134,7 +134,9 @@ func Register(provider metric.MeterProvider) (metric.Registration, error) {
 		for _, st := range slotsql.RollUps() {
 			attrs := metric.WithAttributes(ofTables(st.Dialect, st.Table)...)
 			observe(o, r, rollUps, &st, attrs)
-			o.ObserveFloat64(lag, st.Lag.Seconds(), attrs)
+			if st.Lag > 0 {
+				o.ObserveFloat64(lag, st.Lag.Seconds(), attrs)
+			}
 		}
 		for _, st := range slotsql.Sleeps() {
 			attrs := ofTables(st.Dialect, st.Table)

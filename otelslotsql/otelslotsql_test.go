@@ -19,6 +19,7 @@ import (
 // What has been counted is collected, with units and attributes.
 func TestRegister(t *testing.T) {
 	c, table := metrictest.Count(t)
+	stuck := metrictest.Stuck(t)
 	if _, err := slotsql.RollUp(t.Context(), c, slotsql.RollUpOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -33,6 +34,10 @@ func TestRegister(t *testing.T) {
 	}
 	if units["slotsql.statements"] != "{statement}" || units["slotsql.rollup.lag"] != "s" {
 		t.Errorf("units %v", units)
+	}
+	_, known := lagOf(t, reader, stuck)
+	if lag, measured := lagOf(t, reader, table); known || !measured || lag <= 0 {
+		t.Errorf("lag %g of %s, and a lag of %s: %v", lag, table, stuck, known)
 	}
 	if err := registration.Unregister(); err != nil {
 		t.Fatal(err)
@@ -102,6 +107,26 @@ func collect(t *testing.T, reader *metric.ManualReader, of string) (sums map[str
 		}
 	}
 	return sums, units
+}
+
+// lagOf returns the lag that is collected of a table, if there is one.
+func lagOf(t *testing.T, reader *metric.ManualReader, of string) (lag float64, known bool) {
+	t.Helper()
+	var rm metricdata.ResourceMetrics
+	if err := reader.Collect(t.Context(), &rm); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range rm.ScopeMetrics[0].Metrics {
+		if m.Name != "slotsql.rollup.lag" {
+			continue
+		}
+		for _, p := range m.Data.(metricdata.Gauge[float64]).DataPoints {
+			if table, _ := p.Attributes.Value("db.collection.name"); table.AsString() == of {
+				return p.Value, true
+			}
+		}
+	}
+	return 0, false
 }
 
 // Every number that slotsql counts is a metric.

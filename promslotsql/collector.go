@@ -87,11 +87,6 @@ var rollUps = []metric[slotsql.RollUpStats]{
 		func(s *slotsql.RollUpStats) uint64 { return s.Conflicts }),
 	counter("rollup_errors", "Base rows that could not take what slots hold.", tableLabels,
 		func(s *slotsql.RollUpStats) uint64 { return s.Errors }),
-	{
-		prometheus.NewDesc("slotsql_rollup_lag_seconds", "Age of the oldest increment that may still be in a slot.", tableLabels, nil),
-		prometheus.GaugeValue,
-		func(s *slotsql.RollUpStats) float64 { return s.Lag.Seconds() },
-	},
 }
 
 // awake and changed are what a process knows of a table. The label woken_by of a table that never woke is empty.
@@ -100,6 +95,8 @@ var (
 		[]string{"db_system_name", "db_collection_name", "woken_by"}, nil)
 	changed = prometheus.NewDesc("slotsql_awake_changed_timestamp_seconds", "When the table was last found to have woken or fallen asleep.",
 		tableLabels, nil)
+	lag = prometheus.NewDesc("slotsql_rollup_lag_seconds",
+		"Age of the oldest increment that may still be in a slot; missing where the last pass has left any behind.", tableLabels, nil)
 	trialKept = prometheus.NewDesc("slotsql_trial_kept", "Whether slots were kept after their last trial.", tableLabels, nil)
 	trialRate = prometheus.NewDesc("slotsql_trial_increments_per_second", "Increments of the table a second in the last trial of slots.",
 		[]string{"db_system_name", "db_collection_name", "on"}, nil)
@@ -127,6 +124,7 @@ func (*Collector) Describe(out chan<- *prometheus.Desc) {
 	describe(out, statements)
 	describe(out, rollUps)
 	describe(out, shadows)
+	out <- lag
 	out <- awake
 	out <- changed
 	out <- trialKept
@@ -140,6 +138,9 @@ func (*Collector) Collect(out chan<- prometheus.Metric) {
 	}
 	for _, s := range slotsql.RollUps() {
 		collect(out, rollUps, &s, system(s.Dialect), s.Table)
+		if s.Lag > 0 {
+			out <- prometheus.MustNewConstMetric(lag, prometheus.GaugeValue, s.Lag.Seconds(), system(s.Dialect), s.Table)
+		}
 	}
 	for _, s := range slotsql.Sleeps() {
 		out <- prometheus.MustNewConstMetric(awake, prometheus.GaugeValue, gauge(s.Awake), system(s.Dialect), s.Table, s.WokenBy)

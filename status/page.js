@@ -78,7 +78,7 @@ const tiles = (r, rate) => {
   const total = (field) => (r.statements.length && rate(r.statements[0], field) === null ? null : r.statements.reduce((n, s) => n + rate(s, field), 0));
   const s = shares(r.statements);
   const increments = s.cold + s.grouped + s.slotted;
-  const lags = r.rollups.map((x) => x.lag_ns);
+  const lags = r.rollups.map((x) => x.lag_ns).filter(Boolean);
   const differences = sum(r.shadows, "differences");
   return el("section", { class: "tiles", "aria-label": "Summary" },
     tile(perSecond(total("statements")), "statements on counter tables"),

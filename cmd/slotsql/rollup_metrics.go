@@ -30,7 +30,7 @@ var rollupMetrics = []struct {
 		func(s *slotsql.RollUpStats) float64 { return float64(s.Conflicts) }},
 	{"rollup_errors_total", "counter", "Base rows that could not take what slots hold.",
 		func(s *slotsql.RollUpStats) float64 { return float64(s.Errors) }},
-	{"rollup_lag_seconds", "gauge", "Age of the oldest increment that may still be in a slot.",
+	{"rollup_lag_seconds", "gauge", "Age of the oldest increment that may still be in a slot; missing where the last pass has left any behind.",
 		func(s *slotsql.RollUpStats) float64 { return s.Lag.Seconds() }},
 }
 
@@ -51,6 +51,9 @@ func writeMetrics(w io.Writer, dialect string, held bool, stats []slotsql.RollUp
 	for _, m := range rollupMetrics {
 		fmt.Fprintf(w, "# HELP slotsql_%s %s\n# TYPE slotsql_%s %s\n", m.name, m.help, m.name, m.kind)
 		for i := range stats {
+			if m.value(&stats[i]) == 0 && m.kind == "gauge" {
+				continue // not known
+			}
 			fmt.Fprintf(w, "slotsql_%s{db_system_name=\"%s\",db_collection_name=\"%s\"} %g\n",
 				m.name, dialect, labelValue.Replace(stats[i].Table), m.value(&stats[i]))
 		}

@@ -119,7 +119,7 @@ func atLeast(n int, more bool) string {
 
 func lagText(lag *time.Duration) string {
 	if lag == nil {
-		return "not known"
+		return ""
 	}
 	return lag.Round(100 * time.Millisecond).String()
 }

@@ -79,6 +79,12 @@ func (s *session) passes() {
 			s.Error(err)
 		}
 	}
+	if err := p.NotePasses(s.Context(), s, map[string]time.Duration{dialect.PassPrefix + "3": 0, dialect.PassPrefix + "4": 0}); err != nil {
+		s.Error(err)
+	}
+	if err := dialect.ForgetPasses(s.Context(), s, []string{dialect.PassPrefix + "3", dialect.PassPrefix + "4", dialect.PassPrefix + "5"}); err != nil {
+		s.Error(err)
+	}
 	got, err := p.Passes(s.Context(), s)
 	within := func(d, of time.Duration) bool { return d >= of && d < of+time.Hour }
 	if err != nil || len(got) != 2 || !within(got[one], 10*time.Hour) || !within(got[two], 100*time.Hour) {

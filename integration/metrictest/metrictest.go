@@ -77,6 +77,26 @@ func Wake(t *testing.T) (table string) {
 	return table
 }
 
+// Stuck rolls up a new table, with a slot whose base row cannot take what it holds. The lag is not known then.
+func Stuck(t *testing.T) (table string) {
+	t.Helper()
+	c, table := Count(t)
+	db := sql.OpenDB(c)
+	t.Cleanup(func() { _ = db.Close() })
+	for _, q := range []string{
+		"CREATE TRIGGER no_" + table + " BEFORE UPDATE ON " + table + " BEGIN SELECT RAISE(ABORT, 'no'); END",
+		"INSERT INTO " + table + "_slots (id, slot, views) VALUES (1, 3, 5)",
+	} {
+		if _, err := db.ExecContext(t.Context(), q); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if r, err := slotsql.RollUp(t.Context(), c, slotsql.RollUpOptions{}); err != nil || r.Tables[0].Errors != 1 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	return table
+}
+
 // EveryNumber fails the test unless there are as many metrics as S has numbers.
 func EveryNumber[S any](t *testing.T, metrics int) {
 	t.Helper()

@@ -213,6 +213,9 @@ func TestInsideTheApplication(t *testing.T) {
 		if got := rows(t, p.Under, "SELECT views FROM inside_"+dialect); got != "3" {
 			t.Errorf("a base value of %s", got)
 		}
+		for stats().Lag == 0 { // a pass that deletes slots may not have ended
+			time.Sleep(time.Millisecond)
+		}
 		if err := p.Wrapped.Close(); err != nil {
 			t.Error(err)
 		}
@@ -220,7 +223,7 @@ func TestInsideTheApplication(t *testing.T) {
 		if moved, deleted := s.Moved-before.Moved, s.Deleted-before.Deleted; moved != 3 || deleted != uint64(idle(dialect, 3)) {
 			t.Errorf("%d moved, %d deleted", moved, deleted)
 		}
-		if s.Passes-before.Passes < 3 || s.Lag <= 0 {
+		if s.Passes-before.Passes < 3 || s.Lag != 0 {
 			t.Errorf("%+v, before it %+v", s, before)
 		}
 		if dialect != "sqlite" { // the lease has been given back

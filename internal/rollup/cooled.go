@@ -88,8 +88,9 @@ func (w *Worker) foldCooled(ctx context.Context, of Cooled, look int, asked bool
 	if err != nil {
 		return left, err
 	}
+	w.tables = sc.Counters()
 	hot := of.Hot(time.Now())
-	for _, t := range sc.Counters() {
+	for _, t := range w.tables {
 		if !slots.Sleeps(t.Counter) {
 			continue
 		}
@@ -129,17 +130,22 @@ func (w *Worker) settle(ctx context.Context, t *schema.Table, busy bool) (awake 
 	if held, err := w.hold(ctx); err != nil || !held {
 		return true, err
 	}
+	if w.noted.IsZero() {
+		if err := w.noteUnknown(ctx); err != nil {
+			return true, err
+		}
+	}
 	jobs := []Job{MoveSlots, SweepSlots, ReclaimSlots}
 	if busy {
 		jobs = []Job{SweepSlots, MoveSlots}
 	}
-	tr, begun := Table{Table: t.Name, name: PassName(t)}, time.Now()
+	tr := Table{Table: t.Name}
 	for _, job := range jobs {
 		if err = w.Walk(ctx, t, job, &tr); err != nil {
 			break
 		}
 	}
-	tallyOf(w.catalog.Dialect.Name(), t.Name).pass(tr, begun, err == nil)
+	tallyOf(w.catalog.Dialect.Name(), t.Name).add(tr, err == nil)
 	if err == errFenced {
 		return true, nil
 	} else if err != nil {

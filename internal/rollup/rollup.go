@@ -86,6 +86,9 @@ func (t *Table) count(job Job, n batchCount, rows int) {
 	}
 }
 
+// left reports whether a pass has left counts behind that are not in base rows.
+func (t *Table) left() bool { return t.Skipped+t.Merged > 0 }
+
 // Moved is the number of slot rows moved, of all tables.
 func (r Report) Moved() (n int) {
 	for _, t := range r.Tables {

@@ -11,6 +11,7 @@ import (
 // journals looked at in between.
 func (w *Worker) Run(ctx context.Context, wake, journal <-chan struct{}) {
 	defer w.release(ctx)
+	defer w.standBy()
 	failures := 0
 	for {
 		report, err := w.report(ctx, w.pass)

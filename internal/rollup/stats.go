@@ -21,10 +21,10 @@ type Stats struct {
 	Skipped   uint64 `json:"skipped"`
 	Conflicts uint64 `json:"conflicts"` // batches
 	Errors    uint64 `json:"errors"`    // base rows
-	// Lag is the age of the oldest increment that may still be in a slot: the
-	// time since the last pass began that has left nothing behind; 0 before the
-	// first one.
-	Lag time.Duration `json:"lag_ns"`
+	// Lag is the age of the oldest increment that may still be in a slot: the time
+	// since the last pass began. It is 0 if that is not known: when the last pass has
+	// left anything behind, and in a process that does not roll up, or stands by.
+	Lag time.Duration `json:"lag_ns,omitempty"`
 }
 
 // Totals returns what the roll-ups of this process have done so far, ordered by
@@ -54,7 +54,7 @@ type tally struct {
 
 	passes, moved, merged, deleted, orphans, skipped, conflicts, errors atomic.Uint64
 
-	clean atomic.Int64 // when the last pass began that left nothing, in Unix nanoseconds
+	clean atomic.Int64 // when the last pass began, in Unix nanoseconds; 0 if it left anything behind
 }
 
 var tallies sync.Map // [2]string -> *tally
@@ -68,8 +68,8 @@ func tallyOf(dialect, table string) *tally {
 	return v.(*tally)
 }
 
-// pass adds what a pass has done with the table.
-func (t *tally) pass(r Table, begun time.Time, complete bool) {
+// add adds what has been done with the table.
+func (t *tally) add(r Table, complete bool) {
 	t.moved.Add(uint64(r.Moved))
 	t.merged.Add(uint64(r.Merged))
 	t.deleted.Add(uint64(r.Deleted))
@@ -79,8 +79,15 @@ func (t *tally) pass(r Table, begun time.Time, complete bool) {
 	t.errors.Add(uint64(r.Errors))
 	if complete {
 		t.passes.Add(1)
-		if r.Skipped == 0 {
-			t.clean.Store(begun.UnixNano())
-		}
+	}
+}
+
+// measure learns the lag from a pass to its end. A pass that has left slots behind does not
+// know how old their counts are: each may have come before the last pass, or just now.
+func (t *tally) measure(r Table, begun time.Time) {
+	if r.left() {
+		t.clean.Store(0)
+	} else {
+		t.clean.Store(begun.UnixNano())
 	}
 }

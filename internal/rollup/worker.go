@@ -26,13 +26,14 @@ type Worker struct {
 
 	Sleep *slots.Sleep // is told of tables that have no slots left; nil for none
 
-	Free  bool // works without a lease, for as long as it lives: two at a time are exact, and this one is to be quick
-	Conn  *catalog.View
-	state connState // of Conn
-	lease lease     // as far as is known
-	size  int       // slot rows of a batch
-	swept time.Time // when slots that hold nothing were last deleted
-	noted time.Time // when the database was last told of a pass that has left nothing behind
+	Free   bool // works without a lease, for as long as it lives: two at a time are exact, and this one is to be quick
+	Conn   *catalog.View
+	state  connState       // of Conn
+	lease  lease           // as far as is known
+	size   int             // slot rows of a batch
+	swept  time.Time       // when slots that hold nothing were last deleted
+	noted  time.Time       // when the database was last told of passes
+	tables []*schema.Table // what the last pass went over
 }
 
 // leaseName is the name of the lease.
@@ -206,10 +207,14 @@ func (w *Worker) over(ctx context.Context, these func(*schema.Table) bool, sweep
 		report.Held = true // over nothing
 		return report, nil
 	}
+	w.tables = sc.Counters()
 	if report.Held, err = w.hold(ctx); err != nil || !report.Held {
+		if err == nil {
+			w.standBy()
+		}
 		return report, err
 	}
-	for _, t := range sc.Counters() {
+	for _, t := range w.tables {
 		if !these(t) {
 			continue
 		}
@@ -217,7 +222,10 @@ func (w *Worker) over(ctx context.Context, these func(*schema.Table) bool, sweep
 		tally := tallyOf(w.catalog.Dialect.Name(), t.Name)
 		begun := time.Now()
 		err := w.table(ctx, t, sweep, &tr)
-		tally.pass(tr, begun, err == nil)
+		tally.add(tr, err == nil)
+		if err == nil {
+			tally.measure(tr, begun)
+		}
 		report.Tables = append(report.Tables, tr)
 		if err == nil && w.Sleep != nil && slots.Sleeps(t.Counter) && w.Sleep.Of(t.Counter).Awake() {
 			var awake bool
@@ -231,6 +239,7 @@ func (w *Worker) over(ctx context.Context, these func(*schema.Table) bool, sweep
 			}
 			if errors.Is(err, errFenced) {
 				w.lease.doubt()
+				w.standBy()
 				report.Held = false
 				return report, nil
 			}
@@ -244,6 +253,16 @@ func (w *Worker) over(ctx context.Context, these func(*schema.Table) bool, sweep
 		w.catalog.Expire() // slot tables may be made at any time
 	}
 	return report, nil
+}
+
+// standBy notes that another worker, or none, rolls up the tables: how old the counts in
+// their slots are is no longer known here.
+func (w *Worker) standBy() {
+	for _, t := range w.tables {
+		if v, ok := tallies.Load([2]string{w.catalog.Dialect.Name(), t.Name}); ok {
+			v.(*tally).clean.Store(0)
+		}
+	}
 }
 
 func (w *Worker) table(ctx context.Context, t *schema.Table, sweep bool, tr *Table) error {

@@ -38,8 +38,8 @@ type TableInspection struct {
 	// Awake reports whether there is any slot row. A table without one sleeps: reads of it are plain.
 	Awake bool `json:"awake"`
 	// Lag is the age of the oldest increment that may still be in a slot: the time since
-	// the last pass of a roll-up began that has left nothing behind. Nil when there has
-	// been none, and on engines that do not keep it.
+	// the last pass of a roll-up began. Nil when none is in a slot, when that pass has left
+	// anything behind or there has been none, and on engines that do not keep it.
 	Lag *time.Duration `json:"lag_ns,omitempty"`
 	// Waits is how many sessions wait for a lock on the base table, SlotWaits for one on
 	// the slot table; Longest is the time that the longest of them has waited.
@@ -85,11 +85,11 @@ func (i *Inspector) Look(ctx context.Context) (*Inspection, error) {
 	counters := sc.Counters()
 	for _, t := range counters {
 		ti := TableInspection{Table: t.Name, SlotTable: t.Counter.SlotTable.Name}
-		if age, ok := passes[rollup.PassName(t)]; ok {
-			ti.Lag = &age
-		}
 		if err := i.count(ctx, t, &ti); err != nil {
 			return nil, err
+		}
+		if age, ok := passes[rollup.PassName(t)]; ok && ti.Slots > 0 {
+			ti.Lag = &age
 		}
 		ti.Awake = ti.Slots+ti.Idle > 0
 		out.Tables = append(out.Tables, ti)
