@@ -15,10 +15,7 @@ import (
 
 // aliased are the types that the package names after types of internal packages.
 var aliased = map[string]reflect.Type{
-	"CompanionConfig":    reflect.TypeFor[slotsql.CompanionConfig](),
-	"Config":             reflect.TypeFor[slotsql.Config](),
 	"ConfigError":        reflect.TypeFor[slotsql.ConfigError](),
-	"CounterConfig":      reflect.TypeFor[slotsql.CounterConfig](),
 	"CounterStatus":      reflect.TypeFor[slotsql.CounterStatus](),
 	"DrainError":         reflect.TypeFor[slotsql.DrainError](),
 	"DrainReport":        reflect.TypeFor[slotsql.DrainReport](),
@@ -36,12 +33,10 @@ var aliased = map[string]reflect.Type{
 	"RollUpStats":        reflect.TypeFor[slotsql.RollUpStats](),
 	"RollUpTable":        reflect.TypeFor[slotsql.RollUpTable](),
 	"ShadowStats":        reflect.TypeFor[slotsql.ShadowStats](),
-	"SharedConfig":       reflect.TypeFor[slotsql.SharedConfig](),
 	"SleepStats":         reflect.TypeFor[slotsql.SleepStats](),
 	"Stored":             reflect.TypeFor[slotsql.Stored](),
 	"StoredStatus":       reflect.TypeFor[slotsql.StoredStatus](),
 	"StatementStats":     reflect.TypeFor[slotsql.StatementStats](),
-	"TableConfig":        reflect.TypeFor[slotsql.TableConfig](),
 	"TableInspection":    reflect.TypeFor[slotsql.TableInspection](),
 	"TableStatus":        reflect.TypeFor[slotsql.TableStatus](),
 	"TrialStats":         reflect.TypeFor[slotsql.TrialStats](),

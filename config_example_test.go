@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/slotsql/slotsql"
+	"github.com/slotsql/slotsql/sqlite"
 )
 
 func ExampleLoad() {
@@ -33,10 +34,31 @@ tables:
 	if err != nil {
 		log.Fatal(err)
 	}
-	for _, table := range config.Tables() {
-		fmt.Println(table.Name, "has", len(table.Counters), "counters and up to", table.Slots, "slots")
+	for name, table := range config.Tables {
+		fmt.Println(name, "has", len(table.Counters), "counters")
 	}
-	// Output: posts has 2 counters and up to 64 slots
+	// Output: posts has 2 counters
+}
+
+// A configuration may be built in code instead of a file.
+func ExampleConfig() {
+	config := &slotsql.Config{
+		AutoMigrate: true,
+		Tables: map[string]slotsql.TableConfig{
+			"posts": {Counters: map[string]slotsql.CounterConfig{"views": {}, "likes": {}}},
+			"shows": {Counters: map[string]slotsql.CounterConfig{"seats": {Min: 0, Max: "capacity"}}},
+		},
+	}
+	db, err := slotsql.Open(sqlite.DriverName, "file:app?mode=memory", slotsql.WithConfig(config))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer db.Close()
+
+	config.Tables["shows"].Counters["seats"] = slotsql.CounterConfig{Min: 10, Max: 1} // not of db, which has a copy
+	_, err = slotsql.Open(sqlite.DriverName, "file:app?mode=memory", slotsql.WithConfig(config))
+	fmt.Println(err)
+	// Output: table "shows": counter "seats": min 10 is more than max 1
 }
 
 func ExampleConfigError() {

@@ -52,7 +52,7 @@ func OpenConnector(driverName, dsn string, opts ...Option) (*Connector, error) {
 		)
 	}
 	registered := v.(*wrappedDriver)
-	o, err := buildOptions(registered.options.config, opts)
+	o, err := buildOptions(nil, registered.options.config, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +71,7 @@ func WrapConnector(parent driver.Connector, d dialect.Dialect, cfg *Config, opts
 	if parent == nil || d == nil {
 		return nil, errors.New("slotsql: WrapConnector needs a parent connector and a dialect")
 	}
-	o, err := buildOptions(cfg, opts)
+	o, err := buildOptions(cfg, nil, opts)
 	if err != nil {
 		return nil, err
 	}

@@ -24,7 +24,7 @@ func TestConnectorClose(t *testing.T) {
 	}
 	closed := false
 	for _, parent := range []driver.Connector{closing{&closed}, struct{ driver.Connector }{closing{&closed}}} {
-		c, err := WrapConnector(parent, sqlite.New(), cfg)
+		c, err := WrapConnector(parent, sqlite.New(), ConfigOf(cfg))
 		if err != nil {
 			t.Fatal(err)
 		}

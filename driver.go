@@ -16,12 +16,12 @@ var (
 
 // Register makes a wrapped driver available to sql.Open under the given name. With a nil
 // config each sql.Open looks for one as FindConfig does. It panics if the name is taken,
-// as sql.Register does, if parent or dialect is nil, or if an option is invalid.
+// as sql.Register does, if parent or dialect is nil, or if the configuration or an option is invalid.
 func Register(name string, parent driver.Driver, d dialect.Dialect, cfg *Config, opts ...Option) {
 	if parent == nil || d == nil {
 		panic("slotsql: Register needs a parent driver and a dialect")
 	}
-	o, err := buildOptions(cfg, opts)
+	o, err := buildOptions(cfg, nil, opts)
 	if err != nil {
 		panic(err)
 	}

@@ -18,15 +18,14 @@ type options struct {
 	alike  bool
 }
 
-// WithConfig passes the configuration in code. It takes precedence over SLOTSQL_CONFIG
-// and slotsql.yaml.
+// WithConfig passes the configuration in code, a Config that the program builds or has
+// loaded. It takes precedence over SLOTSQL_CONFIG and slotsql.yaml.
 func WithConfig(c *Config) Option {
 	return func(o *options) error {
 		if c == nil {
 			return errors.New("slotsql: WithConfig needs a configuration, got nil")
 		}
-		o.config = c
-		return nil
+		return o.resolve(c)
 	}
 }
 
@@ -75,8 +74,19 @@ func WithoutHooks() Option {
 	}
 }
 
-func buildOptions(cfg *config.Config, opts []Option) (*options, error) {
-	o := &options{config: cfg}
+// resolve takes a configuration, or none.
+func (o *options) resolve(c *Config) (err error) {
+	if c != nil {
+		o.config, err = c.Resolve()
+	}
+	return err
+}
+
+func buildOptions(cfg *Config, inherited *config.Config, opts []Option) (*options, error) {
+	o := &options{config: inherited}
+	if err := o.resolve(cfg); err != nil {
+		return nil, err
+	}
 	for _, opt := range opts {
 		if err := opt(o); err != nil {
 			return nil, err

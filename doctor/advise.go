@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql"
+	"github.com/slotsql/slotsql/internal/config"
 	"github.com/slotsql/slotsql/rewrite"
 	"github.com/slotsql/slotsql/rewrite/ast"
 )
@@ -85,13 +86,13 @@ func (l *looker) mine(ctx context.Context) (*slotsql.Explainer, error) {
 }
 
 // configured returns the configuration of a table.
-func (l *looker) configured(schema, table string) *slotsql.TableConfig {
-	return l.find(schema, table, func(t *slotsql.TableConfig) string { return t.Table })
+func (l *looker) configured(schema, table string) *config.TableConfig {
+	return l.find(schema, table, func(t *config.TableConfig) string { return t.Table })
 }
 
 // slotTable returns the table whose slot table has the name.
 func (l *looker) slotTable(schema, name string) string {
-	t := l.find(schema, name, func(t *slotsql.TableConfig) string { return cmp.Or(t.SlotTable, t.Table+"_slots") })
+	t := l.find(schema, name, func(t *config.TableConfig) string { return cmp.Or(t.SlotTable, t.Table+"_slots") })
 	if t == nil {
 		return ""
 	}
@@ -99,14 +100,11 @@ func (l *looker) slotTable(schema, name string) string {
 }
 
 // find returns the configured table of which named returns the name.
-func (l *looker) find(schema, name string, named func(*slotsql.TableConfig) string) *slotsql.TableConfig {
-	if l.options.Config == nil {
-		return nil
-	}
+func (l *looker) find(schema, name string, named func(*config.TableConfig) string) *config.TableConfig {
 	same := func(written, stored string) bool {
 		return l.dialect.SameTable(ast.Ident{Name: written, Quoted: true}, stored)
 	}
-	for _, t := range l.options.Config.Tables() {
+	for _, t := range l.configs {
 		if same(named(&t), name) && (t.Schema == "" || same(t.Schema, schema)) {
 			return &t
 		}
@@ -141,7 +139,7 @@ func (l *looker) plan(e *slotsql.Explainer, list []*Statement) error {
 const heldWithoutSlots = "transactions hold the row while increments wait, which groups (slots: 0) cannot shorten"
 
 // whyConfigured says why sessions wait for a row of a configured table; p is what else is proposed for it, or nil.
-func (l *looker) whyConfigured(s *Spot, cfg *slotsql.TableConfig, p *Proposed) string {
+func (l *looker) whyConfigured(s *Spot, cfg *config.TableConfig, p *Proposed) string {
 	for _, st := range s.Statements {
 		if advice := st.advice(); advice != "" {
 			return advice
@@ -264,7 +262,7 @@ func (l *looker) saves(e *slotsql.Explainer) error {
 		}
 		cfg := l.configured("", x.Tables[0])
 		if cfg == nil {
-			cfg = &slotsql.TableConfig{}
+			cfg = &config.TableConfig{}
 		}
 		var counters []string
 		for _, a := range st.Set {

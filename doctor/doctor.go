@@ -165,5 +165,12 @@ func Look(ctx context.Context, db *sql.DB, d dialect.Dialect, o Options) (*Repor
 		executions: map[string][]*wait{},
 		statements: map[string]string{},
 	}
+	if o.Config != nil {
+		valid, err := o.Config.Resolve()
+		if err != nil {
+			return nil, err
+		}
+		l.configs = valid.Tables()
+	}
 	return l.report, l.look(ctx)
 }

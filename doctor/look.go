@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"context"
+	"github.com/slotsql/slotsql/internal/config"
 	"slices"
 	"strings"
 	"time"
@@ -18,6 +19,7 @@ type looker struct {
 	dialect    dialect.Dialect
 	observer   dialect.Observer
 	options    Options
+	configs    []config.TableConfig // of Options.Config
 	report     *Report
 	tables     map[[2]string]*table
 	statements map[string]string // statements seen anywhere, by their shape

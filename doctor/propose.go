@@ -39,7 +39,7 @@ func (l *looker) propose(ctx context.Context, spots []*Spot) (*proposed, error) 
 	if err != nil {
 		return nil, err
 	}
-	if len(config.Tables()) == 0 {
+	if len(config.Tables) == 0 {
 		return out, nil
 	}
 	out.planner, err = l.options.Explain(ctx, config)

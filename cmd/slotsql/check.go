@@ -119,7 +119,7 @@ func (o *options) checkAll(cmd *cobra.Command, file, fail string) error {
 	return nil
 }
 
-func (o *options) check(cmd *cobra.Command, e engine, config *slotsql.Config) ([]slotsql.TableStatus, error) {
+func (o *options) check(cmd *cobra.Command, e engine, config *internalconfig.Config) ([]slotsql.TableStatus, error) {
 	if o.schema != "" {
 		f, err := o.schemaFile(e)
 		if err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/slotsql/slotsql"
 	"github.com/slotsql/slotsql/cmd/slotsql/internal/workload"
+	internalconfig "github.com/slotsql/slotsql/internal/config"
 	"github.com/slotsql/slotsql/internal/digest"
 	"github.com/slotsql/slotsql/rewrite"
 )
@@ -196,7 +197,7 @@ func (t *tally) report(file string, form workload.Form, fail string) *statements
 }
 
 // checkStatements reports what becomes of the statements of a file.
-func (o *options) checkStatements(cmd *cobra.Command, e engine, config *slotsql.Config, file, fail string) (*statementsReport, error) {
+func (o *options) checkStatements(cmd *cobra.Command, e engine, config *internalconfig.Config, file, fail string) (*statementsReport, error) {
 	x, err := o.explainer(cmd, e, config)
 	if err != nil {
 		return nil, err
@@ -216,7 +217,7 @@ func (o *options) checkStatements(cmd *cobra.Command, e engine, config *slotsql.
 	return r, nil
 }
 
-func (o *options) explainer(cmd *cobra.Command, e engine, config *slotsql.Config) (*slotsql.Explainer, error) {
+func (o *options) explainer(cmd *cobra.Command, e engine, config *internalconfig.Config) (*slotsql.Explainer, error) {
 	if o.schema != "" {
 		f, err := o.schemaFile(e)
 		if err != nil {

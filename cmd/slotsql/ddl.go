@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slotsql/slotsql"
+	internalconfig "github.com/slotsql/slotsql/internal/config"
 )
 
 func ddlCommand(o *options) *cobra.Command {
@@ -65,7 +66,7 @@ func storedFlags(cmd *cobra.Command, stored *slotsql.Stored) {
 }
 
 func (o *options) ddl(
-	cmd *cobra.Command, e engine, config *slotsql.Config, stored slotsql.Stored, triggers bool,
+	cmd *cobra.Command, e engine, config *internalconfig.Config, stored slotsql.Stored, triggers bool,
 ) (out []string, err error) {
 	inside := stored.Functions || stored.Views
 	if o.schema != "" {

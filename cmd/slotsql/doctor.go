@@ -50,10 +50,11 @@ GRANT for each, and the exit code is 1.`,
 			case opts.For < 0 || opts.Every <= 0:
 				return errors.New("--for must not be negative, and --every must be positive")
 			}
-			if opts.Config, err = o.load(); errors.Is(err, fs.ErrNotExist) && o.config == "" && os.Getenv("SLOTSQL_CONFIG") == "" {
-				opts.Config, err = nil, nil
-			}
-			if err != nil {
+			config, err := o.load()
+			switch {
+			case err == nil:
+				opts.Config = slotsql.ConfigOf(config)
+			case !errors.Is(err, fs.ErrNotExist) || o.config != "" || os.Getenv("SLOTSQL_CONFIG") != "":
 				return err
 			}
 			if e.file {
@@ -67,7 +68,11 @@ GRANT for each, and the exit code is 1.`,
 			}
 			defer db.Close()
 			opts.Explain = func(ctx context.Context, config *slotsql.Config) (*slotsql.Explainer, error) {
-				c, err := o.connector(e, config)
+				valid, err := config.Resolve()
+				if err != nil {
+					return nil, err
+				}
+				c, err := o.connector(e, valid)
 				if err != nil {
 					return nil, err
 				}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/slotsql/slotsql"
 	"github.com/slotsql/slotsql/cmd/slotsql/internal/workload"
+	internalconfig "github.com/slotsql/slotsql/internal/config"
 )
 
 // maxStatement is the longest statement that is read from standard input.
@@ -77,7 +78,7 @@ Placeholders may have any style.`,
 
 // explain explains a statement that the database takes.
 func (o *options) explain(
-	ctx context.Context, e engine, x *slotsql.Explainer, config *slotsql.Config, query string,
+	ctx context.Context, e engine, x *slotsql.Explainer, config *internalconfig.Config, query string,
 ) (*slotsql.Explanation, error) {
 	list, err := o.parsed(ctx, e, x, query)
 	if err != nil {

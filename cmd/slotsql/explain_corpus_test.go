@@ -13,6 +13,7 @@ import (
 
 	"github.com/slotsql/slotsql"
 	"github.com/slotsql/slotsql/cmd/slotsql/internal/schemafile"
+	internalconfig "github.com/slotsql/slotsql/internal/config"
 )
 
 var verdictLine = regexp.MustCompile(`^(Fast|As plain|Slower|Refused): .`)
@@ -136,7 +137,7 @@ func (a corpusApplication) config(t *testing.T) string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		config, err := slotsql.Parse(text, "slotsql.yaml")
+		config, err := internalconfig.Parse(text, "slotsql.yaml")
 		if err == nil {
 			_, err = f.Check(config)
 		}

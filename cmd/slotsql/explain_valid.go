@@ -12,6 +12,7 @@ import (
 
 	"github.com/slotsql/slotsql"
 	"github.com/slotsql/slotsql/cmd/slotsql/internal/propose"
+	internalconfig "github.com/slotsql/slotsql/internal/config"
 	"github.com/slotsql/slotsql/rewrite/ast"
 	"github.com/slotsql/slotsql/rewrite/lex"
 	"github.com/slotsql/slotsql/rewrite/schema"
@@ -111,7 +112,7 @@ func rejectedByPostgres(err error) bool {
 }
 
 // addTable says of statements on a single table that is not configured how to configure it, if that made them faster.
-func addTable(e engine, x *slotsql.Explainer, config *slotsql.Config, list []*ast.Statement, out *slotsql.Explanation) error {
+func addTable(e engine, x *slotsql.Explainer, config *internalconfig.Config, list []*ast.Statement, out *slotsql.Explanation) error {
 	for _, t := range config.Tables() {
 		if lex.ContainsFold(out.Statement, lex.Spelled(t.Table)) {
 			return nil

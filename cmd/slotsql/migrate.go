@@ -55,7 +55,7 @@ calls stays, and so does everything else.`,
 }
 
 func (o *options) migrate(
-	cmd *cobra.Command, e engine, cfg *slotsql.Config, c *slotsql.Connector, down bool, stored slotsql.Stored,
+	cmd *cobra.Command, e engine, cfg *internalconfig.Config, c *slotsql.Connector, down bool, stored slotsql.Stored,
 ) (err error) {
 	done, none := "created", "all slot tables exist"
 	if !hasSlots(e, cfg) {
@@ -97,7 +97,7 @@ func (o *options) migrate(
 }
 
 // hasSlots reports whether any table is to have slots on that engine.
-func hasSlots(e engine, cfg *slotsql.Config) bool {
+func hasSlots(e engine, cfg *internalconfig.Config) bool {
 	return catalog.NewCatalog(e.dialect, cfg, cfg.Tables()).HasSlots()
 }
 
@@ -107,7 +107,7 @@ func foreignKeys(cmd *cobra.Command, without *bool) {
 }
 
 // withForeignKeys returns the configuration that the flag asks for.
-func withForeignKeys(c *slotsql.Config, without bool) *slotsql.Config {
+func withForeignKeys(c *internalconfig.Config, without bool) *internalconfig.Config {
 	if without {
 		return internalconfig.WithoutForeignKeys(c)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/slotsql/slotsql/cmd/slotsql/internal/sqlfile"
 	"github.com/slotsql/slotsql/cmd/slotsql/internal/survey"
 	"github.com/slotsql/slotsql/dialect"
+	internalconfig "github.com/slotsql/slotsql/internal/config"
 	"github.com/slotsql/slotsql/mysql"
 	"github.com/slotsql/slotsql/postgres"
 	"github.com/slotsql/slotsql/sqlite"
@@ -105,11 +106,11 @@ func (o *options) engine() (engine, error) {
 	return e, nil
 }
 
-func (o *options) load() (*slotsql.Config, error) {
+func (o *options) load() (*internalconfig.Config, error) {
 	if o.config == "" {
-		return slotsql.FindConfig()
+		return internalconfig.FindConfig()
 	}
-	return slotsql.Load(o.config)
+	return internalconfig.Load(o.config)
 }
 
 // errNoDSN is the error when no database is named.
@@ -119,7 +120,7 @@ var errNoDSN = errors.New("--dsn is missing: name the database, with --dsn, --ds
 var errNoTables = errors.New("--dsn or --schema is missing: name a database or a file of CREATE TABLE statements")
 
 // target checks the flags that say what to work on before anything is opened.
-func (o *options) target(cmd *cobra.Command) (engine, *slotsql.Config, error) {
+func (o *options) target(cmd *cobra.Command) (engine, *internalconfig.Config, error) {
 	e, err := o.engine()
 	if err != nil {
 		return e, nil, err
@@ -137,13 +138,13 @@ func (o *options) target(cmd *cobra.Command) (engine, *slotsql.Config, error) {
 	return e, config, err
 }
 
-func (o *options) connector(e engine, config *slotsql.Config) (*slotsql.Connector, error) {
+func (o *options) connector(e engine, config *internalconfig.Config) (*slotsql.Connector, error) {
 	if e.file {
 		if err := fileExists(o.dsn); err != nil {
 			return nil, err
 		}
 	}
-	return slotsql.OpenConnector(e.driver, o.dsn, slotsql.WithConfig(config), slotsql.WithLogger(o.logger()))
+	return slotsql.OpenConnector(e.driver, o.dsn, slotsql.WithConfig(slotsql.ConfigOf(config)), slotsql.WithLogger(o.logger()))
 }
 
 // fileExists keeps a mistyped name from becoming a new, empty database.

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slotsql/slotsql"
+	internalconfig "github.com/slotsql/slotsql/internal/config"
 )
 
 // rollupService is `slotsql rollup` without --once: what it logs, and what it serves.
@@ -41,7 +42,7 @@ func (s *rollupService) check(o *options, once bool) error {
 
 // run makes passes until the command is stopped.
 func (s *rollupService) run(
-	cmd *cobra.Command, o *options, e engine, config *slotsql.Config, c *slotsql.Connector, opts slotsql.RollUpOptions,
+	cmd *cobra.Command, o *options, e engine, config *internalconfig.Config, c *slotsql.Connector, opts slotsql.RollUpOptions,
 ) error {
 	s.log, s.good, s.passed = o.logger(), time.Now(), func(slotsql.RollUpReport) {}
 	interval := opts.Interval

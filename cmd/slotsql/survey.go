@@ -18,6 +18,7 @@ import (
 	"github.com/slotsql/slotsql/cmd/slotsql/internal/survey"
 	"github.com/slotsql/slotsql/cmd/slotsql/internal/workload"
 	"github.com/slotsql/slotsql/dialect"
+	internalconfig "github.com/slotsql/slotsql/internal/config"
 	"github.com/slotsql/slotsql/internal/upkeep"
 	"github.com/slotsql/slotsql/rewrite"
 )
@@ -257,7 +258,7 @@ func (s *known) hold(cmd *cobra.Command, proposals []*propose.Proposal) error {
 	unnamed := map[*propose.Proposal]bool{} // whose views cannot be named: they are in other schemas
 	for {
 		text, lines := propose.WithSlots(proposals)
-		config, err := slotsql.Parse([]byte(text), "proposal")
+		config, err := internalconfig.Parse([]byte(text), "proposal")
 		var tables []slotsql.TableStatus
 		if err == nil {
 			tables, err = s.o.check(cmd, s.engine, config)
@@ -309,7 +310,7 @@ func (s *known) hold(cmd *cobra.Command, proposals []*propose.Proposal) error {
 func (s *known) fit(cmd *cobra.Command, proposals []*propose.Proposal) error {
 	for {
 		text, lines := propose.Uncommented(proposals)
-		config, err := slotsql.Parse([]byte(text), "proposal")
+		config, err := internalconfig.Parse([]byte(text), "proposal")
 		if err == nil {
 			_, err = s.o.check(cmd, s.engine, config)
 		}
@@ -336,7 +337,7 @@ func (s *known) explained(cmd *cobra.Command, proposals []*propose.Proposal, sta
 		return nil, nil
 	}
 	text, _ := propose.Config(proposals)
-	config, err := slotsql.Parse([]byte(text), "proposal")
+	config, err := internalconfig.Parse([]byte(text), "proposal")
 	if err != nil {
 		return nil, err
 	}

@@ -174,7 +174,11 @@ func compareProposals(t *testing.T, cfg *slotsql.Config, text string) {
 		return
 	}
 	describe := func(c *slotsql.Config) (out []string) {
-		for _, t := range c.Tables() {
+		valid, err := c.Resolve()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, t := range valid.Tables() {
 			var columns []string
 			for _, c := range t.Counters {
 				columns = append(columns, c.Column)

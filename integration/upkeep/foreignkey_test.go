@@ -25,11 +25,11 @@ const orphans = "SELECT COUNT(*) FROM posts_slots s WHERE NOT EXISTS (SELECT 1 F
 // keyless is the pair's connector for migrate --no-foreign-keys.
 func keyless(t *testing.T, p *twin.Pair) *slotsql.Connector {
 	t.Helper()
-	cfg, err := slotsql.Load(p.ConfigPath)
+	cfg, err := config.Load(p.ConfigPath)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return twin.ConnectorWith(t, p, config.WithoutForeignKeys(cfg))
+	return twin.ConnectorWith(t, p, slotsql.ConfigOf(config.WithoutForeignKeys(cfg)))
 }
 
 // without makes a pair whose slot tables have no foreign key, though the

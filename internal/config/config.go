@@ -316,6 +316,27 @@ func Parse(data []byte, filename string) (*Config, error) {
 	return c, nil
 }
 
+// ParseBuilt is Parse of what a program has built: problems have no place in a file, neither
+// these nor those that are found later.
+func ParseBuilt(data []byte) (*Config, error) {
+	c, err := Parse(data, "")
+	var problems *ConfigError
+	if errors.As(err, &problems) {
+		for i := range problems.Problems {
+			problems.Problems[i].Line, problems.Problems[i].Column = 0, 0
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	for i := range c.tables {
+		for path := range c.tables[i].at {
+			c.tables[i].at[path] = position{}
+		}
+	}
+	return c, nil
+}
+
 // Locate gives problems that have no place in a file that of the table.
 func (t *TableConfig) Locate(problems []Problem) []Problem {
 	for i := range problems {

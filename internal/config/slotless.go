@@ -19,13 +19,13 @@ const defaultsPath = "defaults."
 // Bind sets Slots to the engine's own default, where the file neither says how many
 // slots there are nor has a key that asks for them.
 func (t *TableConfig) Bind(engine int) {
-	if !t.given("slots") && !t.asksForSlots() && t.slotsCounters() {
+	if !t.Given("slots") && !t.asksForSlots() && t.slotsCounters() {
 		t.Slots = engine
 	}
 }
 
-// given reports whether a key stands in the file, for the table or for all.
-func (t *TableConfig) given(key string) bool {
+// Given reports whether a key stands in the file, for the table or for all.
+func (t *TableConfig) Given(key string) bool {
 	_, own := t.at[key]
 	_, all := t.at[defaultsPath+key]
 	return own || all

@@ -15,8 +15,8 @@ import (
 
 const configVersion = 1
 
-// defaultSample is one read of a hundred.
-const defaultSample = 0.01
+// DefaultSample is one read of a hundred.
+const DefaultSample = 0.01
 
 // MaxSlots is the largest number of slots; 0 is for none.
 const MaxSlots = 4096
@@ -72,7 +72,7 @@ var (
 )
 
 func (d *decoder) config(root ast.Node) *Config {
-	c := &Config{file: d.file, sample: defaultSample}
+	c := &Config{file: d.file, sample: DefaultSample}
 	start := position{1, 1}
 	entries, ok := d.mapping(root, start, "", "the file", "version: 1, tables: ...")
 	if !ok {

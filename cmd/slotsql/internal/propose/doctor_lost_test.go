@@ -57,7 +57,7 @@ func TestDoctorCountsWaits(t *testing.T) {
 		if s.Lost < took-2*gap || s.Lost > took+2*gap {
 			t.Errorf("%s are lost, and the wait took %s; looks are up to %s apart", s.Lost, took, gap)
 		}
-		if config, err := slotsql.Parse([]byte(r.Propose), "slotsql.yaml"); err != nil || len(config.Tables()) != 1 {
+		if config, err := slotsql.Parse([]byte(r.Propose), "slotsql.yaml"); err != nil || len(config.Tables) != 1 {
 			t.Errorf("%v:\n%s", err, r.Propose)
 		}
 		if dialect != "mysql" && strings.Contains(fmt.Sprint(r.Notes), "MySQL") {

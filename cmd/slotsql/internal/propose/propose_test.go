@@ -2,6 +2,7 @@ package propose
 
 import (
 	"bytes"
+	"github.com/slotsql/slotsql/internal/config"
 	"slices"
 	"strings"
 	"testing"
@@ -174,7 +175,7 @@ func TestProposeByTransactions(t *testing.T) {
 				t.Errorf("it does not say how that is known: %s", p[0].Slotless)
 			}
 			text, _ := Config(p)
-			config, err := slotsql.Parse([]byte(text), "slotsql.yaml")
+			config, err := config.Parse([]byte(text), "slotsql.yaml")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -256,7 +257,7 @@ func TestWriteNames(t *testing.T) {
 		}
 		alone, at := Config([]*Proposal{p, q})
 		for _, s := range []string{text.String(), alone} {
-			config, err := slotsql.Parse([]byte(s), "slotsql.yaml")
+			config, err := config.Parse([]byte(s), "slotsql.yaml")
 			if err != nil {
 				t.Errorf("%q: %v\n%s", name, err, s)
 				continue

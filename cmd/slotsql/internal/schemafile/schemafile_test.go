@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/slotsql/slotsql/internal/config"
 	"reflect"
 	"strings"
 	"testing"
@@ -58,9 +59,9 @@ tables:
 defaults: {slots: 64, placement: connection}
 `
 
-func explainConfigured(t testing.TB) *slotsql.Config {
+func explainConfigured(t testing.TB) *config.Config {
 	t.Helper()
-	c, err := slotsql.Parse([]byte(explainConfig), "slotsql.yaml")
+	c, err := config.Parse([]byte(explainConfig), "slotsql.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +167,7 @@ func TestSetup(t *testing.T) {
 			t.Parallel()
 			ctx := t.Context()
 			dsn := en.open(t)
-			c, err := slotsql.OpenConnector(en.driver, dsn, slotsql.WithConfig(explainConfigured(t)))
+			c, err := slotsql.OpenConnector(en.driver, dsn, slotsql.WithConfig(slotsql.ConfigOf(explainConfigured(t))))
 			if err != nil {
 				t.Fatal(err)
 			}
