@@ -20,6 +20,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 
 	"github.com/slotsql/slotsql"
+	"github.com/slotsql/slotsql/status"
 )
 
 // scope is the name of the instrumentation.
@@ -73,6 +74,7 @@ var rollUps = []counter[slotsql.RollUpStats]{
 
 const (
 	lagHelp     = "Age of the oldest increment that may still be in a slot; missing where the last pass has left any behind."
+	processHelp = "When the process started, its id, its host, and the version of slotsql in it."
 	awakeHelp   = "Whether the table has slots, and so does not sleep, and what woke it last."
 	changedHelp = "When the table was last found to have woken or fallen asleep."
 	keptHelp    = "Whether slots were kept after their last trial."
@@ -111,6 +113,10 @@ func Register(provider metric.MeterProvider) (metric.Registration, error) {
 	if err != nil {
 		return nil, err
 	}
+	process, err := m.Float64ObservableGauge("slotsql.process.start.timestamp", metric.WithUnit("s"), metric.WithDescription(processHelp))
+	if err != nil {
+		return nil, err
+	}
 	awake, err := m.Int64ObservableGauge("slotsql.awake", metric.WithUnit("{table}"), metric.WithDescription(awakeHelp))
 	if err != nil {
 		return nil, err
@@ -128,6 +134,9 @@ func Register(provider metric.MeterProvider) (metric.Registration, error) {
 		return nil, err
 	}
 	return m.RegisterCallback(func(_ context.Context, o metric.Observer) error {
+		p := status.ThisProcess()
+		o.ObserveFloat64(process, float64(p.Started.UnixMilli())/1000, metric.WithAttributes(
+			attribute.Int("process.pid", p.ID), attribute.String("host.name", p.Host), attribute.String("version", p.Version)))
 		for _, st := range slotsql.Stats() {
 			observe(o, s, statements, &st, ofKind(st.Dialect, st.Tables, st.Class, st.Reason, st.Scope))
 		}
@@ -159,7 +168,7 @@ func Register(provider metric.MeterProvider) (metric.Registration, error) {
 			observe(o, sh, shadows, &st, ofKind(st.Dialect, st.Tables, st.Class, st.Reason, st.Scope))
 		}
 		return nil
-	}, append(all, lag, awake, changed, kept, rate)...)
+	}, append(all, process, lag, awake, changed, kept, rate)...)
 }
 
 // instruments makes one for each counter, and adds them to all.

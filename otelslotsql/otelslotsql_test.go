@@ -32,7 +32,7 @@ func TestRegister(t *testing.T) {
 	if sums["slotsql.statements"] < 2 || sums["slotsql.slotted"] != 1 || sums["slotsql.drains"] != 1 || sums["slotsql.rollup.passes"] != 1 {
 		t.Errorf("collected %v", sums)
 	}
-	if units["slotsql.statements"] != "{statement}" || units["slotsql.rollup.lag"] != "s" {
+	if units["slotsql.statements"] != "{statement}" || units["slotsql.rollup.lag"] != "s" || units["slotsql.process.start.timestamp"] != "s" {
 		t.Errorf("units %v", units)
 	}
 	_, known := lagOf(t, reader, stuck)
@@ -140,7 +140,7 @@ func TestEveryNumberIsCollected(t *testing.T) {
 func prometheusNames() map[string]bool {
 	names := map[string]bool{
 		"slotsql_rollup_lag_seconds": true, "slotsql_awake": true, "slotsql_awake_changed_timestamp_seconds": true,
-		"slotsql_trial_kept": true, "slotsql_trial_increments_per_second": true,
+		"slotsql_process_start_timestamp_seconds": true, "slotsql_trial_kept": true, "slotsql_trial_increments_per_second": true,
 	}
 	add := func(name string) { names["slotsql_"+strings.ReplaceAll(name, ".", "_")+"_total"] = true }
 	for _, c := range statements {
@@ -180,8 +180,24 @@ func TestNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !json.Valid(dashboard) {
-		t.Error("the dashboard is not JSON")
+	var d struct {
+		Panels []struct {
+			Title, Description string
+			Targets            []struct{ Expr string }
+		}
+	}
+	if err := json.Unmarshal(dashboard, &d); err != nil {
+		t.Error(err)
+	}
+	for _, panel := range d.Panels {
+		if panel.Description == "" {
+			t.Errorf("panel %q has no description", panel.Title)
+		}
+		for _, target := range panel.Targets {
+			if !strings.Contains(target.Expr, `instance=~"$instance"`) {
+				t.Errorf("panel %q: %s is not of the chosen instance", panel.Title, target.Expr)
+			}
+		}
 	}
 	used := regexp.MustCompile(`slotsql_\w+`).FindAllString(string(dashboard), -1)
 	if len(used) == 0 {

@@ -8,11 +8,13 @@
 package promslotsql
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/slotsql/slotsql"
+	"github.com/slotsql/slotsql/status"
 )
 
 var _ prometheus.Collector = (*Collector)(nil)
@@ -95,6 +97,8 @@ var (
 		[]string{"db_system_name", "db_collection_name", "woken_by"}, nil)
 	changed = prometheus.NewDesc("slotsql_awake_changed_timestamp_seconds", "When the table was last found to have woken or fallen asleep.",
 		tableLabels, nil)
+	process = prometheus.NewDesc("slotsql_process_start_timestamp_seconds", "When the process started, its id, its host, and the version of slotsql in it.",
+		[]string{"process_pid", "host_name", "version"}, nil)
 	lag = prometheus.NewDesc("slotsql_rollup_lag_seconds",
 		"Age of the oldest increment that may still be in a slot; missing where the last pass has left any behind.", tableLabels, nil)
 	trialKept = prometheus.NewDesc("slotsql_trial_kept", "Whether slots were kept after their last trial.", tableLabels, nil)
@@ -124,6 +128,7 @@ func (*Collector) Describe(out chan<- *prometheus.Desc) {
 	describe(out, statements)
 	describe(out, rollUps)
 	describe(out, shadows)
+	out <- process
 	out <- lag
 	out <- awake
 	out <- changed
@@ -133,6 +138,8 @@ func (*Collector) Describe(out chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (*Collector) Collect(out chan<- prometheus.Metric) {
+	p := status.ThisProcess()
+	out <- prometheus.MustNewConstMetric(process, prometheus.GaugeValue, float64(p.Started.UnixMilli())/1000, strconv.Itoa(p.ID), p.Host, p.Version)
 	for _, s := range slotsql.Stats() {
 		collect(out, statements, &s, system(s.Dialect), strings.Join(s.Tables, ","), s.Class, s.Reason, s.Scope)
 	}

@@ -1,6 +1,8 @@
 package promslotsql
 
 import (
+	"os"
+	"strconv"
 	"testing"
 	"time"
 
@@ -25,7 +27,11 @@ func TestCollector(t *testing.T) {
 		t.Fatal(err)
 	}
 	values, lags := map[string]float64{}, map[string]float64{}
+	processes := 0
 	for _, f := range families {
+		if f.GetName() == "slotsql_process_start_timestamp_seconds" && f.GetMetric()[0].GetLabel()[1].GetValue() == strconv.Itoa(os.Getpid()) {
+			processes++
+		}
 		for _, m := range f.GetMetric() {
 			for _, l := range m.GetLabel() {
 				if f.GetName() == "slotsql_rollup_lag_seconds" && l.GetName() == "db_collection_name" {
@@ -47,6 +53,9 @@ func TestCollector(t *testing.T) {
 	}
 	if _, known := lags[stuck]; known || lags[table] <= 0 {
 		t.Errorf("lags %v, with that of %s, which is not known", lags, stuck)
+	}
+	if processes != 1 {
+		t.Errorf("%d processes", processes)
 	}
 	ago := float64(time.Now().Unix()) - values["woken slotsql_awake_changed_timestamp_seconds"]
 	if values["woken slotsql_awake"] != 1 || values["by another process"] != 1 || ago < -1 || ago > 600 {

@@ -52,7 +52,9 @@ type Process struct {
 
 var started = time.Now()
 
-// process is what is known of this process. Nothing of it changes while it runs.
+// ThisProcess returns what is known of this process. Nothing of it changes while it runs.
+func ThisProcess() Process { return process() }
+
 var process = sync.OnceValue(func() Process {
 	p := Process{ID: os.Getpid(), Version: "(devel)", Started: started}
 	p.Host, _ = os.Hostname() // the page does without

@@ -20,6 +20,7 @@ import (
 type look struct {
 	*slotsql.Inspection
 	Process []slotsql.SleepStats `json:"process,omitempty"`
+	Page    *status.Process      `json:"page,omitempty"` // whose it is
 }
 
 // pageTimeout is how long a process may take to answer.
@@ -31,16 +32,16 @@ func (o *options) pageFlag(cmd *cobra.Command) {
 
 func (o *options) look(ctx context.Context, i *slotsql.Inspector) (l look, err error) {
 	if l.Inspection, err = i.Look(ctx); err == nil && o.page != "" {
-		l.Process, err = fetchSleeps(ctx, o.page)
+		l.Page, l.Process, err = fetchProcess(ctx, o.page)
 	}
 	return l, err
 }
 
-// fetchSleeps asks the status page of a process for its tables.
-func fetchSleeps(ctx context.Context, page string) (out []slotsql.SleepStats, err error) {
+// fetchProcess asks the status page of a process which it is, and for its tables.
+func fetchProcess(ctx context.Context, page string) (p *status.Process, out []slotsql.SleepStats, err error) {
 	u, err := url.Parse(page)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	query := u.Query()
 	query.Set("format", "json")
@@ -49,26 +50,26 @@ func fetchSleeps(ctx context.Context, page string) (out []slotsql.SleepStats, er
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), http.NoBody)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s: %s", u.Redacted(), response.Status)
+		return nil, nil, fmt.Errorf("%s: %s", u.Redacted(), response.Status)
 	}
 	var r status.Report
 	if err := json.NewDecoder(response.Body).Decode(&r); err != nil {
-		return nil, fmt.Errorf("%s is not the status page of a process: %w", u.Redacted(), err)
+		return nil, nil, fmt.Errorf("%s is not the status page of a process: %w", u.Redacted(), err)
 	}
 	for _, c := range r.Connectors {
 		for _, t := range c.Tables {
 			out = append(out, t.Sleep)
 		}
 	}
-	return out, nil
+	return &r.Process, out, nil
 }
 
 // printProcess prints what a process knows of its tables.
@@ -81,5 +82,7 @@ func printProcess(w io.Writer, l look) {
 		}
 		t.AppendRow(table.Row{s.Table, stateText(s.Awake), since, s.WokenBy, s.Trial.String(), s.Observed, s.FoldedFirst, s.Exact})
 	}
+	p := l.Page
+	fmt.Fprintf(w, "\nprocess %d on %s, slotsql %s, for %s\n", p.ID, p.Host, p.Version, l.At.Sub(p.Started).Round(time.Second))
 	fmt.Fprintf(w, "\n%s\n", t.Render())
 }

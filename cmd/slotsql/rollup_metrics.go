@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql"
+	"github.com/slotsql/slotsql/status"
 )
 
 // The metrics are those of promslotsql, in Prometheus' text format. They are so few that
@@ -45,6 +46,11 @@ func writeMetrics(w io.Writer, dialect string, held bool, stats []slotsql.RollUp
 		n = 1
 	}
 	fmt.Fprintf(w, "# HELP %s Whether this worker has the lease: others stand by.\n# TYPE %s gauge\n%s %d\n", leader, leader, leader, n)
+	const process = "slotsql_process_start_timestamp_seconds"
+	p := status.ThisProcess()
+	fmt.Fprintf(w, "# HELP %s When the process started, its id, its host, and the version of slotsql in it.\n# TYPE %s gauge\n", process, process)
+	fmt.Fprintf(w, "%s{process_pid=\"%d\",host_name=\"%s\",version=\"%s\"} %d\n",
+		process, p.ID, labelValue.Replace(p.Host), labelValue.Replace(p.Version), p.Started.Unix())
 	if dialect == "postgres" {
 		dialect = "postgresql" // by the conventions of OpenTelemetry
 	}

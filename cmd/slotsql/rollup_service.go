@@ -23,11 +23,12 @@ type rollupService struct {
 	log    *slog.Logger
 	passed func(slotsql.RollUpReport) // prints a pass as data, with --json
 
-	mu     sync.Mutex
-	good   time.Time // the last pass without an error, or the start
-	held   bool
-	failed string        // why the last pass failed; "" when it did not
-	within time.Duration // that a good pass is expected
+	mu       sync.Mutex
+	good     time.Time // the last pass without an error, or the start
+	held     bool
+	standsBy bool          // another worker has the lease
+	failed   string        // why the last pass failed; "" when it did not
+	within   time.Duration // that a good pass is expected
 }
 
 func (s *rollupService) check(o *options, once bool) error {
@@ -67,14 +68,18 @@ func (s *rollupService) run(
 // pass logs one pass, if it has done something.
 func (s *rollupService) pass(ctx context.Context, o *options, r slotsql.RollUpReport, err error) {
 	s.mu.Lock()
-	s.held, s.failed = r.Held && err == nil, ""
+	stoodBy := s.standsBy
+	s.held, s.failed, s.standsBy = r.Held && err == nil, "", err == nil && !r.Held
 	if err != nil {
 		s.failed = o.redact(trimName(err.Error()))
 	} else {
 		s.good = time.Now()
 	}
-	failed := s.failed
+	failed, standsBy := s.failed, s.standsBy
 	s.mu.Unlock()
+	if standsBy != stoodBy && err == nil {
+		s.log.InfoContext(ctx, map[bool]string{true: "standing by: another worker rolls up", false: "rolling up: the other worker has ended"}[standsBy])
+	}
 	if err != nil {
 		s.log.ErrorContext(ctx, "the roll-up failed and will be retried", "error", failed)
 		return

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"log/slog"
 	"net/http"
 	"os"
 	"regexp"
@@ -12,6 +13,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/slotsql/slotsql"
 )
 
 // syncWriter may be read while a command writes to it.
@@ -80,6 +83,19 @@ func TestRollupService(t *testing.T) {
 	if _, errs, code := command(t, "", "rollup", "--log-format", "xml", "--driver", "sqlite", "--dsn", dsn); code != exitError ||
 		!strings.Contains(errs, "--log-format") {
 		t.Errorf("%d, %s", code, errs)
+	}
+}
+
+// A service that stands by says so once, and when it takes over.
+func TestRollupServiceStandsBy(t *testing.T) {
+	t.Parallel()
+	var log strings.Builder
+	s := &rollupService{log: slog.New(slog.NewTextHandler(&log, nil)), passed: func(slotsql.RollUpReport) {}}
+	for _, held := range []bool{false, false, true, true, false} {
+		s.pass(t.Context(), &options{}, slotsql.RollUpReport{Held: held}, nil)
+	}
+	if n := strings.Count(log.String(), "standing by"); n != 2 || strings.Count(log.String(), "rolling up: the other") != 1 {
+		t.Errorf("%s", log.String())
 	}
 }
 

@@ -83,7 +83,7 @@ func printStatus(w io.Writer, seen look) {
 	for _, l := range seen.Lacks {
 		fmt.Fprintf(w, "not seen: %s; to see it: %s\n", l.What, l.Grant)
 	}
-	if len(seen.Process) > 0 {
+	if seen.Page != nil {
 		printProcess(w, seen)
 	}
 }

@@ -2,8 +2,10 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -57,7 +59,8 @@ func TestStatusOfProcess(t *testing.T) {
 	defer process.Close()
 	flags := []string{"--driver", "sqlite", "--dsn", dsn, "--config", config, "--page"}
 	out, errs, code := command(t, "", append(append([]string{"top", "--looks", "1"}, flags...), process.URL)...)
-	if code != 0 || !regexp.MustCompile(`\n in the process +state +since +woken by .*\n posts +awake +\d+s ago +another process +\d+ +\d+ +\d+ *\n`).MatchString(out) {
+	if code != 0 || !regexp.MustCompile(`\n in the process +state +since +woken by .*\n posts +awake +\d+s ago +another process +\d+ +\d+ +\d+ *\n`).MatchString(out) ||
+		!regexp.MustCompile(fmt.Sprintf(`\nprocess %d on .+, slotsql .+, for \d+`, os.Getpid())).MatchString(out) {
 		t.Errorf("%d: %s%s", code, out, errs)
 	}
 	out, errs, code = command(t, "", append(append([]string{"status", "--json"}, flags...), process.URL)...)

@@ -21,6 +21,7 @@ const (
 // wideStructs are those with more fields, which would not be easier to read in parts.
 var wideStructs = map[string]string{
 	"internal/config.TableConfig":     "one field for each key of the YAML file",
+	"..TableConfig":                   "one field for each key of the file",
 	"internal/explain.Explanation":    "what `slotsql explain --json` prints, field by field",
 	"internal/session.StatementStats": "one count for each way in which statements run, as they are exported",
 	"rewrite/ast.Statement":           "a syntax tree's node: each kind of statement uses some of its fields",

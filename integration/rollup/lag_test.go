@@ -3,6 +3,8 @@ package rollup
 import (
 	"context"
 	"database/sql"
+	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -117,6 +119,46 @@ func TestLagAfterARollUpHasEnded(t *testing.T) {
 		}
 	})
 }
+
+// A worker that stands by for another one logs it once, and when it works again.
+func TestStandByIsLogged(t *testing.T) {
+	twin.Servers(t, func(t *testing.T, dialect string) {
+		p := twin.New(t, twin.Options{Dialect: dialect, Params: patience[dialect], Schema: []string{
+			"CREATE TABLE posts (id INT PRIMARY KEY, views BIGINT NOT NULL)",
+		}, Config: "version: 1\nauto_migrate: true\ntables: {posts: {placement: random, counters: {views: {}}}}\n"})
+		execAll(t, p.Wrapped, "UPDATE posts SET views = views + 1 WHERE id = 1")
+		rollUp(t, p) // creates the table of leases
+		const lease = "INSERT INTO slotsql_leases (name, holder, until) VALUES ('roll-up', 'another', '2099-01-01 00:00:00')"
+		execAll(t, p.Under, lease)
+		config, err := slotsql.Load(p.ConfigPath)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := make(chan string, 100)
+		c := twin.ConnectorWith(t, p, config, slotsql.WithLogger(slog.New(slog.NewTextHandler(lineWriter(lines), nil))))
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- slotsql.RunRollUp(ctx, c, slotsql.RollUpOptions{Interval: time.Millisecond}) }()
+		for !strings.Contains(<-lines, "the roll-up stands by") {
+		}
+		execAll(t, p.Under, "DELETE FROM slotsql_leases WHERE name = 'roll-up'")
+		for line := range lines {
+			if strings.Contains(line, "the roll-up works") {
+				break
+			} else if strings.Contains(line, "stands by") {
+				t.Error("logged again")
+			}
+		}
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+type lineWriter chan<- string
+
+func (w lineWriter) Write(b []byte) (int, error) { w <- string(b); return len(b), nil }
 
 // running runs a roll-up until it has made two passes, and calls f after the second.
 func running(t *testing.T, c *slotsql.Connector, f func(slotsql.RollUpReport, error)) {

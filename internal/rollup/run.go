@@ -12,7 +12,7 @@ import (
 func (w *Worker) Run(ctx context.Context, wake, journal <-chan struct{}) {
 	defer w.release(ctx)
 	defer w.standBy()
-	failures := 0
+	failures, standsBy := 0, false
 	for {
 		report, err := w.report(ctx, w.pass)
 		if ctx.Err() != nil {
@@ -26,6 +26,10 @@ func (w *Worker) Run(ctx context.Context, wake, journal <-chan struct{}) {
 			if w.Options.Pass == nil {
 				w.catalog.Log().WarnContext(ctx, "slotsql: the roll-up failed and will be retried", "in", wait, "error", err.Error())
 			}
+		case report.Held == standsBy:
+			standsBy = !report.Held
+			w.logStandBy(ctx, standsBy)
+			failures = 0
 		case report.Moved() >= slots.ManyRows:
 			failures, wait = 0, 0
 		default:
@@ -41,6 +45,17 @@ func (w *Worker) Run(ctx context.Context, wake, journal <-chan struct{}) {
 		if ctx.Err() != nil {
 			return
 		}
+	}
+}
+
+// logStandBy logs that another worker rolls up, or does no longer.
+func (w *Worker) logStandBy(ctx context.Context, standsBy bool) {
+	switch {
+	case w.Options.Pass != nil: // who is called logs
+	case standsBy:
+		w.catalog.Log().InfoContext(ctx, "slotsql: the roll-up stands by: another process rolls up")
+	default:
+		w.catalog.Log().InfoContext(ctx, "slotsql: the roll-up works: the other process has ended")
 	}
 }
 
