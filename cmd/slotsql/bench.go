@@ -38,7 +38,9 @@ type benchFlags struct {
 func benchCommand(o *options) *cobra.Command {
 	b := &benchFlags{}
 	cmd := &cobra.Command{
-		Use:   "bench",
+		Use: "bench",
+		Example: `  slotsql bench
+  slotsql bench --driver postgres --dsn postgres://localhost/test --html report.html`,
 		Short: "Benchmark ways to count, with and without slotsql",
 		Long: "Benchmark ways to count, with and without slotsql: " + scenarioNames() + ".\n\n" +
 			"It works on tables of its own (slotsql_bench_...), which it drops at the end, even when interrupted. Without --dsn it runs on an\n" +

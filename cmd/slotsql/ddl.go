@@ -14,7 +14,9 @@ func ddlCommand(o *options) *cobra.Command {
 	var noForeignKeys, triggers bool
 	var stored slotsql.Stored
 	cmd := &cobra.Command{
-		Use:   "ddl",
+		Use: "ddl",
+		Example: `  slotsql ddl --driver postgres --schema schema.sql
+  slotsql ddl --driver postgres --dsn postgres://localhost/app --functions`,
 		Short: "Print the statements that create the slot tables, functions and views",
 		Long: `Print the statements that create the configured slot tables, whether they exist or
 not, for use with a migration tool instead of slotsql migrate. Run them in one

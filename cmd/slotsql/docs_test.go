@@ -99,3 +99,28 @@ func defaultOf(f *pflag.Flag) string {
 	}
 	return "(default " + f.DefValue + ")"
 }
+
+// Each command that runs something has an example in its help, whose flags it has.
+func TestExamples(t *testing.T) {
+	for _, c := range rootCommand(&options{}).Commands() {
+		if !c.Runnable() || c.Name() == "help" || c.Name() == "completion" {
+			continue
+		}
+		n := 0
+		for line := range strings.Lines(c.Example) {
+			words := strings.Fields(line)
+			if len(words) < 2 || words[0] != "slotsql" || words[1] != c.Name() {
+				continue
+			}
+			n++
+			for _, w := range words[2:] {
+				if name, ok := strings.CutPrefix(w, "--"); ok && flagsOf(c)[name] == nil {
+					t.Errorf("%s: the example has the flag %s, which there is not", c.Name(), w)
+				}
+			}
+		}
+		if n == 0 {
+			t.Errorf("%s has no example: %q", c.Name(), c.Example)
+		}
+	}
+}

@@ -29,8 +29,9 @@ var errBlind = errors.New("some information is not visible")
 func doctorCommand(o *options) *cobra.Command {
 	var opts doctor.Options
 	cmd := &cobra.Command{
-		Use:   "doctor",
-		Short: "Show which sessions wait for locks, and whether slots would help",
+		Use:     "doctor",
+		Example: "  slotsql doctor --driver postgres --dsn postgres://localhost/app --for 1m",
+		Short:   "Show which sessions wait for locks, and whether slots would help",
 		Long: `Observe for a while which sessions of the database wait for locks: for which rows,
 with which statements, and what the sessions that hold the locks do. Doctor plans the
 waiting statements, reports whether slotsql would help, and proposes a configuration.

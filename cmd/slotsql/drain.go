@@ -17,8 +17,9 @@ var errRefilled = errors.New("increments still go to slots")
 func drainCommand(o *options) *cobra.Command {
 	var opts slotsql.DrainOptions
 	cmd := &cobra.Command{
-		Use:   "drain [TABLE...]",
-		Short: "Fold all slots into the base rows",
+		Use:     "drain [TABLE...]",
+		Example: "  slotsql drain --driver postgres --dsn postgres://localhost/app posts",
+		Short:   "Fold all slots into the base rows",
 		Long: `Fold all slots of the named tables (default: every configured table) into the base
 rows, and check that none is left. Afterwards the plain driver alone is exact.
 

@@ -14,8 +14,9 @@ func migrateCommand(o *options) *cobra.Command {
 	var down, noForeignKeys bool
 	var stored slotsql.Stored
 	cmd := &cobra.Command{
-		Use:   "migrate",
-		Short: "Create the slot tables that are missing",
+		Use:     "migrate",
+		Example: "  slotsql migrate --driver postgres --dsn postgres://localhost/app",
+		Short:   "Create the slot tables that are missing",
 		Long: `Create the configured slot tables that are missing. Existing slot tables are checked
 and kept, except that missing counter columns are added, the slot column is widened for
 a journal, and types, foreign key and triggers follow a changed base table. Migrate can

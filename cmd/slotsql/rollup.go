@@ -25,8 +25,9 @@ func rollupCommand(o *options) *cobra.Command {
 	var service rollupService
 	var opts slotsql.RollUpOptions
 	cmd := &cobra.Command{
-		Use:   "rollup",
-		Short: "Move slots into base rows until stopped",
+		Use:     "rollup",
+		Example: "  slotsql rollup --driver postgres --dsn postgres://localhost/app --metrics localhost:9187",
+		Short:   "Move slots into base rows until stopped",
 		Long: `Move what slots hold into the base rows at intervals, until SIGTERM or Ctrl-C; with
 --once, a single time. Increments and queries go on meanwhile, and totals stay the same
 at every moment. Rollup can be killed at any time. As a service it logs one line for

@@ -14,8 +14,9 @@ import (
 
 func statusCommand(o *options) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "status",
-		Short: "Show slots, lag and waiting sessions of each table",
+		Use:     "status",
+		Example: "  slotsql status --driver postgres --dsn postgres://localhost/app",
+		Short:   "Show slots, lag and waiting sessions of each table",
 		Long: `For each configured table, show how many rows have slots, the age of the oldest
 increment in a slot, and how many sessions wait for locks, as the database reports it.
 With --page, also show what a process knows: since when a table is awake or asleep, what

@@ -27,8 +27,9 @@ func topCommand(o *options) *cobra.Command {
 	var every time.Duration
 	var looks int
 	cmd := &cobra.Command{
-		Use:   "top",
-		Short: "Show slots, lag and waiting sessions, refreshed at intervals",
+		Use:     "top",
+		Example: "  slotsql top --driver postgres --dsn postgres://localhost/app --every 5s",
+		Short:   "Show slots, lag and waiting sessions, refreshed at intervals",
 		Long: `Show the report of "slotsql status" in a terminal, refreshed at intervals, until
 Ctrl-C. If the output is not a terminal, reports follow one another.`,
 		Args: cobra.NoArgs,

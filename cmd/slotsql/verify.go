@@ -20,8 +20,9 @@ var errWrong = errors.New("problems remain")
 func verifyCommand(o *options) *cobra.Command {
 	var opts slotsql.VerifyOptions
 	cmd := &cobra.Command{
-		Use:   "verify [TABLE...]",
-		Short: "Audit slots and totals while applications run",
+		Use:     "verify [TABLE...]",
+		Example: "  slotsql verify --driver postgres --dsn postgres://localhost/app",
+		Short:   "Audit slots and totals while applications run",
 		Long: `Audit the named tables (default: every configured table) for slot rows without a
 base row, slot rows with unused numbers, totals below "min", and totals that differ
 from the "recount" of their counter. What looks wrong is locked and checked again

@@ -10,9 +10,10 @@ import (
 
 func versionCommand(o *options) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "version",
-		Short: "Print the version",
-		Args:  cobra.NoArgs,
+		Use:     "version",
+		Example: "  slotsql version --json",
+		Short:   "Print the version",
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if o.json {
 				return printJSON(
