@@ -197,7 +197,9 @@ func (t *tally) report(file string, form workload.Form, fail string) *statements
 }
 
 // checkStatements reports what becomes of the statements of a file.
-func (o *options) checkStatements(cmd *cobra.Command, e engine, config *internalconfig.Config, file, fail string) (*statementsReport, error) {
+func (o *options) checkStatements(
+	cmd *cobra.Command, e engine, config *internalconfig.Config, file, fail string,
+) (*statementsReport, error) {
 	x, err := o.explainer(cmd, e, config)
 	if err != nil {
 		return nil, err

@@ -78,7 +78,11 @@ func (s *rollupService) pass(ctx context.Context, o *options, r slotsql.RollUpRe
 	failed, standsBy := s.failed, s.standsBy
 	s.mu.Unlock()
 	if standsBy != stoodBy && err == nil {
-		s.log.InfoContext(ctx, map[bool]string{true: "standing by: another worker rolls up", false: "rolling up: the other worker has ended"}[standsBy])
+		what := "rolling up: the other worker has ended"
+		if standsBy {
+			what = "standing by: another worker rolls up"
+		}
+		s.log.InfoContext(ctx, what)
 	}
 	if err != nil {
 		s.log.ErrorContext(ctx, "the roll-up failed and will be retried", "error", failed)

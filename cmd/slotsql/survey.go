@@ -13,7 +13,6 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
-	"github.com/slotsql/slotsql"
 	"github.com/slotsql/slotsql/cmd/slotsql/internal/propose"
 	"github.com/slotsql/slotsql/cmd/slotsql/internal/survey"
 	"github.com/slotsql/slotsql/cmd/slotsql/internal/workload"
@@ -259,11 +258,11 @@ func (s *known) hold(cmd *cobra.Command, proposals []*propose.Proposal) error {
 	for {
 		text, lines := propose.WithSlots(proposals)
 		config, err := internalconfig.Parse([]byte(text), "proposal")
-		var tables []slotsql.TableStatus
+		var tables []upkeep.TableStatus
 		if err == nil {
 			tables, err = s.o.check(cmd, s.engine, config)
 		}
-		var problems *slotsql.ConfigError
+		var problems *internalconfig.ConfigError
 		if err != nil && !errors.As(err, &problems) {
 			return err
 		}
@@ -314,7 +313,7 @@ func (s *known) fit(cmd *cobra.Command, proposals []*propose.Proposal) error {
 		if err == nil {
 			_, err = s.o.check(cmd, s.engine, config)
 		}
-		var problems *slotsql.ConfigError
+		var problems *internalconfig.ConfigError
 		if !errors.As(err, &problems) {
 			return err
 		}
