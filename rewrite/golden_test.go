@@ -9,7 +9,7 @@ import (
 	"github.com/slotsql/slotsql/dialect/mysql"
 	"github.com/slotsql/slotsql/dialect/postgres"
 	"github.com/slotsql/slotsql/dialect/sqlite"
-	"github.com/slotsql/slotsql/internal/golden"
+	"github.com/slotsql/slotsql/integration/golden"
 	"github.com/slotsql/slotsql/rewrite"
 )
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/slotsql/slotsql/internal/golden"
+	"github.com/slotsql/slotsql/integration/golden"
 	"github.com/slotsql/slotsql/rewrite"
 	"github.com/slotsql/slotsql/rewrite/lex"
 )

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/slotsql/slotsql/integration/golden"
 	"github.com/slotsql/slotsql/internal/config"
-	"github.com/slotsql/slotsql/internal/golden"
 	"github.com/slotsql/slotsql/rewrite"
 )
 

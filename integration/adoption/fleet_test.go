@@ -10,9 +10,9 @@ import (
 	"testing"
 
 	"github.com/slotsql/slotsql"
+	"github.com/slotsql/slotsql/integration/golden"
 	"github.com/slotsql/slotsql/integration/server"
 	"github.com/slotsql/slotsql/integration/twin"
-	"github.com/slotsql/slotsql/internal/golden"
 	_ "github.com/slotsql/slotsql/mysql"
 	_ "github.com/slotsql/slotsql/postgres"
 )

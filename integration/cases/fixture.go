@@ -12,9 +12,9 @@ import (
 
 	"github.com/slotsql/slotsql"
 	"github.com/slotsql/slotsql/dialect/mysql"
+	"github.com/slotsql/slotsql/integration/golden"
 	"github.com/slotsql/slotsql/integration/server"
 	"github.com/slotsql/slotsql/integration/twin"
-	"github.com/slotsql/slotsql/internal/golden"
 	"github.com/slotsql/slotsql/rewrite"
 	"github.com/slotsql/slotsql/rewrite/schema"
 )

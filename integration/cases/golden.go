@@ -10,9 +10,9 @@ import (
 
 	"github.com/slotsql/slotsql"
 	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/integration/golden"
 	"github.com/slotsql/slotsql/integration/twin"
 	"github.com/slotsql/slotsql/internal/explain"
-	"github.com/slotsql/slotsql/internal/golden"
 	"github.com/slotsql/slotsql/rewrite"
 	"github.com/slotsql/slotsql/rewrite/schema"
 )

@@ -13,8 +13,8 @@ import (
 
 	"github.com/slotsql/slotsql"
 	"github.com/slotsql/slotsql/doctor"
+	"github.com/slotsql/slotsql/integration/golden"
 	"github.com/slotsql/slotsql/integration/server"
-	"github.com/slotsql/slotsql/internal/golden"
 )
 
 // No statement of slotsql's own is compiled, with many tables among many others, where the server would

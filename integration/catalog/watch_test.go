@@ -13,9 +13,9 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/slotsql/slotsql"
+	"github.com/slotsql/slotsql/integration/golden"
 	"github.com/slotsql/slotsql/integration/server"
 	"github.com/slotsql/slotsql/integration/twin"
-	"github.com/slotsql/slotsql/internal/golden"
 )
 
 // looks counts the looks since the last call.

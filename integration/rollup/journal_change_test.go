@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/slotsql/slotsql"
+	"github.com/slotsql/slotsql/integration/golden"
 	"github.com/slotsql/slotsql/integration/twin"
-	"github.com/slotsql/slotsql/internal/golden"
 )
 
 // A transaction of MySQL's REPEATABLE READ whose snapshot is older than a merge, and

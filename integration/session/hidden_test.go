@@ -11,8 +11,8 @@ import (
 	"github.com/ngrok/sqlmw"
 
 	"github.com/slotsql/slotsql"
+	"github.com/slotsql/slotsql/integration/golden"
 	"github.com/slotsql/slotsql/integration/twin"
-	"github.com/slotsql/slotsql/internal/golden"
 )
 
 // wrappers stand between slotsql and its parent, as an application has them.

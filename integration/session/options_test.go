@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"github.com/slotsql/slotsql"
+	"github.com/slotsql/slotsql/integration/golden"
 	"github.com/slotsql/slotsql/integration/twin"
-	"github.com/slotsql/slotsql/internal/golden"
 )
 
 // syncBuffer is a buffer that loggers of several goroutines may write.

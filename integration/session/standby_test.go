@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotsql/slotsql/integration/golden"
 	"github.com/slotsql/slotsql/integration/server"
 	"github.com/slotsql/slotsql/integration/twin"
-	"github.com/slotsql/slotsql/internal/golden"
 )
 
 // replicated is a pair on a primary, and the same databases on its hot standby.

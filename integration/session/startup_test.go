@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"github.com/slotsql/slotsql"
+	"github.com/slotsql/slotsql/integration/golden"
 	"github.com/slotsql/slotsql/integration/twin"
-	"github.com/slotsql/slotsql/internal/golden"
 )
 
 // wrapped opens the wrapped side once more, with another configuration.

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/slotsql/slotsql"
+	"github.com/slotsql/slotsql/integration/golden"
 	"github.com/slotsql/slotsql/integration/twin"
-	"github.com/slotsql/slotsql/internal/golden"
 )
 
 // With log: {stats: ...} what has been counted is output every so often, and once

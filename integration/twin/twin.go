@@ -21,8 +21,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/slotsql/slotsql/integration/golden"
 	"github.com/slotsql/slotsql/integration/server"
-	"github.com/slotsql/slotsql/internal/golden"
 )
 
 // Pair is two databases with the same schema and rows.

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/slotsql/slotsql"
+	"github.com/slotsql/slotsql/integration/golden"
 	"github.com/slotsql/slotsql/integration/twin"
-	"github.com/slotsql/slotsql/internal/golden"
 )
 
 const (

@@ -12,7 +12,7 @@ import (
 	"github.com/slotsql/slotsql/dialect/mysql"
 	"github.com/slotsql/slotsql/dialect/postgres"
 	"github.com/slotsql/slotsql/dialect/sqlite"
-	"github.com/slotsql/slotsql/internal/golden"
+	"github.com/slotsql/slotsql/integration/golden"
 )
 
 var updateRollUp = flag.Bool("update-rollup", false, "rewrite testdata/rollup")

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/slotsql/slotsql/integration/fake"
 	"github.com/slotsql/slotsql/internal/config"
-	"github.com/slotsql/slotsql/internal/fake"
 )
 
 // That no other connection can be opened is logged once, with the reason. That the caller has given up is not.

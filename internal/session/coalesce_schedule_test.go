@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/slotsql/slotsql/internal/fake"
+	"github.com/slotsql/slotsql/integration/fake"
 )
 
 // For random schedules, of groups in slots and on the base row: what is acknowledged is counted, what has been

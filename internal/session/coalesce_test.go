@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/slotsql/slotsql/internal/fake"
+	"github.com/slotsql/slotsql/integration/fake"
 )
 
 func TestCoalesceOne(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/slotsql/slotsql/internal/fake"
+	"github.com/slotsql/slotsql/integration/fake"
 )
 
 // countServer is a database that keeps no more than the sum of what has been

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/slotsql/slotsql/internal/fake"
+	"github.com/slotsql/slotsql/integration/fake"
 )
 
 const addTwo = "UPDATE posts SET views = views + ? WHERE id = ?"

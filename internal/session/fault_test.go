@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/slotsql/slotsql/dialect"
-	"github.com/slotsql/slotsql/internal/fake"
+	"github.com/slotsql/slotsql/integration/fake"
 )
 
 // database/sql runs a statement again, up to three times, when its error is or

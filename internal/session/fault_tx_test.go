@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/slotsql/slotsql/internal/fake"
+	"github.com/slotsql/slotsql/integration/fake"
 )
 
 // An application that commits although its statement has failed must not

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/slotsql/slotsql/internal/fake"
+	"github.com/slotsql/slotsql/integration/fake"
 )
 
 // versionServer is a database of one row with a version, which statements change that expect it. Everything else of a statement is up to

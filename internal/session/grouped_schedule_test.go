@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/slotsql/slotsql/dialect"
-	"github.com/slotsql/slotsql/internal/fake"
+	"github.com/slotsql/slotsql/integration/fake"
 	"github.com/slotsql/slotsql/rewrite/schema"
 )
 

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/integration/fake"
 	"github.com/slotsql/slotsql/internal/config"
-	"github.com/slotsql/slotsql/internal/fake"
 	"github.com/slotsql/slotsql/internal/slots"
 )
 

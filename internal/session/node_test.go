@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/integration/fake"
 	"github.com/slotsql/slotsql/internal/config"
-	"github.com/slotsql/slotsql/internal/fake"
 	"github.com/slotsql/slotsql/internal/slots"
 )
 

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/slotsql/slotsql/internal/fake"
+	"github.com/slotsql/slotsql/integration/fake"
 	"github.com/slotsql/slotsql/internal/slots"
 )
 

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/integration/fake"
 	"github.com/slotsql/slotsql/internal/config"
-	"github.com/slotsql/slotsql/internal/fake"
 )
 
 // A query that the engine has undone runs again where it stands alone, and never in

@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotsql/slotsql/integration/fake"
 	"github.com/slotsql/slotsql/internal/config"
-	"github.com/slotsql/slotsql/internal/fake"
 )
 
 // A warning is logged ten times in a second, and then tells how many it has

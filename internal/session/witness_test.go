@@ -10,8 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/slotsql/slotsql/integration/fake"
 	"github.com/slotsql/slotsql/internal/config"
-	"github.com/slotsql/slotsql/internal/fake"
 	"github.com/slotsql/slotsql/internal/link"
 )
 

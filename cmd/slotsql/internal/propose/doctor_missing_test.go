@@ -7,8 +7,8 @@ import (
 
 	"github.com/slotsql/slotsql"
 	"github.com/slotsql/slotsql/doctor"
+	"github.com/slotsql/slotsql/integration/golden"
 	"github.com/slotsql/slotsql/integration/twin"
-	"github.com/slotsql/slotsql/internal/golden"
 )
 
 // A column that statements add to, of a table that is configured without it, is

@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"github.com/slotsql/slotsql/cmd/slotsql/internal/schemafile"
-	"github.com/slotsql/slotsql/internal/golden"
+	"github.com/slotsql/slotsql/integration/golden"
 	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
