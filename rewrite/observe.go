@@ -34,14 +34,6 @@ type ObservedRow struct {
 	// Held is the SQL for a transaction that has changed the row, and Key the row's key.
 	Held SQL
 	Key  []KeyValue
-	// Kept is the SQL for a statement that recurs with other numbers, or nil.
-	Kept *KeptQuery
-}
-
-// A KeptQuery is a statement without arguments, to be kept prepared: it has placeholders for whole numbers.
-type KeptQuery struct {
-	SQL     SQL
-	Numbers []Literal // its arguments
 }
 
 // end adds what follows the statement in the call's SQL.
@@ -202,8 +194,8 @@ func anySlots(d Dialect, tables []*schema.Table) string {
 
 // withColumn writes the statement with one more item in each of the blocks, behind the others; false if it is not
 // certain where that is.
-func (p *planning) withColumn(blocks []*ast.Select, column string, more ...edit) (string, bool) {
-	edits := more
+func (p *planning) withColumn(blocks []*ast.Select, column string) (string, bool) {
+	var edits []edit
 	for i, b := range blocks {
 		at := b.Items[len(b.Items)-1].End
 		add := ", " + column
@@ -336,63 +328,12 @@ func (r *reader) observedRow(o *Observed, q *ast.Select) bool {
 	if rows == nil || !rows.single {
 		return false
 	}
-	slots := d.HasSlots(b.Table, r.p.names.Qualifier(b))
-	sql, ok := r.p.withColumn([]*ast.Select{q}, slots)
+	sql, ok := r.p.withColumn([]*ast.Select{q}, d.HasSlots(b.Table, r.p.names.Qualifier(b)))
 	if !ok {
 		return false
 	}
 	o.SQL = Whole(sql)
 	held, _ := r.p.withColumn([]*ast.Select{q}, d.HeldSlots(b.Table, r.p.names.Qualifier(b)))
 	o.Row = &ObservedRow{Held: Whole(held), Key: rows.slotKey(b.Table)}
-	if numbers, marks := r.numbersEqual(sc, b, q.Where); numbers != nil && r.p.d.Traits().KeepsRecurring && r.sameAsText(sc, b, q.Items) {
-		kept, _ := r.p.withColumn([]*ast.Select{q}, slots, marks...)
-		o.Row.Kept = &KeptQuery{SQL: Whole(kept), Numbers: numbers}
-	}
-	return true
-}
-
-// numbersEqual returns the whole numbers that integer columns equal in a condition, and placeholders in
-// their place; nil if there are other numbers or strings in it.
-func (r *reader) numbersEqual(sc *names.Scope, b *names.Binding, where *ast.Expr) (numbers []Literal, marks []edit) {
-	for _, e := range equalities(where) {
-		column, values := r.p.keys.equated(sc, b, e)
-		if len(values) != 1 || values[0].Kind != ast.Number || column.Kind != ast.ColumnRef {
-			continue
-		}
-		n, whole := keyNumber(r.p.src.cut(values[0].Span))
-		if c := b.Table.Column(r.p.names.TargetColumn(sc, b, column.Name)); !whole || c == nil || c.Numeric != schema.Integer || c.Bits == 0 {
-			return nil, nil
-		}
-		numbers, marks = append(numbers, n.Literal), append(marks, edit{values[0].Span, "?"})
-	}
-	literals := 0
-	where.Walk(func(e *ast.Expr) bool {
-		if e.Kind == ast.Number || e.Kind == ast.String || e.Kind == ast.Param {
-			literals++
-		}
-		return true
-	})
-	if literals > len(numbers) {
-		return nil, nil
-	}
-	return numbers, marks
-}
-
-// sameAsText reports whether the values of a list are the same from a prepared statement as from
-// one sent as text. Floating-point numbers have fewer digits as text.
-func (r *reader) sameAsText(sc *names.Scope, b *names.Binding, list []ast.Item) bool {
-	same := func(c *schema.Column) bool { return c != nil && !c.Padded && c.Numeric != schema.Float }
-	for _, it := range list {
-		switch {
-		case it.Expr.Kind == ast.Star:
-			for i := range b.Table.Columns {
-				if !same(&b.Table.Columns[i]) {
-					return false
-				}
-			}
-		case it.Expr.Kind != ast.ColumnRef || !same(b.Table.Column(r.p.names.TargetColumn(sc, b, it.Expr.Name))):
-			return false
-		}
-	}
 	return true
 }

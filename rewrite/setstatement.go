@@ -66,7 +66,7 @@ func (pl *Planner) withSettings(sql string, at int) (*Plan, error) {
 	if o := plan.Read.Observed; o != nil {
 		o.SQL.same = prefix + o.SQL.same
 		if o.Row != nil {
-			o.Row.Held.same, o.Row.Kept = prefix+o.Row.Held.same, nil
+			o.Row.Held.same = prefix + o.Row.Held.same
 		}
 	}
 	plan.Grouping, plan.Bounded = Grouping{}, nil

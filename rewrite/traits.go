@@ -72,9 +72,6 @@ type StatementRules struct {
 
 // ReadRules are the forms that a query of totals may have, and those it has to avoid.
 type ReadRules struct {
-	// KeepsRecurring: a query of one row that recurs with other numbers in its text is kept prepared: parsing the text
-	// costs the server more.
-	KeepsRecurring bool
 	// KeyIn stands around a query of keys, behind a key's name, such that the engine
 	// finds rows by these keys OR by another condition, from an index for each
 	// (candidates.go). Empty: it has no such plan.

@@ -39,7 +39,6 @@ func (d *Dialect) Traits() rewrite.Traits {
 			UpsertCounts:       true,
 		},
 		ReadRules: rewrite.ReadRules{
-			KeepsRecurring:    true,
 			TotalsChangeTypes: true,
 			StrictGroups:      true,
 			StrictDistinct:    d.MySQL,

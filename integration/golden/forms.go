@@ -1,7 +1,6 @@
 package golden
 
 import (
-	"strconv"
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite"
@@ -43,13 +42,6 @@ func (b *printer) observed(indent, sql string, p *rewrite.Plan) {
 	}
 	if held := o.Row.Held.Of(p.Values); held != o.SQL.Of(p.Values) {
 		b.line(indent, "row held", added(sql, held))
-	}
-	if k := o.Row.Kept; k != nil {
-		numbers := make([]string, len(k.Numbers))
-		for i, n := range k.Numbers {
-			numbers[i] = strconv.FormatInt(n.Of(p.Values), 10)
-		}
-		b.line(indent, "kept", strings.TrimRight(k.SQL.Of(p.Values), "\n")+" -- "+strings.Join(numbers, ", "))
 	}
 }
 

@@ -38,7 +38,7 @@ func (rd reading) queryHeld(ctx context.Context) (driver.Rows, error) {
 	if rows == nil || err != nil {
 		return nil, err
 	}
-	o := rd.readAhead(rows, 1, false)
+	o := rd.readAhead(rows, 1)
 	if o.err != nil || !slotless(o.row[len(o.columns)]) {
 		if o.err == nil {
 			rd.run.Plan.proofs.note(false)

@@ -8,7 +8,6 @@ import (
 	"io"
 	"reflect"
 	"slices"
-	"strings"
 
 	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/internal/slots"
@@ -30,11 +29,11 @@ func (rd reading) observe(ctx context.Context) (driver.Rows, error) {
 
 func (rd reading) queryObserved(ctx context.Context) (driver.Rows, error) {
 	o := rd.run.Plan.Read.Observed
-	rows, kept, err := rd.run.sender.queryObserved(ctx, rd.run.Plan, rd.run.call)
+	rows, err := rd.run.sender.queryObserved(ctx, rd.run.Plan, rd.run.call)
 	if err != nil {
 		return nil, rd.observedError(ctx, err)
 	}
-	out := rd.readAhead(rows, 1, kept)
+	out := rd.readAhead(rows, 1)
 	switch {
 	case out.err == io.EOF && o.DecidesRows:
 		return nil, rows.Close()
@@ -126,8 +125,8 @@ func (rd reading) observeUndoable(ctx context.Context) (rows driver.Rows, err er
 }
 
 // readAhead reads the first row of a query that has so many columns of slotsql's own behind the application's.
-func (rd reading) readAhead(rows driver.Rows, added int, kept bool) *observedRows {
-	o := &observedRows{RowsBase: link.RowsBase{Rows: rows}, columns: rows.Columns(), unsigned: kept, ahead: true}
+func (rd reading) readAhead(rows driver.Rows, added int) *observedRows {
+	o := &observedRows{RowsBase: link.RowsBase{Rows: rows}, columns: rows.Columns(), ahead: true}
 	if rd.conn.Shared.Traits.LateErrors {
 		o.types = TypesOf(rows) // some parents take them from the current row
 	}
@@ -146,7 +145,7 @@ func (rd reading) readAhead(rows driver.Rows, added int, kept bool) *observedRow
 // has changed the schema, and some parents take that step only when the first row is asked for (rewrite.SessionRules.LateErrors):
 // by then the application has the rows, and it is too late to plan again. Any other error comes with the rows, as from the parent.
 func (rd reading) firstRow(rows driver.Rows) (driver.Rows, error) {
-	o := rd.readAhead(rows, 0, false)
+	o := rd.readAhead(rows, 0)
 	if o.err != nil && rd.conn.Engine.SchemaChanged(o.err) {
 		_ = rows.Close()
 		return nil, o.err
@@ -246,13 +245,12 @@ func (rd reading) noteObserved(none bool) {
 // observedRows are the rows of a query of which the first one has been read, without columns of slotsql's own.
 type observedRows struct {
 	link.RowsBase
-	columns  []string
-	types    columnTypes     // as before the first row; nil where they do not depend on it
-	row      []driver.Value  // of the parent
-	few      [6]driver.Value // row, if it is short
-	ahead    bool            // row, or err, has been read and not been returned
-	err      error           // in place of the first row
-	unsigned bool            // prepared, in place of a statement sent as text
+	columns []string
+	types   columnTypes     // as before the first row; nil where they do not depend on it
+	row     []driver.Value  // of the parent
+	few     [6]driver.Value // row, if it is short
+	ahead   bool            // row, or err, has been read and not been returned
+	err     error           // in place of the first row
 }
 
 var _ rowsTyper = (*observedRows)(nil)
@@ -273,9 +271,6 @@ func (o *observedRows) Next(dest []driver.Value) error {
 		}
 	}
 	copy(dest, o.row[:len(o.columns)])
-	if o.unsigned {
-		unsignedIn([][]driver.Value{dest}, o.RowsBase, true)
-	}
 	return nil
 }
 
@@ -316,45 +311,10 @@ func (rd reading) tablesAsked() []*slots.Sleeper {
 	return out
 }
 
-// queryObserved implements sender.
-func (t direct) queryObserved(ctx context.Context, p *plan, c call) (rows driver.Rows, kept bool, err error) {
-	o := p.Read.Observed
-	if o.Row != nil {
-		if rows, err = t.queryRecurring(ctx, p, c); rows != nil || err != nil {
-			return rows, true, err
-		}
-	}
-	rows, err = t.queryRead(ctx, o.SQL.Of(p.Values), c)
-	return rows, false, err
-}
-
-// queryRecurring runs a query of one row prepared if such reads recur on the connection, which spares the server most of
-// what the text costs it. It returns nil otherwise. A statement with comments is sent as it is: they differ from one
-// execution to the next, and are there for the server to see.
-func (t direct) queryRecurring(ctx context.Context, p *plan, c call) (driver.Rows, error) {
-	row := p.Read.Observed.Row
-	if row.Kept == nil || len(c.args)+len(c.options) > 0 || t.conn.Cluster {
-		return nil, nil
-	}
-	query := row.Kept.SQL.Of(p.Values)
-	if strings.Contains(query, "/*") || strings.Contains(query, "--") || strings.Contains(query, "#") {
-		return nil, nil
-	}
-	args := make([]driver.NamedValue, len(row.Kept.Numbers))
-	for i, n := range row.Kept.Numbers {
-		args[i] = driver.NamedValue{Ordinal: i + 1, Value: n.Of(p.Values)}
-	}
-	if !t.conn.PreparesArgs { // or it is not known yet
-		if rows, err := t.conn.QueryUnprepared(ctx, query, args); err != driver.ErrSkip {
-			return rows, err
-		}
-	}
-	return t.conn.Kept.QueryRecurring(ctx, &t.conn.Conn, query, args)
-}
-
-// queryRead runs a query of the application. It is kept prepared where the parent would otherwise prepare it for its arguments,
+// queryObserved implements sender. The query is kept prepared where the parent would otherwise prepare it for its arguments,
 // or parse it, each time.
-func (t direct) queryRead(ctx context.Context, query string, c call) (driver.Rows, error) {
+func (t direct) queryObserved(ctx context.Context, p *plan, c call) (driver.Rows, error) {
+	query := p.Read.Observed.SQL.Of(p.Values)
 	tr := &t.conn.Shared.Traits
 	// A parent that executes it late would return the columns of when it was prepared.
 	if len(c.options) == 0 && (tr.SlowParse && !tr.LateErrors) {

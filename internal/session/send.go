@@ -41,8 +41,8 @@ type sender interface {
 	querySQL(ctx context.Context, p *rewrite.Plan, c call) (driver.Rows, error)
 	// execBound runs one of slotsql's own statements, b of the plan.
 	execBound(ctx context.Context, b *rewrite.Bound, sql string, args []driver.NamedValue) (driver.Result, error)
-	// queryObserved runs the plan's Observed. Kept reports whether it was prepared in place of a statement sent as text.
-	queryObserved(ctx context.Context, p *plan, c call) (rows driver.Rows, kept bool, err error)
+	// queryObserved runs the plan's Observed.
+	queryObserved(ctx context.Context, p *plan, c call) (driver.Rows, error)
 	// queryBound does so for one whose rows are the application's.
 	queryBound(ctx context.Context, b *rewrite.Bound, sql string, args []driver.NamedValue) (driver.Rows, error)
 }

@@ -204,12 +204,11 @@ func (s *stmt) querySQL(ctx context.Context, p *rewrite.Plan, c call) (driver.Ro
 	return link.StmtQuery(ctx, st, link.JoinArgs(c.options, c.args))
 }
 
-func (s *stmt) queryObserved(ctx context.Context, p *plan, c call) (driver.Rows, bool, error) {
+func (s *stmt) queryObserved(ctx context.Context, p *plan, c call) (driver.Rows, error) {
 	if err := s.ready(ctx, &s.observed, p.Read.Observed.SQL.Of(p.Values)); err != nil {
-		return nil, false, err
+		return nil, err
 	}
-	rows, err := link.StmtQuery(ctx, s.observed.Stmt, link.JoinArgs(c.options, c.args))
-	return rows, false, err
+	return link.StmtQuery(ctx, s.observed.Stmt, link.JoinArgs(c.options, c.args))
 }
 
 func (s *stmt) execBound(ctx context.Context, b *rewrite.Bound, sql string, args []driver.NamedValue) (driver.Result, error) {

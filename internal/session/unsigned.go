@@ -21,19 +21,14 @@ func (r *Run) asCalled(b *bufferedRows) *bufferedRows {
 	if text && len(r.call.args) > 0 {
 		return b // both have arguments, which the parent has prepared, or written into the text
 	}
-	unsignedIn(b.rows, b, text)
-	return b
-}
-
-// unsignedIn does so in rows.
-func unsignedIn(rows [][]driver.Value, types driver.RowsColumnTypeDatabaseTypeName, text bool) {
-	for _, row := range rows {
+	for _, row := range b.rows {
 		for i, v := range row {
-			if types.ColumnTypeDatabaseTypeName(i) == "UNSIGNED BIGINT" {
+			if b.ColumnTypeDatabaseTypeName(i) == "UNSIGNED BIGINT" {
 				row[i] = unsigned(v, text)
 			}
 		}
 	}
+	return b
 }
 
 // unsigned returns the value as the text protocol does, or else as a prepared statement does.
