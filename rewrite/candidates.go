@@ -24,7 +24,7 @@ import (
 // in the one statement, so from one snapshot.
 //
 // ORDER BY views DESC LIMIT n is a condition, too: a row of the result has slots, or it is one of the first n rows that have
-// none and meet WHERE by base values, in the block's order. MAX(views) is the first row of ORDER BY views DESC.
+// none and meet WHERE by base values, in the block's order.
 
 // candidates are those of a block that reads one table.
 type candidates struct {
@@ -124,18 +124,6 @@ func (c *candidates) edited(sp ast.Span) bool {
 // base writes the base value of a counter.
 func (c *candidates) base(col *schema.Column) string {
 	return c.p.names.Qualifier(c.b) + "." + c.p.d.Quote(col.Name)
-}
-
-// counter returns the counter of the source that an expression is, or nil.
-func (c *candidates) counter(e *ast.Expr) *schema.Column {
-	if e = ast.Unparen(e); e.Kind != ast.ColumnRef {
-		return nil
-	}
-	t, err := c.p.names.Resolve(c.sc, e.Name)
-	if err != nil || t == nil || t.Binding != c.b || t.Column == nil || !c.b.Table.IsCounter(t.Column.Name) {
-		return nil
-	}
-	return t.Column
 }
 
 // own reports whether all columns that an expression names are certainly the source's, and there is no query in it.

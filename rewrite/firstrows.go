@@ -1,9 +1,7 @@
 package rewrite
 
 import (
-	"slices"
 	"sort"
-	"strconv"
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
@@ -13,10 +11,10 @@ import (
 
 // This file finds blocks that want the first rows by a counter.
 
-// firstRows finds ORDER BY with a counter and LIMIT n, and MIN and MAX.
+// firstRows finds ORDER BY with a counter and LIMIT n.
 func (c *candidates) firstRows() {
 	q := c.q
-	if q.Distinct && !c.distinctByKey() || len(q.GroupBy) > 0 || q.Having != nil || c.p.windowed() || !c.judged() || !c.stableItems() {
+	if q.Distinct || len(q.GroupBy) > 0 || q.Having != nil || c.p.windowed() || !c.judged() || !c.stableItems() {
 		return
 	}
 	var ok bool
@@ -25,19 +23,7 @@ func (c *candidates) firstRows() {
 	}
 	if !c.aggregated() {
 		c.ordered()
-	} else if len(q.OrderBy) == 0 && len(q.Limit) == 0 {
-		c.extremes()
 	}
-}
-
-// distinctByKey reports whether DISTINCT leaves out no row of the block's only source, because its key is selected.
-func (c *candidates) distinctByKey() bool {
-	return !c.keyless && !slices.ContainsFunc(c.b.Table.Counter.Key, func(k string) bool {
-		return !slices.ContainsFunc(c.q.Items, func(it ast.Item) bool {
-			e := it.Expr
-			return e != nil && (e.Kind == ast.Star || e.Kind == ast.ColumnRef && c.p.names.TargetColumn(c.sc, c.b, e.Name) == k)
-		})
-	})
 }
 
 // judged reports whether WHERE may be written again, by base values.
@@ -81,38 +67,6 @@ func (c *candidates) aggregated() bool {
 	return found
 }
 
-// extremes handles a block that asks for nothing but MIN and MAX of counters.
-func (c *candidates) extremes() {
-	var firsts []func()
-	ok := true
-	for _, it := range c.q.Items {
-		it.Expr.Walk(func(e *ast.Expr) bool {
-			switch {
-			case e.Kind == ast.Call && (e.Op == "min" || e.Op == "max") && len(e.Args) == 1 && c.counter(e.Args[0]) != nil && c.p.src.bareCall(e):
-				col, order := c.counter(e.Args[0]), ""
-				if e.Op == "max" {
-					order = " DESC"
-				}
-				edge := ""
-				if col.Nullable {
-					edge = c.base(col) + " IS NOT NULL"
-				}
-				firsts = append(firsts, func() { c.first(edge, c.base(col)+order, "1") })
-				return false
-			case e.Aggregate || e.Kind == ast.ColumnRef || e.Kind == ast.Star || e.Kind == ast.Subquery:
-				ok = false
-			}
-			return ok
-		})
-	}
-	if !ok {
-		return
-	}
-	for _, first := range firsts {
-		first()
-	}
-}
-
 // ordered finds ORDER BY of columns, a counter among them, with LIMIT.
 func (c *candidates) ordered() {
 	q := c.q
@@ -142,15 +96,8 @@ func (c *candidates) ordered() {
 }
 
 // meaning returns the column that an ORDER BY entry certainly means: itself, or the bare
-// column of the select list that its name or position stands for; nil if that is not certain.
+// column of the select list that its name stands for; nil if that is not certain.
 func (c *candidates) meaning(q *ast.Select, e *ast.Expr) *ast.Expr {
-	if e.Kind == ast.Number {
-		x := c.r.itemAt(q, e)
-		if x == nil || ast.Unparen(x).Kind != ast.ColumnRef {
-			return nil
-		}
-		return ast.Unparen(x)
-	}
 	if e.Kind != ast.ColumnRef {
 		return nil
 	}
@@ -182,20 +129,6 @@ func (c *candidates) meaning(q *ast.Select, e *ast.Expr) *ast.Expr {
 		return found
 	}
 	return e
-}
-
-// itemAt returns the item of the select list at the position that a number is, or nil.
-func (r *reader) itemAt(q *ast.Select, number *ast.Expr) *ast.Expr {
-	n, err := strconv.Atoi(r.p.src.sql[number.Start:number.End])
-	if err != nil || n < 1 || n > len(q.Items) {
-		return nil
-	}
-	for _, it := range q.Items[:n] {
-		if it.Expr == nil || it.Expr.Kind == ast.Star {
-			return nil
-		}
-	}
-	return q.Items[n-1].Expr
 }
 
 // direction returns what follows an ORDER BY entry up to the comma or the end of

@@ -86,8 +86,6 @@ func (cc checkConstraints) interval(e *ast.Expr) bool {
 		return cc.interval(e.Args[0]) && cc.interval(e.Args[1])
 	case e.Kind == ast.Binary && len(e.Args) == 2 && turned[e.Op] != "":
 		return counter(e.Args[0]) && same(e.Args[1]) || same(e.Args[0]) && counter(e.Args[1])
-	case e.Kind == ast.Opaque && cc.g.isBetween(e):
-		return counter(e.Args[0]) && same(e.Args[1]) && same(e.Args[2])
 	}
 	return false
 }

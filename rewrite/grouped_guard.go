@@ -52,7 +52,7 @@ func (gg groupGuards) predicate(e *ast.Expr) string {
 	if name == "" {
 		return gg.g.unlike(e, none)
 	}
-	otherwise := "compares counter " + name + " otherwise than by >, >=, <, <= and BETWEEN"
+	otherwise := "compares counter " + name + " otherwise than by >, >=, < and <="
 	if x := nullTest(e); x != nil {
 		if n := gg.g.counts[gg.g.share(name)]; n.coalesced && n.column.Nullable {
 			return otherwise
@@ -69,38 +69,8 @@ func (gg groupGuards) predicate(e *ast.Expr) string {
 			return "compares counter " + name + " with counter " + other
 		}
 		return gg.guard(l, op, r)
-	case e.Kind == ast.Opaque && gg.g.isBetween(e):
-		for i, op := range []string{">=", "<="} {
-			if !ast.Constant(e.Args[i+1]) {
-				return otherwise
-			}
-			places := len(gg.g.edits)
-			if why := gg.guard(e.Args[0], op, e.Args[i+1]); why != "" {
-				return why
-			}
-			if gg.g.edits[places].Start < e.Args[i+1].Start { // both bounds would be in one place
-				return otherwise
-			}
-		}
-		return ""
 	}
 	return otherwise
-}
-
-// isBetween reports whether e is x BETWEEN a AND b, and no more than that.
-func (g *grouper) isBetween(e *ast.Expr) bool {
-	if len(e.Args) != 3 || !equalFold(e.Op, "between") || e.Negated || g.countedIn(e.Args[1]) != "" || g.countedIn(e.Args[2]) != "" {
-		return false
-	}
-	for i, t := range g.p.src.tokens {
-		if t.Start >= e.Args[0].End {
-			for g.p.src.is(i, ")") {
-				i++
-			}
-			return g.p.src.is(i, "BETWEEN") && !g.p.src.is(i+1, "SYMMETRIC")
-		}
-	}
-	return false
 }
 
 // countedIn returns a counter that the statement increments and e reads, or "".

@@ -8,7 +8,7 @@ import (
 	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
-// sums rewrites a query that only adds counters up over a whole table, or averages them:
+// sums rewrites a query that only adds counters up over a whole table:
 // SUM(views) is the sum of the base values plus the sum of the slots, which is
 // exact because addition commutes and each slot row belongs to exactly one
 // base row (its foreign key says so, and where it has none the form is not used). It spares the engine a look at the slots
@@ -77,7 +77,7 @@ func (s *summer) isCounter(e *ast.Expr) bool {
 	return err == nil && t != nil && t.Column != nil
 }
 
-// item replaces each SUM and AVG of a counter in an item; false when a counter stands
+// item replaces each SUM of a counter in an item; false when a counter stands
 // anywhere else.
 func (s *summer) item(it ast.Item) bool {
 	ok := true
@@ -89,7 +89,7 @@ func (s *summer) item(it ast.Item) bool {
 		case s.isCounter(e):
 			ok = false
 			return false
-		case e.Kind == ast.Call && (e.Op == "sum" || e.Op == "avg" && s.averages()) && len(e.Args) == 1 && s.isCounter(e.Args[0]):
+		case e.Kind == ast.Call && e.Op == "sum" && len(e.Args) == 1 && s.isCounter(e.Args[0]):
 			if !s.c.p.src.bareCall(e) {
 				ok = false
 				return false
@@ -99,7 +99,7 @@ func (s *summer) item(it ast.Item) bool {
 				ok = false
 				return false
 			}
-			s.sums = append(s.sums, edit{e.Span, s.aggregate(e, t.Column)})
+			s.sums = append(s.sums, edit{e.Span, s.sum(s.c.p.src.sql[e.Start:e.End], t.Column)})
 			if it.Expr == e && it.Alias == nil && s.c.p.d.Traits().ItemNames == names.ItemsByRule {
 				s.sums = append(s.sums, edit{ast.At(e.End), " AS " + s.c.p.d.Quote(e.Op)})
 			}
@@ -108,28 +108,6 @@ func (s *summer) item(it ast.Item) bool {
 		return true
 	})
 	return ok
-}
-
-// averages reports whether AVG is made of the sum: of few rows the totals cost less.
-func (s *summer) averages() bool {
-	return s.c.q.Where == nil && len(s.c.q.GroupBy) == 0
-}
-
-// averageOf is the function whose sums AVG divides.
-func (s *summer) averageOf() string {
-	if f := s.c.p.d.Traits().AverageOf; f != "" {
-		return f
-	}
-	return "SUM"
-}
-
-// aggregate writes SUM or AVG of a counter.
-func (s *summer) aggregate(e *ast.Expr, c *schema.Column) string {
-	if e.Op == "sum" {
-		return s.sum(s.c.p.src.sql[e.Start:e.End], c)
-	}
-	argument := s.c.p.src.sql[e.Args[0].Start:e.Args[0].End]
-	return "(" + s.c.p.d.Traits().Average(s.sum(s.averageOf()+"("+argument+")", c), "COUNT("+argument+")") + ")"
 }
 
 // sum writes the sum of a counter over the rows that WHERE selects, whose base values have the sum base.

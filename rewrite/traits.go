@@ -37,10 +37,6 @@ type ValueRules struct {
 	SumOfInt string
 	// Counted is the type of COUNT, where adding sums to it would give another.
 	Counted string
-	// AverageOf is the function whose sums AVG divides, "" for SUM; and Average writes what AVG is of the sum of
-	// exact numbers and how many they are.
-	AverageOf string
-	Average   func(sum, count string) string
 	// Stable is what may be evaluated more than once; nil for nothing.
 	Stable *Stable
 }

@@ -21,22 +21,9 @@ func (ins insertion) planUpsert() *Plan {
 			// reads the target.
 			return ins.upsertFromCounters(source)
 		}
-		return ins.upsertBesideIncrements(source)
+		return ins.p.drains.drainAll(ins.p.mentions.tables(), "a WITH query increments a counter that the upsert writes")
 	}
 	return ins.conflict(c, st)
-}
-
-// upsertBesideIncrements: WITH queries increment counters as they are. So does the upsert, or it changes none:
-// all of it is then an addition to base values, of the same row as well.
-func (ins insertion) upsertBesideIncrements(source *Plan) *Plan {
-	if source.Class == AdditiveBase && source.AsIs() {
-		if plan := ins.conflict(ins.m.st.Conflict, ins.m.st); plan.AsIs() {
-			plan.Class, plan.Tables = AdditiveBase, tableNames(ins.p.mentions.tables())
-			plan.Base.Changes = append(plan.Base.Changes, source.Base.Changes...)
-			return plan
-		}
-	}
-	return ins.p.drains.drainAll(ins.p.mentions.tables(), "a WITH query increments a counter that the upsert writes")
 }
 
 // upsertFromCounters: INSERT ... SELECT total ... ON CONFLICT: as the conflict

@@ -32,10 +32,6 @@ type Dialect struct {
 	// lets InnoDB change nothing below REPEATABLE READ.
 	StatementLog bool
 
-	// NoRowAlias reports whether the server does not know INSERT ... VALUES (...) AS
-	// new, which came with MySQL 8.0.19: MariaDB does not.
-	NoRowAlias bool
-
 	// KeepsReplaced reports whether a REPLACE whose row has the key of the row that it replaces may leave
 	// what refers to that row: MySQL 9.6, which follows foreign keys outside InnoDB, does.
 	KeepsReplaced bool

@@ -48,9 +48,6 @@ func (d *Dialect) Parse(sql string) (st *ast.Statement, err error) {
 	if i := returning(sql, toks); i > 0 {
 		return d.parseReturning(sql, toks, i)
 	}
-	if st, err := d.parseRowAlias(sql, toks); st != nil || err != nil {
-		return st, err
-	}
 	return d.parseTokens(sql, toks)
 }
 

@@ -157,7 +157,6 @@ func served(t *testing.T) *Dialect {
 	t.Helper()
 	d := New()
 	d.MySQL = server.MySQLVersion(t).MySQL
-	d.NoRowAlias = !d.MySQL
 	return d
 }
 

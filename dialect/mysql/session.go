@@ -28,7 +28,6 @@ func ForServer(ctx context.Context, s dialect.Session) (*Dialect, error) {
 			d.Isolation = "tx_isolation"
 		}
 		d.NoWait = noWait(dialect.String(rows[0][1]))
-		d.NoRowAlias = !hasRowAlias(dialect.String(rows[0][1]))
 		d.KeepsReplaced = keepsReplaced(dialect.String(rows[0][1]))
 	}
 	return d, d.readVariables(ctx, s)
@@ -65,9 +64,6 @@ func noWait(version string) bool {
 	}
 	return strings.Contains(strings.ToLower(version), "mariadb") && (major > 10 || major == 10 && minor >= 6)
 }
-
-// hasRowAlias: INSERT ... VALUES (...) AS new came with MySQL 8.0.19.
-func hasRowAlias(version string) bool { return sinceMySQL(version, 8, 0, 19) }
 
 // keepsReplaced: MySQL 9.6 follows foreign keys outside InnoDB. Its REPLACE gives a row that
 // conflicts by the key that others refer to its new values, without a cascade; one that

@@ -25,7 +25,6 @@ func (d *Dialect) Traits() rewrite.Traits {
 			StringsAreFloats: true,
 			NumberCasts:      numberCasts,
 			Counted:          "SIGNED",
-			Average:          func(sum, count string) string { return sum + " / NULLIF(" + count + ", 0)" },
 			Stable:           stable,
 		},
 		StatementRules: rewrite.StatementRules{

@@ -57,3 +57,19 @@ func (t *translator) own(name string) string {
 	}
 	return name
 }
+
+func word(sql string, toks []lex.Token, i int, words ...string) bool {
+	if i >= len(toks) || toks[i].Kind != lex.Word {
+		return false
+	}
+	for _, w := range words {
+		if strings.EqualFold(sql[toks[i].Start:toks[i].End], w) {
+			return true
+		}
+	}
+	return false
+}
+
+func is(sql string, toks []lex.Token, i int, op string) bool {
+	return i < len(toks) && toks[i].Kind == lex.Operator && sql[toks[i].Start:toks[i].End] == op
+}

@@ -24,10 +24,7 @@ func (*Dialect) Traits() rewrite.Traits {
 			TypedConstants: true,
 			NumberCasts:    numberCasts,
 			SumOfInt:       "bigint",
-			Average: func(sum, count string) string {
-				return "CAST(" + sum + " AS numeric) / NULLIF(" + count + ", 0)"
-			},
-			Stable: stable,
+			Stable:         stable,
 		},
 		ReadRules: rewrite.ReadRules{
 			KeyIn:       [2]string{" = ANY (ARRAY(", "))"},

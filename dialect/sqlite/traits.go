@@ -28,8 +28,6 @@ func (*Dialect) Traits() rewrite.Traits {
 			ColumnsCollate: true,
 			ScalarMax:      true,
 			NumberCasts:    numberCasts,
-			AverageOf:      "TOTAL",
-			Average:        func(sum, count string) string { return sum + " / NULLIF(" + count + ", 0)" },
 			Stable:         stable,
 		},
 		ReadRules: rewrite.ReadRules{

@@ -233,7 +233,7 @@ const (
 	Call               // function call: Op is the lower-case function name without schema; Args in order. COALESCE, IFNULL, GREATEST are Calls
 	In                 // Args[0] IN (Args[1:]...); Negated NOT IN. IN (subquery) has one Arg of kind Subquery
 	Subquery           // Query: scalar, EXISTS, ANY, IN
-	Excluded           // EXCLUDED.c, VALUES(c), or the row alias of INSERT ... AS new: Name holds the column only
+	Excluded           // EXCLUDED.c or VALUES(c): Name holds the column only
 )
 
 // Expr is one expression. Span covers the whole expression; where a parser
