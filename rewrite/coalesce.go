@@ -21,11 +21,6 @@ type Coalesced struct {
 	Upsert  Bound
 	Holding *Bound // as Increment.Holding
 	Add     *Bound // as Increment.Add
-	// Many adds to many rows at a time, whose slot rows are there; nil when
-	// there is no such statement. Executions whose Many is the same SQL may
-	// share one, whatever row they are for. Key is then what says which.
-	Many *Bound
-	Key  []KeyNumber
 	// Shares are what an execution adds, in the order of the Total arguments.
 	Shares []Share
 }
@@ -105,43 +100,7 @@ func (sw slotWriter) coalesced(a assigned, in IncrementSQL, tp *template, rows *
 	out.Upsert = tp.expand(sw.p.d, sw.p.d.Increment(sw.m.table, in))
 	out.Holding = sw.holding(in, tp, out.Upsert)
 	out.Add, _ = sw.addSQL(tp, in, rows, false)
-	if out.Add != nil && len(in.Companions) == 0 && !sw.m.table.Counter.Single() {
-		sw.addMany(out, in, tp, rows)
-	}
 	return out
-}
-
-// addMany is the statement for many rows. Its rows are told apart by their
-// keys, so that these must be numbers: of two strings only the engine knows
-// whether they are the same key.
-func (sw slotWriter) addMany(out *Coalesced, in IncrementSQL, tp *template, rows *rowset) {
-	var key []KeyNumber
-	for _, name := range sw.m.table.Counter.Key {
-		c := sw.m.table.Column(name)
-		if c == nil || c.Numeric != schema.Integer {
-			return
-		}
-		n, ok := keyNumber(rows.values[name])
-		if !ok {
-			return
-		}
-		key = append(key, n)
-	}
-	t := AddManySQL{CheckBase: sw.checkBase(), Inserts: in.Inserts}
-	for i := range len(key) + 1 + len(in.Deltas) {
-		t.Columns = append(t.Columns, tp.mark(bound(Arg{Many: ManyColumn, Column: i, Index: -1})))
-	}
-	t.JSON = tp.mark(bound(Arg{Many: ManyRows, Index: -1}))
-	t.Count = tp.mark(bound(Arg{Many: ManyCount, Index: -1}))
-	for _, d := range in.Deltas {
-		t.Deltas = append(t.Deltas, d.Column)
-	}
-	sql := sw.p.d.AddMany(sw.m.table, t)
-	if sql == "" {
-		return
-	}
-	b := tp.expand(sw.p.d, sql)
-	out.Many, out.Key = &b, key
 }
 
 // keyNumber reads an argument, or a literal of a whole number as it is usually

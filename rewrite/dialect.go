@@ -58,14 +58,6 @@ type Dialect interface {
 	// An empty string means that the engine has no such form, or that it needs none.
 	Add(t *schema.Table, in AddSQL) string
 
-	// AddMany writes the update of many existing slot rows of one counter table: what Add
-	// does, for each of them, in one statement. It updates all of them or none: none if
-	// one is missing, would leave its range, or is locked. It never waits for a lock: a
-	// session that waits while it holds other locks may be part of a deadlock, and one
-	// that adds to a single row never is. An empty string means that the engine has no
-	// such statement.
-	AddMany(t *schema.Table, in AddManySQL) string
-
 	// Total writes the exact total of a counter, or the merged value of a companion, of
 	// the row that qualifier names. Without slots it is the base value itself, including
 	// its type and NULL. comparable requests an expression that also compares as the
@@ -200,23 +192,6 @@ type AddSQL struct {
 
 	Companions []CompanionSQL // Latest only
 	Inserts    []string       // as in IncrementSQL
-}
-
-// AddManySQL is the variable part of AddMany: markers for the rows, given in
-// two forms, of which a dialect takes the one it reads faster. Both hold, for
-// each row, the key's values, the slot, and a delta for each counter.
-type AddManySQL struct {
-	// Columns are lists such as {1,2,3}, one for each of these values.
-	Columns []string
-	// JSON is a list of lists such as [[1,0,5],[2,0,1]], one for each row.
-	JSON string
-	// Count is the number of rows.
-	Count string
-	// Deltas names the counters.
-	Deltas []string
-	// CheckBase as in AddSQL, Inserts as in IncrementSQL.
-	CheckBase bool
-	Inserts   []string
 }
 
 // CompanionSQL is a companion and what it is set to: a marker, or an expression of

@@ -14,8 +14,22 @@ import "github.com/slotsql/slotsql/rewrite/schema"
 type ManyRowsDialect interface {
 	// AddToRows writes it, "" for a table that has none: what is added to every row that
 	// is named is stored as it is, or the statement fails, or affects no row. Columns of
-	// in are as of AddMany, with a slot that means nothing.
-	AddToRows(t *schema.Table, in AddManySQL) string
+	// in are keys, then a delta for each counter.
+	AddToRows(t *schema.Table, in ManyRowsSQL) string
+}
+
+// ManyRowsSQL is the variable part of AddToRows: markers for the rows, given in
+// two forms, of which a dialect takes the one it reads faster. Both hold, for
+// each row, the key's values and a delta for each counter.
+type ManyRowsSQL struct {
+	// Columns are lists such as {1,2,3}, one for each of these values.
+	Columns []string
+	// JSON is a list of lists such as [[1,5],[2,1]], one for each row.
+	JSON string
+	// Count is the number of rows.
+	Count string
+	// Deltas names the counters.
+	Deltas []string
 }
 
 // many plans the statement, where all that the group's does is to add to not nullable
@@ -41,8 +55,8 @@ func (g *grouper) many() {
 		numbers = append(numbers, n)
 	}
 	var tp template
-	in := AddManySQL{JSON: tp.mark(bound(Arg{Many: ManyRows, Index: -1})), Count: tp.mark(bound(Arg{Many: ManyCount, Index: -1}))}
-	for i := range len(key) + 1 + len(g.counts) {
+	in := ManyRowsSQL{JSON: tp.mark(bound(Arg{Many: ManyRows, Index: -1})), Count: tp.mark(bound(Arg{Many: ManyCount, Index: -1}))}
+	for i := range len(key) + len(g.counts) {
 		in.Columns = append(in.Columns, tp.mark(bound(Arg{Many: ManyColumn, Column: i, Index: -1})))
 	}
 	for _, n := range g.counts {

@@ -245,7 +245,7 @@ type Arg struct {
 	Number string
 }
 
-// Many is a part of AddManySQL.
+// Many is a part of ManyRowsSQL.
 type Many int
 
 // The parts: not one of them, a column of all rows, all rows, their number.

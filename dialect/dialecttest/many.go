@@ -6,46 +6,43 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// addsMany holds that a statement for many slot rows adds to each of them or to none:
-// to none when one is missing, when another session has one locked, and, where it
-// looks at the base rows, when one of those is missing. It does not wait for a lock.
+// addsMany holds that a statement for many rows adds to each of them or to none: to none when one is
+// missing, when its counter would leave its range, and when another session has it locked. It does
+// not wait for a lock.
 func (o Options) addsMany(t *testing.T) {
 	all := o.sessions(t, 2)
 	s, other := all[0], all[1]
+	d, ok := s.Dialect.(rewrite.ManyRowsDialect)
+	if !ok {
+		return
+	}
 	tab := s.slotted(layouts["dedicated"])
-	// Of rows 1 and 2, each with its slot and delta.
-	many := func(checkBase bool, column, slots, deltas, rows string) string {
-		return s.AddMany(tab, rewrite.AddManySQL{
-			Columns: []string{"'{1,2}'", "'{" + slots + "}'", "'{" + deltas + "}'"},
-			JSON:    "'[" + rows + "]'", Count: "2", Deltas: []string{column}, CheckBase: checkBase,
+	many := func(column, keys, deltas, rows string) string {
+		return d.AddToRows(tab, rewrite.ManyRowsSQL{
+			Columns: []string{"'{" + keys + "}'", "'{" + deltas + "}'"}, JSON: "'[" + rows + "]'", Count: "2", Deltas: []string{column},
 		})
 	}
-	for _, checkBase := range []bool{false, true} {
-		if many(checkBase, "views", "3,4", "5,6", "[1,3,5],[2,4,6]") == "" {
-			continue // the engine has no such statement
-		}
-		s.run("DELETE FROM posts_slots")
-		for _, row := range [][2]string{{"1", "3"}, {"2", "4"}} {
-			s.affected(s.Increment(tab, incrementOf(tab, "p.id = "+row[0], row[1], "1")))
-		}
-		if n := s.affected(many(checkBase, "views", "3,4", "5,6", "[1,3,5],[2,4,6]")); n != 2 {
-			t.Errorf("two slot rows: %d rows affected", n)
-		}
-		s.totals(tab, "16", "100", "27")
-		s.addsNone("a slot row is missing", many(checkBase, "views", "3,5", "5,6", "[1,3,5],[2,5,6]"))
-		s.addsNone("a slot is full", many(checkBase, "likes", "3,4", "5,"+tooMuch, "[1,3,5],[2,4,"+tooMuch+"]"))
-		s.totals(tab, "16", "100", "27")
-
-		other.run("BEGIN", "UPDATE posts_slots SET views = views + 1 WHERE id = 2")
-		s.run(o.Impatient)
-		s.addsNone("a slot row is locked", many(checkBase, "views", "3,4", "5,6", "[1,3,5],[2,4,6]"))
-		other.run("ROLLBACK")
-		s.totals(tab, "16", "100", "27")
+	both := many("views", "1,2", "5,6", "[1,5],[2,6]")
+	if both == "" {
+		return // the engine has no such statement
 	}
+	if n := s.affected(both); n != 2 {
+		t.Errorf("two rows: %d rows affected", n)
+	}
+	s.totals(tab, "15", "100", "26")
+	s.addsNone("a row is missing", many("views", "1,99", "5,6", "[1,5],[99,6]"))
+	s.run("UPDATE posts SET likes = " + nearlyFull + " WHERE id = 2")
+	s.addsNone("a row is full", many("likes", "1,2", "5,"+nearlyFull, "[1,5],[2,"+nearlyFull+"]"))
+
+	other.run("BEGIN", "UPDATE posts SET views = views + 1 WHERE id = 2")
+	s.run(o.Impatient)
+	s.addsNone("a row is locked", both)
+	other.run("ROLLBACK")
+	s.totals(tab, "15", "100", "26")
 }
 
-// tooMuch is more than a slot of a BIGINT counter takes.
-const tooMuch = "4611686018427387904"
+// nearlyFull is more than half of what a BIGINT takes.
+const nearlyFull = "4611686018427387905"
 
 // addsNone holds that a statement fails or affects no row.
 func (s *session) addsNone(when, sql string) {

@@ -10,25 +10,29 @@ import (
 
 var _ rewrite.ManyRowsDialect = (*Dialect)(nil)
 
-// AddToRows implements rewrite.ManyRowsDialect, as AddMany does for slot rows. A sum that
-// leaves a column's range is an error.
-func (d *Dialect) AddToRows(t *schema.Table, in rewrite.AddManySQL) string {
+// AddToRows locks the rows that no other session has locked, and adds to them if these are all.
+// What the locking query finds it finds as of its latest version, and no other session changes it
+// from then on: so the UPDATE has either all rows or none. A sum that leaves a column's range is an
+// error.
+//
+// The rows come as one array for each column: of the length of an array that is no constant the
+// server assumes ten, and takes the index.
+func (d *Dialect) AddToRows(t *schema.Table, in rewrite.ManyRowsSQL) string {
 	var names, arrays, from, lock, match, set []string
-	column := func(at int, name, elem string) {
-		arrays = append(arrays, "CAST(CAST("+in.Columns[at]+" AS text) AS "+elem+"[])")
+	column := func(name, elem string) {
+		arrays = append(arrays, "CAST(CAST("+in.Columns[len(arrays)]+" AS text) AS "+elem+"[])")
 		names = append(names, name)
 		from = append(from, "slotsql_v."+name)
 	}
-	key := t.Counter.Key
-	for i, k := range key {
+	for i, k := range t.Counter.Key {
 		name := fmt.Sprintf("k%d", i)
-		column(i, name, "bigint")
+		column(name, "bigint")
 		lock = append(lock, "slotsql_l."+quote(k)+" = slotsql_v."+name)
 		match = append(match, baseAlias+"."+quote(k)+" = slotsql_r."+name)
 	}
 	for i, c := range in.Deltas {
 		name := fmt.Sprintf("d%d", i)
-		column(len(key)+1+i, name, t.Column(c).Type)
+		column(name, t.Column(c).Type)
 		set = append(set, quote(c)+" = "+baseAlias+"."+quote(c)+" + slotsql_r."+name)
 	}
 	table := qualified(t.Schema, t.Name)

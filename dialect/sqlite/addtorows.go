@@ -10,20 +10,20 @@ import (
 
 var _ rewrite.ManyRowsDialect = (*Dialect)(nil)
 
-// AddToRows implements rewrite.ManyRowsDialect, as AddMany does for slot rows.
-func (d *Dialect) AddToRows(t *schema.Table, in rewrite.AddManySQL) string {
+// AddToRows counts the rows that may be added to, and adds to all or none.
+// SQLite has one writer: nothing comes between the one and the other.
+func (d *Dialect) AddToRows(t *schema.Table, in rewrite.ManyRowsSQL) string {
 	var columns, on, set []string
 	var may []string
-	column := func(at int, name string) string {
-		columns = append(columns, fmt.Sprintf("json_extract(value, '$[%d]') AS %s", at, name))
+	column := func(name string) string {
+		columns = append(columns, fmt.Sprintf("json_extract(value, '$[%d]') AS %s", len(columns), name))
 		return "slotsql_v." + name
 	}
-	key := t.Counter.Key
-	for i, k := range key {
-		on = append(on, baseAlias+"."+quote(k)+" = "+column(i, fmt.Sprintf("k%d", i)))
+	for i, k := range t.Counter.Key {
+		on = append(on, baseAlias+"."+quote(k)+" = "+column(fmt.Sprintf("k%d", i)))
 	}
 	for i, name := range in.Deltas {
-		c, v := baseAlias+"."+quote(name), column(len(key)+1+i, fmt.Sprintf("d%d", i))
+		c, v := baseAlias+"."+quote(name), column(fmt.Sprintf("d%d", i))
 		set = append(set, quote(name)+" = "+c+" + "+v)
 		may = append(may, d.Stores(t.Column(name), c, v))
 	}

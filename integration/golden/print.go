@@ -79,9 +79,6 @@ func (b *printer) plan(indent, sql string, p *rewrite.Plan, allSteps bool) {
 			if co.Add != nil {
 				b.line(indent, "coalesced again", bound(*co.Add))
 			}
-			if co.Many != nil {
-				b.line(indent, "many", bound(*co.Many))
-			}
 			b.line(indent, "shares", shares(co.Shares))
 		}
 		if len(inc.Deltas) > 0 {

@@ -50,8 +50,6 @@ func (sh sharing) noteShared(members []*slots.Member) {
 	}
 	if _, row, ok := sh.groupRow(); ok {
 		sh.conn.Shared.heat.NoteGrouped(row)
-	} else if inc := sh.run.Plan.Increment; sh.run.row.Table != "" && inc != nil && inc.Coalesced != nil && inc.Coalesced.Many != nil {
-		sh.conn.Shared.heat.NoteGrouped(sh.run.row) // slots of many rows can share one
 	}
 }
 
@@ -69,7 +67,7 @@ func (sh sharing) passOn(t slots.Turn) {
 func (sh sharing) joinMany(m *slots.Member, form *slots.Form) bool {
 	key, row, ok := sh.groupRow()
 	if ok {
-		m.Key, m.Row, form.SQL, form.Many, form.Base = key, row, sh.run.sql(&sh.run.Plan.Group.Many.Bound), true, true
+		m.Key, m.Row, form.SQL, form.Many = key, row, sh.run.sql(&sh.run.Plan.Group.Many.Bound), true
 	}
 	return ok
 }

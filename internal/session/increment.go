@@ -141,11 +141,7 @@ func (in increment) isCold() bool {
 	}
 	row.Node = 0 // nodes of a cluster have the row in common
 	if !c.Tx.KeepsLocks() {
-		heat := c.Shared.heat
-		if g := in.run.Plan.Group; (g == nil || g.Many == nil) && heat.Crowded(row.Table) {
-			return false // else a crowd shares statements on base rows
-		}
-		in.run.standing = heat.Look(row)
+		in.run.standing = c.Shared.heat.Look(row)
 		if in.run.Plan.tally.heatedRow(in.run.standing.Became); !in.run.standing.Hot {
 			in.run.row = row
 		}

@@ -78,12 +78,11 @@ func TestNodesShareNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := c.newRun(p, direct{c}, call{})
-		form := sharingOf(r).slotForm(p.Increment.Coalesced)
 		args, ok := r.args().Common(nil, p.Increment.Coalesced.Upsert.Args)
 		if !ok {
 			t.Fatal("not shared")
 		}
-		keys = append(keys, fmt.Sprintf("%s with %s with peers %d", form.SQL, args, form.Peers))
+		keys = append(keys, fmt.Sprintf("%s with %s with peers %d", r.sql(&p.Increment.Coalesced.Upsert), args, c.peers()))
 		places = append(places, incrementOf(r).place())
 	}
 	if keys[0] == keys[1] || keys[0] != keys[2] {

@@ -7,10 +7,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/slotsql/slotsql/internal/argument"
 	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/internal/slots"
-	"github.com/slotsql/slotsql/rewrite"
 )
 
 // This file takes an increment in a slot through the coalescer.
@@ -33,20 +31,18 @@ func (sh sharing) share(ctx context.Context) slots.Verdict {
 		return alone
 	}
 	m := sh.conn.spares.takeMember()
-	m.Key = m.Begin(len(co.Shares), len(co.Key))
+	m.Begin(len(co.Shares), 0)
 	m.Used, m.Context = sh.conn.led, sh.conn.Shared.traced(ctx)
-	var ok bool
 	for i, s := range co.Shares {
+		var ok bool
 		if m.Adds[i], ok = sh.run.args().Adds(s); !ok {
 			return alone
 		}
 	}
 	var buf [64]byte
-	var common []byte
-	form := sh.slotForm(co)
-	if form.Many = sh.mayShareRows(co, m, &form.Picker); form.Many {
-		form.SQL = sh.run.sql(co.Many)
-	} else if common, ok = sh.run.args().Common(buf[:0], co.Upsert.Args); !ok {
+	form := slots.Form{SQL: sh.run.sql(&co.Upsert), Peers: sh.conn.peers(), Shares: co.Shares}
+	common, ok := sh.run.args().Common(buf[:0], co.Upsert.Args)
+	if !ok {
 		return alone
 	}
 	for range 3 {
@@ -57,12 +53,8 @@ func (sh sharing) share(ctx context.Context) slots.Verdict {
 			} else {
 				v = sh.leadBatch(ctx, m, v.Batch)
 			}
-			switch {
-			case v.Outcome != slots.OutcomeLead:
-			case v.Batch == nil:
+			if v.Outcome == slots.OutcomeLead {
 				v.Batch = m.Group.Take(m)
-			default:
-				m.Accept()
 			}
 		}
 		if v.Outcome != slots.OutcomeRetry {
@@ -73,39 +65,14 @@ func (sh sharing) share(ctx context.Context) slots.Verdict {
 	return alone
 }
 
-// slotForm returns the form of executions that add to a slot of one row.
-func (sh sharing) slotForm(co *rewrite.Coalesced) slots.Form {
-	return slots.Form{SQL: sh.run.sql(&co.Upsert), Peers: sh.conn.peers(), Shares: co.Shares, Picker: incrementOf(sh.run).picker()}
-}
-
-// mayShareRows reports whether the increment may share a statement with those of other rows: its
-// row has a slot, and a key of whole numbers.
-func (sh sharing) mayShareRows(co *rewrite.Coalesced, m *slots.Member, picker *slots.Picker) bool {
-	if co.Many == nil {
-		return false
-	}
-	if !sh.run.args().NumberKey(co.Key, m.Key) {
-		return false
-	}
-	row := slots.RowKey{Table: sh.run.Plan.Increment.Table.Counter.Slotted(), Values: argument.WriteNumbers(m.Key), Node: sh.conn.node.Number}
-	if !picker.KnowsLowest(row) {
-		return false
-	}
-	m.Row = row
-	return true
-}
-
 // leadBatch runs the statement of a batch, and tells its members.
 func (sh sharing) leadBatch(ctx context.Context, m *slots.Member, b *slots.Batch) slots.Verdict {
 	if len(b.Members) == 1 {
 		defer m.Group.Next()
-		return sh.leadAlone(ctx, sh.placeOf(b))
+		return sh.leadAlone(ctx, incrementOf(sh.run).place())
 	}
 	sh.conn.led++
-	p := slots.Place{Ordinal: -1}
-	if len(b.Rows) == 1 {
-		p = sh.placeOf(b)
-	}
+	p := incrementOf(sh.run).place()
 	return sh.leadShared(ctx, m, b, func(ctx context.Context, r *Run) { sharingOf(r).runShared(ctx, m, b, p) })
 }
 
@@ -152,14 +119,6 @@ func (sh sharing) leadAlone(ctx context.Context, p slots.Place) slots.Verdict {
 	return slots.Verdict{Outcome: slots.OutcomeCounted, Result: res}
 }
 
-// placeOf returns the place of a batch of one row.
-func (sh sharing) placeOf(b *slots.Batch) slots.Place {
-	if b.Many {
-		return b.Rows[0].Place
-	}
-	return incrementOf(sh.run).place()
-}
-
 // runShared runs the one statement of a batch and tells its members, the leader last. The leader's
 // caller may have given up, so it changes nothing of the connection except by its statements.
 func (sh sharing) runShared(ctx context.Context, m *slots.Member, b *slots.Batch, p slots.Place) {
@@ -167,42 +126,16 @@ func (sh sharing) runShared(ctx context.Context, m *slots.Member, b *slots.Batch
 	start := time.Now()
 	defer func() {
 		sh.conn.Shared.coalescer.Pace.Note(time.Since(start))
-		if len(b.Rows) > 1 && v.Outcome == slots.OutcomeAlone {
-			m.Group.Split(b) // tells the leader, too
-			m.Group.Next()
-			return
-		}
 		b.Deliver(v)
 		m.Group.Next() // now that their callers may be back
 		m.Tell(v)
 	}()
 	var n int64
 	var err error
-	if len(b.Rows) > 1 {
-		v.Result, n, err = sh.addMany(ctx, b)
-		if v.Outcome, v.Err = judgeMany(sh.run, n, err, len(b.Rows)); v.Outcome == slots.OutcomeCounted {
-			sh.conn.Shared.placement.NoteFound(b.Rows[0].Row.Table)
-		}
-	} else {
-		v.Result, n, err = incrementOf(sh.run).addToSlot(ctx, p, b)
-		v.Outcome, v.Err = judge(sh.run, n, err)
-	}
-	if v.Outcome == slots.OutcomeCounted {
+	v.Result, n, err = incrementOf(sh.run).addToSlot(ctx, p, b)
+	if v.Outcome, v.Err = judge(sh.run, n, err); v.Outcome == slots.OutcomeCounted {
 		sh.run.Plan.tally.shared(len(b.Members) - 1)
 	}
-}
-
-// addMany adds to slots of many rows: to all of them, or to none if a roll-up or a drain has
-// deleted one meanwhile.
-func (sh sharing) addMany(ctx context.Context, b *slots.Batch) (driver.Result, int64, error) {
-	picker := incrementOf(sh.run).picker()
-	defer func() {
-		for _, row := range b.Rows {
-			picker.Release(row.Place)
-		}
-	}()
-	co := sh.run.Plan.Increment.Coalesced
-	return sh.run.execBound(ctx, co.Many, &addition{batch: b, shares: co.Shares})
 }
 
 // errLeaderGone is the error of members whose leader has panicked.

@@ -60,8 +60,6 @@ func (a *addition) bound(arg rewrite.Arg) (any, bool) {
 		return a.slot, true
 	case arg.Total > 0:
 		return slots.Decimal(a.batch.Rows[0].Sums[arg.Total-1], a.shares[arg.Total-1].Scale), true
-	case arg.Many != rewrite.NotMany:
-		return a.batch.Value(arg, a.shares), true
 	}
 	return nil, false
 }

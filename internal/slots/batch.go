@@ -17,7 +17,6 @@ type Batch struct {
 	Members []*Member
 	Rows    []batchRow
 	index   map[RowKey]int // of Rows, if there are several
-	Many    bool           // it may have more than one row
 
 	Mu      sync.Mutex
 	waiting int // number of members whose caller still waits
@@ -26,10 +25,9 @@ type Batch struct {
 
 // A batchRow is what the statement does to one row.
 type batchRow struct {
-	key   []int64
-	Sums  []int64
-	Place Place // that it adds to; of many rows
-	Row   RowKey
+	key  []int64
+	Sums []int64
+	Row  RowKey
 }
 
 // These bound the rows of a statement, and the members of a row.
@@ -38,26 +36,11 @@ const (
 	maxMembers   = 1024
 )
 
-// newBatch makes a batch of one member. In a group of many rows it takes members of other rows if
-// its own row has a slot that is known to exist; otherwise the member creates the slot, in a
-// statement for its row only.
+// newBatch makes a batch of one member.
 func (g *Group) newBatch(leader *Member) *Batch {
-	b := &Batch{}
-	row := batchRow{Row: leader.Row, key: leader.Key, Sums: slices.Clone(leader.Adds)}
-	if g.form.Many {
-		row.Place, b.Many = g.form.place(leader.Row)
-	}
-	b.Rows = []batchRow{row}
+	b := &Batch{Rows: []batchRow{{Row: leader.Row, key: leader.Key, Sums: slices.Clone(leader.Adds)}}}
 	b.take(leader)
 	return b
-}
-
-// place returns where a statement for many rows adds to one of them; false if it cannot.
-func (f *Form) place(row RowKey) (Place, bool) {
-	if f.Base {
-		return Place{}, true
-	}
-	return f.Picker.pickKnown(row)
 }
 
 func (b *Batch) add(r batchRow) {
@@ -88,14 +71,10 @@ func (b *Batch) take(m *Member) {
 func (b *Batch) admit(m *Member, g *Group) bool {
 	i, ok := b.find(m.Row)
 	if !ok {
-		if !b.Many || len(b.Rows) == maxBatchRows {
+		if len(b.Rows) == maxBatchRows {
 			return false
 		}
-		p, known := g.form.place(m.Row)
-		if !known {
-			return false
-		}
-		b.add(batchRow{Row: m.Row, key: m.Key, Sums: slices.Clone(m.Adds), Place: p})
+		b.add(batchRow{Row: m.Row, key: m.Key, Sums: slices.Clone(m.Adds)})
 		b.take(m)
 		return true
 	}
@@ -138,64 +117,8 @@ func (b *Batch) Deliver(v Verdict) {
 	}
 }
 
-// Split makes a batch of each row, after the statement for all of them has not been applied, and
-// has one of its members lead it. So a row that other sessions have locked makes only its own
-// members wait.
-func (g *Group) Split(b *Batch) {
-	parts := make([]*Batch, len(b.Rows))
-	for i, r := range b.Rows {
-		parts[i] = &Batch{Rows: []batchRow{r}}
-	}
-	g.shard.mu.Lock()
-	for _, m := range b.Members {
-		i := b.index[m.Row]
-		parts[i].Members = append(parts[i].Members, m)
-	}
-	g.leaders += len(parts)
-	g.shard.mu.Unlock()
-	for _, part := range parts {
-		if !g.handOver(part) {
-			g.Next()
-		}
-	}
-}
-
-// handOver has one of a batch's members lead it, without the members whose callers have given up:
-// their increments have not been applied. It reports whether any member is left.
-func (g *Group) handOver(b *Batch) bool {
-	g.shard.mu.Lock()
-	defer g.shard.mu.Unlock()
-	b.Mu.Lock()
-	defer b.Mu.Unlock()
-	members := b.Members
-	b.Members, b.waiting = nil, 0
-	clear(b.Rows[0].Sums)
-	for _, m := range members {
-		if m.state == stateGone {
-			continue
-		}
-		for i, n := range m.Adds {
-			b.Rows[0].Sums[i] += n
-		}
-		b.take(m)
-	}
-	if len(b.Members) == 0 {
-		return false
-	}
-	b.Members[0].state = stateLeading
-	b.Members[0].Tell(Verdict{Outcome: OutcomeLead, Batch: b})
-	return true
-}
-
-// Accept notes that a member has begun to run the batch that was handed over to it.
-func (m *Member) Accept() {
-	m.Group.shard.mu.Lock()
-	defer m.Group.shard.mu.Unlock()
-	m.state = stateTaken
-}
-
 // Value returns an argument of a statement for many rows: the number of rows, one column of all of
-// them, or all of their keys, slots and sums.
+// them, or all of their keys and sums.
 func (b *Batch) Value(a rewrite.Arg, shares []rewrite.Share) any {
 	if a.Many == rewrite.ManyCount {
 		return int64(len(b.Rows))
@@ -208,7 +131,7 @@ func (b *Batch) Value(a rewrite.Arg, shares []rewrite.Share) any {
 			continue
 		}
 		open := len(out)
-		for i := range len(r.key) + 1 + len(shares) {
+		for i := range len(r.key) + len(shares) {
 			out = r.append(append(out, ','), i, shares)
 		}
 		out[open] = '['
@@ -224,14 +147,11 @@ func (b *Batch) Value(a rewrite.Arg, shares []rewrite.Share) any {
 
 // append appends a value of the row.
 func (r *batchRow) append(out []byte, column int, shares []rewrite.Share) []byte {
-	switch i := column - len(r.key); {
-	case i < 0:
+	if column < len(r.key) {
 		return strconv.AppendInt(out, r.key[column], 10)
-	case i == 0:
-		return strconv.AppendInt(out, r.Place.Slot, 10)
-	default:
-		return fmt.Append(out, Decimal(r.Sums[i-1], shares[i-1].Scale))
 	}
+	i := column - len(r.key)
+	return fmt.Append(out, Decimal(r.Sums[i], shares[i].Scale))
 }
 
 // Decimal returns a number of units of the last of scale digits after the decimal point.

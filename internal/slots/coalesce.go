@@ -14,8 +14,8 @@ import (
 // Coalescer lets executions of an increment that overlap share one statement.
 //
 // An execution that meets no other runs alone, just as without a coalescer. While its statement is
-// at the server, others queue behind it: those of the same row or, if a statement may add to many
-// rows, of the same table. When it has returned, one of those leads: it takes the others along,
+// at the server, others queue behind it: those of the same row or, while the table is
+// crowded, of the same table. When it has returned, one of those leads: it takes the others along,
 // runs one statement that adds what all of them add, and each returns with its own result once
 // that is committed. So the statements of a queue follow one another without a pause, each with
 // everything that has come in meanwhile.
@@ -72,9 +72,7 @@ type Form struct {
 	Peers  int64 // the sessions that may share them
 	Shares []rewrite.Share
 	Single bool // one is under way at a time: what it does keeps all others from doing it
-	Many   bool // for several rows: with slots of this picker, or base rows
-	Base   bool
-	Picker Picker
+	Many   bool // for several base rows
 	// Hash is the hash of a key on a base row. It is 0 for a key on slots.
 	Hash uint64
 }
@@ -82,7 +80,7 @@ type Form struct {
 // A Verdict is the answer to a waiting member.
 type Verdict struct {
 	Outcome Outcome
-	Batch   *Batch        // of OutcomeLead: the one to run; nil: what the queue holds
+	Batch   *Batch        // to run, of OutcomeLead; nil until it has been made of what the queue holds
 	Result  driver.Result // of OutcomeCounted
 	Err     error         // of OutcomeFailed and OutcomeAbandoned
 }
@@ -165,11 +163,7 @@ func NewCoalescer() *Coalescer {
 func (co *Coalescer) Join(f Form, args []byte, m *Member) *Batch {
 	s, e := co.turn(f.Hash)
 	if f.Hash == 0 {
-		h := maphash.Bytes(co.seed, args)
-		if f.Many {
-			h = maphash.String(co.seed, f.SQL)
-		}
-		s = &co.shards[h%coalescerShards]
+		s = &co.shards[maphash.Bytes(co.seed, args)%coalescerShards]
 	}
 	s.mu.Lock()
 	g := s.group(e, &f, args)

@@ -8,8 +8,7 @@ import (
 
 // A crowd is what is known of the hot rows of one table. If increments of several rows share
 // statements at the same time, each row by itself, one statement for many rows does better than
-// one for each: see Form.Many. If there is such a statement for base rows, they share it while the
-// table is crowded. Otherwise the whole table is hot for a period, as a row can be.
+// one for each: they share it while the table is crowded, which it is for a period.
 type crowd struct {
 	until   atomic.Int64 // Unix nanoseconds
 	mu      sync.Mutex
@@ -22,8 +21,7 @@ const (
 	crowdWindow = time.Second // within this time
 )
 
-// NoteGrouped notes that several increments of a row have shared a statement on the base row,
-// although they could have shared one for many rows.
+// NoteGrouped notes that several increments of a row have shared a statement on the base row.
 func (h *Heat) NoteGrouped(row RowKey) {
 	found, ok := h.crowds.Load(row.Table)
 	if !ok {
@@ -59,7 +57,7 @@ func (c *crowd) note(row string, now time.Time) (became bool) {
 	return true
 }
 
-// Crowded reports whether a table is hot as a whole.
+// Crowded reports whether a table is crowded.
 func (h *Heat) Crowded(table string) bool {
 	if !h.crowded.Load() {
 		return false

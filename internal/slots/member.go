@@ -88,7 +88,7 @@ func (m *Member) Wait(ctx context.Context) Verdict {
 func (m *Member) leave() bool {
 	g := m.Group
 	g.shard.mu.Lock()
-	state, b := m.state, m.batch
+	state := m.state
 	m.state = stateGone
 	if state == stateQueued {
 		for i, other := range g.queue {
@@ -99,10 +99,10 @@ func (m *Member) leave() bool {
 		}
 	}
 	if state == stateTaken {
-		b.abandon()
+		m.batch.abandon()
 	}
 	g.shard.mu.Unlock()
-	if state == stateLeading && (b == nil || !g.handOver(b)) {
+	if state == stateLeading {
 		g.Next()
 	}
 	return state != stateTaken

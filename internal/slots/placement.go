@@ -231,29 +231,6 @@ func (s *Picker) Pick(row RowKey) (slot int64, ordinal int) {
 	return s.Range.Slot(i, s.Slots), ordinal
 }
 
-// pickKnown picks a slot whose slot row is known to exist; false if it is not.
-func (s *Picker) pickKnown(row RowKey) (Place, bool) {
-	slot, ordinal := s.Pick(row)
-	p := Place{SlotRow: SlotRow{row, slot}, Keyed: true, Ordinal: ordinal}
-	if s.Placement.Knows(p.SlotRow) {
-		return p, true
-	}
-	s.Release(p)
-	return Place{}, false
-}
-
-// KnowsLowest reports whether the slot that a lone increment would use is known to exist.
-func (s *Picker) KnowsLowest(row RowKey) bool {
-	var slot int64
-	switch {
-	case s.Random:
-		slot = int64(rand.IntN(s.Slots))
-	case !s.One:
-		slot = s.Range.Slot(0, s.Slots)
-	}
-	return s.Placement.Knows(SlotRow{row, slot})
-}
-
 // Release gives back a slot that was picked for one statement.
 func (s *Picker) Release(p Place) {
 	if p.Ordinal >= 0 {
