@@ -86,6 +86,24 @@ func (cc checkConstraints) interval(e *ast.Expr) bool {
 		return cc.interval(e.Args[0]) && cc.interval(e.Args[1])
 	case e.Kind == ast.Binary && len(e.Args) == 2 && turned[e.Op] != "":
 		return counter(e.Args[0]) && same(e.Args[1]) || same(e.Args[0]) && counter(e.Args[1])
+	case e.Kind == ast.Opaque && cc.g.isBetween(e):
+		return counter(e.Args[0]) && same(e.Args[1]) && same(e.Args[2])
+	}
+	return false
+}
+
+// isBetween reports whether e is x BETWEEN a AND b, and no more than that.
+func (g *grouper) isBetween(e *ast.Expr) bool {
+	if len(e.Args) != 3 || !equalFold(e.Op, "between") || e.Negated || g.countedIn(e.Args[1]) != "" || g.countedIn(e.Args[2]) != "" {
+		return false
+	}
+	for i, t := range g.p.src.tokens {
+		if t.Start >= e.Args[0].End {
+			for g.p.src.is(i, ")") {
+				i++
+			}
+			return g.p.src.is(i, "BETWEEN") && !g.p.src.is(i+1, "SYMMETRIC")
+		}
 	}
 	return false
 }
