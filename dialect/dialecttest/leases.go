@@ -82,7 +82,8 @@ func (s *session) passes() {
 	if err := p.NotePasses(s.Context(), s, map[string]time.Duration{dialect.PassPrefix + "3": 0, dialect.PassPrefix + "4": 0}); err != nil {
 		s.Error(err)
 	}
-	if err := dialect.ForgetPasses(s.Context(), s, []string{dialect.PassPrefix + "3", dialect.PassPrefix + "4", dialect.PassPrefix + "5"}); err != nil {
+	old := []string{dialect.PassPrefix + "3", dialect.PassPrefix + "4", dialect.PassPrefix + "5"}
+	if err := dialect.ForgetPasses(s.Context(), s, old); err != nil {
 		s.Error(err)
 	}
 	got, err := p.Passes(s.Context(), s)
