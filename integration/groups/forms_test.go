@@ -50,7 +50,6 @@ var forms = []form{
 	{name: "capacity or none", sql: "UPDATE t SET n = n + ? WHERE id = ? AND (capacity IS NULL OR n + ? <= capacity)", args: []string{"take", "id", "same 0"}},
 	{name: "capacity and more", sql: "UPDATE t SET n = n + ? WHERE id = ? AND capacity + ? > n", args: []string{"add", "id", "few"}},
 	{name: "literal and capacity", sql: "UPDATE t SET n = n + 2 WHERE id = ? AND 2 + n <= capacity AND kind = 'a'", args: []string{"id"}},
-	{name: "between", sql: "UPDATE t SET n = n + ? WHERE id = ? AND n BETWEEN ? AND ?", args: []string{"add", "id", "low", "high"}},
 	{name: "either", sql: "UPDATE t SET n = n + ?, big = big - 1 WHERE id = ? AND (n < ? OR big > 5)", args: []string{"add", "id", "bound"}, partly: true},
 	{name: "coalesced bound", sql: "UPDATE t SET maybe = COALESCE(maybe, 0) + ? WHERE id = ? AND COALESCE(maybe, 0) < capacity", args: []string{"take", "id"}, partly: true},
 	{name: "not null", sql: "UPDATE t SET maybe = maybe + ? WHERE id = ? AND maybe IS NOT NULL AND maybe < ?", args: []string{"add", "id", "bound"}},

@@ -106,10 +106,6 @@ func drawMembers(r *rand.Rand, f form, row []any) (list [][]any) {
 				args = append(args, 1+r.Int64N(8))
 			case "few":
 				args = append(args, k)
-			case "low":
-				args = append(args, low-r.Int64N(3))
-			case "high":
-				args = append(args, 20+r.Int64N(30))
 			case "bound":
 				args = append(args, r.Int64N(30))
 			case "note":
