@@ -20,6 +20,7 @@ type Instance struct {
 	// DSN reaches the server's administrative database.
 	DSN string
 
+	of   *engine
 	dir  string
 	pipe *os.File // closing it stops the server
 	done chan struct{}
@@ -40,21 +41,32 @@ type layout struct {
 	dsn     func(dir, user string) string
 }
 
+// again is the file that has a server started again when it ends.
+const again = "again"
+
 // startLimit is generous: the machine may be busy with other tests.
 const startLimit = 5 * time.Minute
 
 // supervise holds the server. It reads from the pipe whose other end is ours
 // (file descriptor 3): that end closes when this process ends, also by SIGKILL.
-// A preparation is never cut short, since it ends by itself and soon.
+// A preparation is never cut short, since it ends by itself and soon. A server that ends
+// while there is a file named again is started again.
 const supervise = `
 exec 3<&0 </dev/null >log 2>&1
 trap '' HUP INT TERM
 if %[1]s 3<&-; then
 	(trap - HUP INT TERM; exec %[2]s 3<&-) &
-	server=$!
-	(cat <&3; kill -%[3]s $server; sleep 10; kill -KILL $server) &
+	echo $! >server
+	(cat <&3; rm -f again; kill -%[3]s $(cat server); sleep 10; kill -KILL $(cat server)) &
 	stop=$!
-	wait $server
+	while
+		wait $(cat server)
+		[ -e again ]
+	do
+		sleep 0.05
+		(trap - HUP INT TERM; exec %[2]s 3<&-) &
+		echo $! >server
+	done
 	kill -KILL $stop
 fi
 touch exited
@@ -101,12 +113,16 @@ func (e *engine) start() (*Instance, error) {
 		w.Close()
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	in := &Instance{DSN: l.dsn(dir, account), dir: dir, pipe: w, done: make(chan struct{})}
+	in := &Instance{DSN: l.dsn(dir, account), of: e, dir: dir, pipe: w, done: make(chan struct{})}
 	go func() {
 		cmd.Wait() // whatever it says: the server is gone
 		close(in.done)
 	}()
-	if err := in.ready(e.driver); err != nil {
+	err = in.ready(e.driver)
+	if err == nil && e.revives {
+		err = os.WriteFile(filepath.Join(dir, again), nil, 0o600)
+	}
+	if err != nil {
 		log, _ := os.ReadFile(filepath.Join(dir, "log"))
 		in.Stop()
 		return nil, fmt.Errorf("%s: %w\n%s", e.name, err, tail(log, 30))

@@ -52,6 +52,8 @@ type engine struct {
 	driver string // of database/sql
 	find   func() (layout, error)
 
+	revives bool // the server is started again whenever it ends
+
 	withDatabase func(dsn, database string) (string, error)
 	create       func(ctx context.Context, admin *sql.DB, database string) error
 	drop         func(ctx context.Context, admin *sql.DB, database string) error

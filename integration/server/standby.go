@@ -2,11 +2,11 @@ package server
 
 import "path/filepath"
 
-// StartPostgresStandby starts a hot standby of a server that StartPostgres has
-// started. It is to be stopped before that one.
+// StartPostgresStandby starts a hot standby of a PostgreSQL server, with the same
+// settings. It is to be stopped before that one, unless it is promoted.
 func StartPostgresStandby(primary *Instance) (*Instance, error) {
-	standby := &engine{name: "PostgreSQL hot standby", driver: postgres.driver, find: func() (layout, error) {
-		l, err := postgresLayout()
+	standby := &engine{name: "PostgreSQL hot standby", driver: postgres.driver, revives: primary.of.revives, find: func() (layout, error) {
+		l, err := primary.of.find()
 		if err != nil {
 			return layout{}, err
 		}

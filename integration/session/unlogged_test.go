@@ -2,6 +2,7 @@ package session
 
 import (
 	"database/sql"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -45,7 +46,7 @@ func TestUnloggedSlots(t *testing.T) {
 func TestUnloggedAfterCrash(t *testing.T) {
 	t.Parallel()
 	twin.Serves(t, "postgres")
-	in, err := server.StartPostgres()
+	in, err := server.StartSurviving("postgres")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +95,7 @@ func TestUnloggedAfterCrash(t *testing.T) {
 	for _, db := range []*sql.DB{p.Plain, p.Wrapped, p.Under} {
 		db.SetMaxIdleConns(0) // which connections notice the crash is not the test's subject
 	}
-	if err := server.CrashPostgres(t.Context(), in); err != nil {
+	if err := errors.Join(in.Kill(), in.Ready()); err != nil {
 		t.Fatal(err)
 	}
 	for _, table := range names {
