@@ -63,9 +63,10 @@ type SelectiveTxWatcher interface {
 }
 
 // A BusyWatcher is a TxWatcher whose parent refuses a statement while the rows of a query are open on
-// the connection. slotsql then hands the statement to the parent as it is.
+// the connection. slotsql then hands the statement to the parent as it is. Such a parent may return
+// driver.ErrBadConn for a statement that it has sent, unless the connection was closed before.
 type BusyWatcher interface {
-	ConnBusy(driver.Conn) bool
+	ConnState(driver.Conn) (busy, closed bool)
 }
 
 // An ArgRewriter separates arguments that are options of the parent driver, and

@@ -43,7 +43,7 @@ func (Engine) Pipeline(ctx context.Context, c driver.Conn, list []slotdialect.St
 	if cerr := results.Close(); err == nil {
 		err = cerr // the commit is behind the last statement
 	}
-	if err != nil && pgconn.SafeToRetry(err) {
+	if err != nil && unsent(err) {
 		err = driver.ErrBadConn // nothing has been sent
 	}
 	return out, err
@@ -75,7 +75,7 @@ func (Engine) PipelineOnce(ctx context.Context, c driver.Conn, list []slotdialec
 	}
 	results, err := p.Conn().PgConn().ExecBatch(ctx, &batch).ReadAll()
 	if err != nil {
-		if pgconn.SafeToRetry(err) {
+		if unsent(err) {
 			err = driver.ErrBadConn // nothing has been sent
 		}
 		return nil, err

@@ -91,11 +91,17 @@ func (Engine) ConnInTransaction(c driver.Conn) bool {
 	return ok && p.PgConn().TxStatus() != 'I'
 }
 
-// ConnBusy reports whether rows of a query are open.
-func (Engine) ConnBusy(c driver.Conn) bool {
+// ConnState reports whether rows of a query are open, and whether pgx has closed the connection. Where one is lost before the
+// answer to a statement of the simple protocol, pgx (5.12) closes it and reports that it is closed, which its stdlib takes
+// for an error before anything was sent.
+func (Engine) ConnState(c driver.Conn) (busy, closed bool) {
 	p, ok := pgxConn(c)
-	return ok && p.PgConn().IsBusy()
+	return ok && p.PgConn().IsBusy(), ok && p.IsClosed()
 }
+
+// unsent reports whether an error comes before anything of a statement was sent on a connection that was open. One that is
+// closed now was closed since: see ConnState.
+func unsent(err error) bool { return pgconn.SafeToRetry(err) && !errors.Is(err, pgconn.ErrConnClosed) }
 
 // ConnReadOnly reads what servers since version 14 report about the session's default and
 // about recovery. Older servers have to be asked, as does one behind a wrapper that hides

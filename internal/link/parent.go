@@ -12,7 +12,11 @@ import (
 func (c *Conn) ParentExec(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
 	query = c.yieldingSQL(query)
 	if e, ok := c.Parent.(driver.ExecerContext); ok {
+		safe := retrySafe(ctx, c)
 		if res, err := e.ExecContext(ctx, query, args); err != driver.ErrSkip {
+			if err != nil && !safe {
+				err = Settled(err)
+			}
 			return res, err
 		}
 		c.PreparesArgs = c.PreparesArgs || len(args) > 0
@@ -49,6 +53,26 @@ func (c *Conn) ParentQuery(ctx context.Context, query string, args []driver.Name
 		return nil, err
 	}
 	return &FinishingRows{RowsBase: RowsBase{rows}, Finish: func(bool) error { return st.Close() }}, nil
+}
+
+// QueryOnce is ParentQuery for a query that changes something.
+func QueryOnce(ctx context.Context, c *Conn, query string, args []driver.NamedValue) (driver.Rows, error) {
+	safe := retrySafe(ctx, c)
+	rows, err := c.ParentQuery(ctx, query, args)
+	if err != nil && !safe {
+		err = Settled(err)
+	}
+	return rows, err
+}
+
+// retrySafe reports whether driver.ErrBadConn for the next statement means that it was not sent, so that database/sql may run
+// it again. See dialect.BusyWatcher.
+func retrySafe(ctx context.Context, c *Conn) bool {
+	if c.Engine.busy == nil || ctx.Err() != nil {
+		return true
+	}
+	_, closed := c.Engine.busy.ConnState(c.Parent)
+	return closed
 }
 
 // QueryUnprepared runs one query on the parent. If the parent wants it prepared, which may depend

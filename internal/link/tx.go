@@ -54,7 +54,13 @@ func (c *Conn) InTransaction(ctx context.Context) (bool, error) {
 
 // Busy reports whether the parent is certain to refuse the next statement without sending it, because rows of a query are
 // open. The parent's own answer to the application's SQL is then right, and leaves the transaction as it is.
-func (c *Conn) Busy() bool { return c.Engine.busy != nil && c.Engine.busy.ConnBusy(c.Parent) }
+func (c *Conn) Busy() bool {
+	if c.Engine.busy == nil {
+		return false
+	}
+	busy, _ := c.Engine.busy.ConnState(c.Parent)
+	return busy
+}
 
 // MayBeInTransaction is InTransaction. If the engine cannot tell, it goes by what the session has
 // run.
