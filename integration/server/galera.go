@@ -110,6 +110,29 @@ func openCluster() {
 // and each other one is sent its data. Like every throwaway server they end
 // with this process.
 func StartGalera() ([]string, error) {
+	nodes, err := startGalera(galeraNode{})
+	var dsns []string
+	for _, in := range nodes {
+		dsns = append(dsns, in.DSN)
+	}
+	return dsns, err
+}
+
+// StartSurvivingGalera starts the nodes of a cluster that soon goes on without one that was killed. That one is started again
+// by itself, unless it is the first.
+func StartSurvivingGalera() ([]*Instance, error) { return startGalera(galeraNode{survives: true}) }
+
+// Rejoined waits until all nodes are members again.
+func Rejoined(nodes []*Instance) error {
+	for _, in := range nodes {
+		if err := synced(in.DSN, len(nodes)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func startGalera(g galeraNode) (nodes []*Instance, err error) {
 	if err := GaleraInstalled(); err != nil {
 		return nil, err
 	}
@@ -117,26 +140,23 @@ func StartGalera() ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	provider, err := galeraProvider()
-	if err != nil {
+	if g.provider, err = galeraProvider(); err != nil {
 		return nil, err
 	}
-	nodes, err := startNodes(l, provider)
-	if err != nil { // another program may have taken one of the ports before its node did
+	if nodes, err = startNodes(l, g); err != nil { // another program may have taken one of the ports before its node did
 		var again error
-		if nodes, again = startNodes(l, provider); again != nil {
+		if nodes, again = startNodes(l, g); again != nil {
 			return nil, errors.Join(err, again)
 		}
 	}
 	return nodes, nil
 }
 
-func startNodes(l layout, provider string) (nodes []string, err error) {
+func startNodes(l layout, g galeraNode) (_ []*Instance, err error) {
 	ports, err := freePorts(3 * GaleraNodes)
 	if err != nil {
 		return nil, fmt.Errorf("Galera: %w", err)
 	}
-	var running []string
 	var started []*Instance
 	defer func() {
 		if err != nil {
@@ -146,11 +166,12 @@ func startNodes(l layout, provider string) (nodes []string, err error) {
 		}
 	}()
 	for i := range GaleraNodes {
-		g := galeraNode{
-			name: "node" + strconv.Itoa(i+1), provider: provider, members: running,
-			group: ports[3*i], transfer: ports[3*i+1], increment: ports[3*i+2],
+		g.name = "node" + strconv.Itoa(i+1)
+		g.group, g.transfer, g.increment = ports[3*i], ports[3*i+1], ports[3*i+2]
+		e := &engine{
+			name: "Galera " + g.name, driver: mariadb.driver, revives: g.survives && i > 0,
+			find: func() (layout, error) { return g.layout(l), nil },
 		}
-		e := &engine{name: "Galera " + g.name, driver: mariadb.driver, find: func() (layout, error) { return g.layout(l), nil }}
 		in, err := e.start()
 		if err != nil {
 			return nil, err
@@ -160,15 +181,16 @@ func startNodes(l layout, provider string) (nodes []string, err error) {
 			log, _ := os.ReadFile(filepath.Join(in.dir, "log"))
 			return nil, fmt.Errorf("Galera %s: %w\n%s", g.name, err, tail(log, 30))
 		}
-		nodes, running = append(nodes, in.DSN), append(running, loopback(g.group))
+		g.members = append(g.members, loopback(g.group))
 	}
-	return nodes, nil
+	return started, nil
 }
 
 // galeraNode is one node of a cluster that is being started.
 type galeraNode struct {
 	name, provider string
 	members        []string // addresses of the nodes that run
+	survives       bool     // the cluster is to go on soon without a killed node
 
 	group, transfer, increment int // TCP ports: of the group, of a whole copy of the data, of a part
 }
@@ -177,13 +199,16 @@ type galeraNode struct {
 // with an empty directory.
 func (g galeraNode) layout(l layout) layout {
 	alone := l
-	options := strings.Join([]string{
-		"gmcast.listen_addr=tcp://" + loopback(g.group), "ist.recv_addr=" + loopback(g.increment),
-		"gcache.size=32M", "socket.checksum=0",
-		// The machine may be busy with other tests: a node that is slow is not dead.
-		"evs.suspect_timeout=PT60S", "evs.inactive_timeout=PT120S", "evs.inactive_check_period=PT5S",
-		"evs.install_timeout=PT120S", "evs.join_retrans_period=PT5S", "gmcast.peer_timeout=PT60S", "pc.announce_timeout=PT60S",
-	}, ";")
+	words := []string{
+		"gmcast.listen_addr=tcp://" + loopback(g.group), "ist.recv_addr=" + loopback(g.increment), "gcache.size=32M", "socket.checksum=0",
+	}
+	if g.survives {
+		words = append(words, "evs.suspect_timeout=PT2S", "evs.inactive_timeout=PT6S")
+	} else { // the machine may be busy with other tests: a node that is slow is not dead
+		words = append(words, "evs.suspect_timeout=PT60S", "evs.inactive_timeout=PT120S", "evs.inactive_check_period=PT5S",
+			"evs.install_timeout=PT120S", "evs.join_retrans_period=PT5S", "gmcast.peer_timeout=PT60S", "pc.announce_timeout=PT60S")
+	}
+	options := strings.Join(words, ";")
 	if len(g.members) > 0 {
 		l.prepare = func(dir string) []string { return []string{"mkdir", filepath.Join(dir, "data")} }
 	}
