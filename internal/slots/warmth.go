@@ -70,7 +70,7 @@ func (w *warmth) come(now time.Time) (st Standing) {
 	st.Became = w.waited >= enoughWait && (w.hot(now) || w.payoff.allows(now)) && w.heat(now)
 	st.Hot = w.hot(now)
 	st.Left = w.slotted && !st.Hot
-	if !st.Hot && !w.tried && w.hotJustBefore(now) {
+	if st.Left && !w.tried && w.hotJustBefore(now) {
 		w.tried, w.until = true, now.Add(tryTime)
 	}
 	return st
