@@ -75,7 +75,8 @@ func report(ctx context.Context, db *sql.DB, out io.Writer, tried, refused int64
 	if err := db.QueryRowContext(ctx, "SELECT COUNT(*) FROM bookings").Scan(&bookings); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "%d seats, %d attendees, %d bookings; %d seats taken in all, %d clients refused", capacity, attendees, bookings, tried, refused)
+	fmt.Fprintf(out, "%d seats, %d attendees, %d bookings, %d seats given back; %d clients refused",
+		capacity, attendees, bookings, tried-int64(bookings), refused)
 	if attendees > capacity || attendees != bookings {
 		return fmt.Errorf("%d attendees and %d bookings of %d seats", attendees, bookings, capacity)
 	}
