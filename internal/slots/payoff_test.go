@@ -1,6 +1,7 @@
 package slots
 
 import (
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -163,4 +164,39 @@ func TestNoQuestionWhereRefused(t *testing.T) {
 			t.Error("no question when they are no longer refused")
 		}
 	})
+}
+
+// Callers that queue for rows of two tables, one after another, gain nothing until both have slots: neither trial has failed before.
+func TestPayoffOfSeveralTables(t *testing.T) {
+	t.Parallel()
+	for _, tables := range []int{1, 2} {
+		synctest.Test(t, func(t *testing.T) {
+			h := NewHeat()
+			payoffs := []*payoff{h.payoffOf("posts"), h.payoffOf("users")}[:tables]
+			tried := func() bool {
+				return !slices.ContainsFunc(payoffs, func(p *payoff) bool { return p.state != isTried && p.state != isRefused })
+			}
+			count := func(pace time.Duration) {
+				time.Sleep(pace)
+				for _, p := range payoffs {
+					p.allows(time.Now())
+					p.note(time.Now())
+				}
+			}
+			for !tried() {
+				count(3 * time.Millisecond)
+			}
+			for began := time.Now(); time.Since(began) < 4*trialTime; {
+				count(3 * time.Millisecond)
+			}
+			for began := time.Now(); time.Since(began) < 2*rateLimit*trialTime; {
+				count(time.Millisecond)
+			}
+			for _, p := range payoffs {
+				if got := p.trial(); got.Kept != (tables > 1) {
+					t.Errorf("%d tables: %v", tables, got)
+				}
+			}
+		})
+	}
 }
