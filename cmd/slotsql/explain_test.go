@@ -1,10 +1,8 @@
 package main
 
 import (
-	"errors"
 	"flag"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -87,38 +85,5 @@ func TestExplainUnconfigured(t *testing.T) {
 				t.Errorf("%s: %s", query, stdout)
 			}
 		}
-	}
-}
-
-// TestExplainPage runs the commands of docs/cli/explain.md, and compares what they print with what stands there.
-func TestExplainPage(t *testing.T) {
-	page, err := os.ReadFile("../../docs/cli/explain.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ran := 0
-	for _, block := range strings.Split(string(page), "\n    $ ")[1:] {
-		line, rest, _ := strings.Cut(block, "\n")
-		var want strings.Builder
-		for text := range strings.Lines(rest) {
-			if text != "\n" && !strings.HasPrefix(text, "    ") {
-				break
-			}
-			want.WriteString(strings.TrimPrefix(text, "    "))
-		}
-		ran++
-		cmd := exec.CommandContext(t.Context(), "sh", "-c", `slotsql() { "$0" "$@"; }; `+line, os.Args[0])
-		cmd.Dir = "testdata/explain"
-		cmd.Env = append(os.Environ(), envCommand+"=1", environmentDSN+"=", "SLOTSQL_CONFIG=")
-		got, err := cmd.CombinedOutput()
-		if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
-			t.Fatal(err)
-		}
-		if strings.TrimSpace(string(got)) != strings.TrimSpace(want.String()) {
-			t.Errorf("%s prints\n%s\nand docs/cli/explain.md has\n%s", line, got, want.String())
-		}
-	}
-	if ran < 3 {
-		t.Errorf("%d commands", ran)
 	}
 }
