@@ -133,13 +133,14 @@ func TestRollupHealth(t *testing.T) {
 // The metrics have the names that promslotsql has for them.
 func TestRollupMetricsAreThoseOfPromslotsql(t *testing.T) {
 	t.Parallel()
-	source, err := os.ReadFile("../../promslotsql/collector.go")
+	text, err := os.ReadFile("../../promslotsql/collector.go")
 	if err != nil {
 		t.Fatal(err)
 	}
+	source := strings.Join(strings.Fields(string(text)), " ")
 	for _, m := range rollupMetrics {
 		name := strings.TrimSuffix(m.name, "_total")
-		if !strings.Contains(string(source), `"`+name+`", "`+m.help+`"`) && !strings.Contains(string(source), `"slotsql_`+name+`", "`+m.help+`"`) {
+		if !strings.Contains(source, `"`+name+`", "`+m.help+`"`) && !strings.Contains(source, `"slotsql_`+name+`", "`+m.help+`"`) {
 			t.Errorf("promslotsql has no metric %s with the help %q", m.name, m.help)
 		}
 	}
