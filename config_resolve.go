@@ -11,7 +11,7 @@ import (
 // ConfigOf returns the configuration that slotsql's own commands have read.
 func ConfigOf(valid *config.Config) *Config {
 	c := fieldsOf(valid)
-	c.loaded = &loadedConfig{fieldsOf(valid), valid}
+	c.loaded = &loadedConfig{fieldsOf(valid), valid} // a copy, since a program may change c's maps
 	return &c
 }
 

@@ -2,12 +2,12 @@ package doctor
 
 import (
 	"context"
-	"github.com/slotsql/slotsql/internal/config"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/internal/config"
 	"github.com/slotsql/slotsql/internal/digest"
 	"github.com/slotsql/slotsql/rewrite/ast"
 	"github.com/slotsql/slotsql/rewrite/schema"

@@ -179,7 +179,7 @@ func (e *engine) prepared(t *testing.T) int64 {
 	return number(t, e.admin(t, "SELECT variable_value FROM information_schema.global_status WHERE variable_name = 'PREPARED_STMT_COUNT'"))
 }
 
-// A disk is a file system in memory that can be made full. It is empty where there is none.
+// A disk is the path of a file system in memory that can be made full; "" if there is none.
 type disk string
 
 const diskSize = 3 << 30

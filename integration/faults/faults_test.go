@@ -69,8 +69,8 @@ func TestFaults(t *testing.T) {
 	}
 	for _, name := range everyone {
 		t.Run(name, func(t *testing.T) {
-			if name == "galera" && os.Getenv(server.EnvGalera) == "" {
-				t.Skip("not asked for: " + server.EnvGalera + "=1 (scripts/test --galera) runs the tests that need a Galera cluster")
+			if name == "galera" {
+				server.NeedsGalera(t)
 			}
 			e := start(t, name)
 			for n := *first; n < *first+*rounds; n++ {

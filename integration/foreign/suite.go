@@ -22,7 +22,7 @@ type suite struct {
 	differs   []difference
 }
 
-// A source is a module at a version. If it is not to be had from a module proxy, it is a directory of a repository at
+// A source is a module at a version. If no module proxy has it, it is a directory of a repository at
 // the tag of that version.
 type source struct {
 	module, version               string

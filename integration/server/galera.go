@@ -34,13 +34,19 @@ var cluster struct {
 	err   error
 }
 
-// Galera returns the DSNs of a new database on the nodes of a cluster, one for
-// each. The database lives as long as the test.
-func Galera(t testing.TB) []string {
+// NeedsGalera skips a test that needs a cluster, unless such tests are asked for.
+func NeedsGalera(t testing.TB) {
 	t.Helper()
 	if os.Getenv(EnvGalera) == "" {
 		t.Skip("not asked for: " + EnvGalera + "=1 (scripts/test --galera) runs the tests that need a Galera cluster")
 	}
+}
+
+// Galera returns the DSNs of a new database on the nodes of a cluster, one for
+// each. The database lives as long as the test.
+func Galera(t testing.TB) []string {
+	t.Helper()
+	NeedsGalera(t)
 	cluster.once.Do(openCluster)
 	if cluster.err != nil {
 		t.Fatal(cluster.err)

@@ -14,7 +14,7 @@ func (c *Conn) ParentExec(ctx context.Context, query string, args []driver.Named
 	if e, ok := c.Parent.(driver.ExecerContext); ok {
 		safe := retrySafe(ctx, c)
 		if res, err := e.ExecContext(ctx, query, args); err != driver.ErrSkip {
-			if err != nil && !safe {
+			if !safe {
 				err = Settled(err)
 			}
 			return res, err
@@ -55,11 +55,11 @@ func (c *Conn) ParentQuery(ctx context.Context, query string, args []driver.Name
 	return &FinishingRows{RowsBase: RowsBase{rows}, Finish: func(bool) error { return st.Close() }}, nil
 }
 
-// QueryOnce is ParentQuery for a query that changes something.
-func QueryOnce(ctx context.Context, c *Conn, query string, args []driver.NamedValue) (driver.Rows, error) {
+// QueryChanging is ParentQuery for a query that changes something.
+func QueryChanging(ctx context.Context, c *Conn, query string, args []driver.NamedValue) (driver.Rows, error) {
 	safe := retrySafe(ctx, c)
 	rows, err := c.ParentQuery(ctx, query, args)
-	if err != nil && !safe {
+	if !safe {
 		err = Settled(err)
 	}
 	return rows, err

@@ -73,7 +73,7 @@ func (t direct) querySQL(ctx context.Context, p *rewrite.Plan, c call) (driver.R
 	if p.Class == rewrite.Read {
 		return t.conn.ParentQuery(ctx, p.SQL, link.JoinArgs(c.options, c.args))
 	}
-	return link.QueryOnce(ctx, &t.conn.Conn, p.SQL, link.JoinArgs(c.options, c.args))
+	return link.QueryChanging(ctx, &t.conn.Conn, p.SQL, link.JoinArgs(c.options, c.args))
 }
 
 // keeps reports whether a statement (a read of totals, one of a drain, or one that drains a single
@@ -90,7 +90,7 @@ func (t direct) queryBound(ctx context.Context, _ *rewrite.Bound, sql string, ar
 	if t.keeps(args) {
 		return t.queryUnpreparedOrKept(ctx, sql, args)
 	}
-	return link.QueryOnce(ctx, &t.conn.Conn, sql, args)
+	return link.QueryChanging(ctx, &t.conn.Conn, sql, args)
 }
 
 // queryUnpreparedOrKept runs a query that is kept prepared, unless the parent can send it with its
@@ -138,7 +138,7 @@ func (t direct) queryKept(ctx context.Context, sql string, args []driver.NamedVa
 			return rows, err
 		}
 	}
-	return link.QueryOnce(ctx, &t.conn.Conn, sql, args)
+	return link.QueryChanging(ctx, &t.conn.Conn, sql, args)
 }
 
 // send runs the plan's SQL.

@@ -165,7 +165,7 @@ func (h *Heat) NoteSlots(row RowKey) (hot, became bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w := h.of(s, row, now)
-	if w.slotted && !w.payoff.open(now) || !w.payoff.follow(now) {
+	if !w.payoff.follow(now, w.slotted) {
 		w.slotted = false
 		return false, false
 	}

@@ -88,15 +88,15 @@ func (p *payoff) open(now time.Time) bool {
 func (p *payoff) refuses(now time.Time) bool { return p.state == isRefused && !now.After(p.until) }
 
 // follow reports whether a row whose slots another process has made may be hot. Slots are kept from then on, even if they are refused
-// at the moment: reads pay for those of others anyway, and an increment on the base row would keep all others waiting. Just after a
-// trial they may be its own.
-func (p *payoff) follow(now time.Time) bool {
+// at the moment: reads pay for those of others anyway, and an increment on the base row would keep all others waiting. Own reports that
+// the row has been hot here, and nothing has folded its slots since: they may be this process's, and so may any just after a trial.
+func (p *payoff) follow(now time.Time, own bool) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.refuses(now) {
 		return true
 	}
-	if now.Sub(p.last.At) < shortestPeriod {
+	if own || now.Sub(p.last.At) < shortestPeriod {
 		return false
 	}
 	p.keep(now)
