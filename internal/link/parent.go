@@ -14,7 +14,7 @@ func (c *Conn) ParentExec(ctx context.Context, query string, args []driver.Named
 	if e, ok := c.Parent.(driver.ExecerContext); ok {
 		safe := retrySafe(ctx, c)
 		if res, err := e.ExecContext(ctx, query, args); err != driver.ErrSkip {
-			if !safe {
+			if err != nil && !safe {
 				err = Settled(err)
 			}
 			return res, err
@@ -59,7 +59,7 @@ func (c *Conn) ParentQuery(ctx context.Context, query string, args []driver.Name
 func QueryChanging(ctx context.Context, c *Conn, query string, args []driver.NamedValue) (driver.Rows, error) {
 	safe := retrySafe(ctx, c)
 	rows, err := c.ParentQuery(ctx, query, args)
-	if !safe {
+	if err != nil && !safe {
 		err = Settled(err)
 	}
 	return rows, err
