@@ -9,7 +9,7 @@ import (
 
 // Add writes the update of one slot row. A drain deletes the slot rows of the keys it covers. It waits for one
 // that this update has locked, and this update does not find one that it has deleted. So nothing slips past a
-// drain, though no lock is taken on the base row; and no MultiXact is made for it either. The lock of
+// drain, though no lock is taken on the base row, and no MultiXact made for it. The lock of
 // in.Locks is for the order only, so it need not be certain, as that of a journal (rowlock.go).
 func (d *Dialect) Add(t *schema.Table, in rewrite.AddSQL) string {
 	if t.Counter.Layout == schema.LayoutShared && len(in.Deltas) > 1 {

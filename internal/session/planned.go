@@ -9,6 +9,7 @@ import (
 
 	"github.com/slotsql/slotsql/internal/catalog"
 	"github.com/slotsql/slotsql/internal/link"
+	"github.com/slotsql/slotsql/internal/slots"
 	"github.com/slotsql/slotsql/rewrite"
 	"github.com/slotsql/slotsql/rewrite/lex"
 )
@@ -129,6 +130,9 @@ func (c *Conn) planNow(ctx context.Context, query string) (*plan, error) {
 
 // noteRan notes what a statement that has run may have done to the session.
 func (c *Conn) noteRan(plan *plan, err error) {
+	if len(c.changes) > 0 && err != driver.ErrSkip && slots.MayLock(c.Dialect().LexRules(), plan.Plan) {
+		goesOn(c.changes, nil)
+	}
 	switch {
 	case err == nil && plan.quiet && c.detached.done == nil:
 		c.Tx.Used(plan.locks)

@@ -96,6 +96,7 @@ func (rc rowChanges) remember(rows rewrite.DrainTable, how changeKind, at int) {
 	rows.New = nil
 	if how == changedInSlot {
 		rc.forgetSlotless(&rows)
+		goesOn(c.changes, rows.Table)
 	}
 	ch := rowChange{plan: rc.run.Plan, call: rc.run.call, rows: rows, how: how, key: rc.run.args().KeyNumbers(&rows)}
 	ch.locked = rc.run.rowLocked && how == changedOnBase && ch.key != nil
@@ -122,6 +123,15 @@ func (rc rowChanges) remember(rows rewrite.DrainTable, how changeKind, at int) {
 		ch.slots = append(slices.Clip(old.slots), rc.run.added.slot)
 	}
 	c.changes[k] = ch
+}
+
+// goesOn notes that a transaction with changes goes on to count in slots of t, or, if that is nil, to a statement that may lock any row.
+func goesOn(changes map[slots.RowKey]rowChange, t *schema.Table) {
+	for _, ch := range changes {
+		if ch.how == changedInSlot && (t == nil || ch.of(t)) {
+			ch.plan.habit.NoteGoesOn()
+		}
+	}
 }
 
 // changeKey names rows and how they were changed; false for a value of a type

@@ -91,7 +91,8 @@ func (in increment) anotherSlot() int64 {
 }
 
 // addOnce adds to a slot: by an update of the slot row if the process has written it before, else by
-// the upsert. In a transaction both lock the base row before the slot row, as a drain does.
+// the upsert. In a transaction both lock the base row before the slot row, as a drain does, unless its
+// like end after the increment: each lock that many share costs the server time for all of them.
 // Where an update that finds no row would keep others from creating theirs (MySQL), a transaction
 // only has the upsert.
 func (in increment) addOnce(ctx context.Context, p slots.Place, b *slots.Batch) (res driver.Result, n int64, err error) {
@@ -144,7 +145,7 @@ func (in increment) slotStatements(batch bool) slotStatements {
 	if batch {
 		st = slotStatements{inc.Coalesced.Add, &inc.Coalesced.Upsert, inc.Coalesced.Holding}
 	}
-	if !batch && in.conn.Tx.KeepsLocks() && !in.conn.Shared.Traits.OneWriter {
+	if !batch && in.conn.Tx.KeepsLocks() && !in.conn.Shared.Traits.OneWriter && (inc.AddLocked == nil || !in.run.Plan.habit.LeavesRow()) {
 		st.update = inc.AddLocked
 	}
 	return st

@@ -30,7 +30,9 @@ type Habit struct {
 	// harmless: one has committed without a drain, or has taken longer than others wait for it.
 	harmless atomic.Bool
 	// calm: one that counted on the base row has committed. Further ones on base rows are not on trial, but wait for those that are.
-	calm   atomic.Bool
+	calm atomic.Bool
+	// goesOn: one has gone on, after its increment in a slot, to what may lock the base row as well.
+	goesOn atomic.Bool
 	open   atomic.Int32 // trials
 	mu     sync.Mutex
 	trials map[RowKey]*trial
@@ -105,6 +107,18 @@ func (h *Habit) NoteWouldDrain() {
 
 // LocksFirst reports whether statements of the form lock their base row first.
 func (h *Habit) LocksFirst() bool { return h != nil && h.locksFirst.Load() }
+
+// NoteGoesOn notes that a transaction with such a statement has gone on to one that may lock the base row: a row that refers to it, or
+// another increment.
+func (h *Habit) NoteGoesOn() {
+	if h != nil {
+		h.goesOn.Store(true)
+	}
+}
+
+// LeavesRow reports whether increments of the form may leave the base row unlocked, as its transactions ask for nothing behind them. One
+// that did would hold a slot while it waited for whoever holds the row and waits for the slot.
+func (h *Habit) LeavesRow() bool { return h != nil && h.harmless.Load() && !h.goesOn.Load() }
 
 // Await waits for another transaction that is on trial for the row, or puts the connection's own
 // on trial. Slotted reports that it is about to count in a slot. A transaction that locks first
@@ -183,6 +197,15 @@ func (ts *Trials) Committed() {
 func Commits(lx *lex.Rules, sql string) bool {
 	t := lex.NewScanner(lx, sql).Next()
 	return strings.EqualFold(sql[t.Start:t.End], "COMMIT") || strings.EqualFold(sql[t.Start:t.End], "END")
+}
+
+// MayLock reports whether a statement that is not an increment may lock rows.
+func MayLock(lx *lex.Rules, p *rewrite.Plan) bool {
+	if p.Class == rewrite.Additive || p.Class == rewrite.Read || p.Effects == rewrite.TxControl {
+		return false
+	}
+	t := lex.NewScanner(lx, p.SQL).Next()
+	return !strings.EqualFold(p.SQL[t.Start:t.End], "SELECT") || lex.HasWord(lx, p.SQL, "for")
 }
 
 // None reports whether the transaction has no trial.
