@@ -107,9 +107,7 @@ const (
 // once, in another slot. If it is short, or long because the database is busy, it does not. So the
 // pace depends on the shortest time that a recent statement took: one statement per maxPause of
 // it. A group then sends at most 1/maxPause statements a second, however far away the database is,
-// and no caller waits much longer than maxPause before its own is sent. While batches are small
-// few increments come in at a time, and waiting gains little: then it is one statement per
-// minPause.
+// and no caller waits much longer than maxPause before its own is sent.
 type pace struct {
 	took  atomic.Int64 // nanoseconds of the shortest statement of this window and the last one
 	now   atomic.Int64 // of this window only
@@ -119,21 +117,12 @@ type pace struct {
 
 const (
 	maxPause   = 500 * time.Microsecond
-	minPause   = 125 * time.Microsecond
-	smallBatch = 2
 	maxLeaders = 32
 	paceWindow = 1024 // statements: while a server is busy all of a few take long
 )
 
-// leaders returns how many statements may be in flight, for a group whose last batch had so many
-// members.
-func (p *pace) leaders(last int) int {
-	pause := maxPause
-	if last <= smallBatch {
-		pause = minPause
-	}
-	return max(1, min(p.Most, int(p.took.Load()/int64(pause))))
-}
+// leaders returns how many statements of a group may be in flight.
+func (p *pace) leaders() int { return max(1, min(p.Most, int(p.took.Load()/int64(maxPause)))) }
 
 // Note records how long a statement has taken. A lost update does no harm.
 func (p *pace) Note(d time.Duration) {
@@ -202,13 +191,13 @@ func (co *Coalescer) Join(f Form, args []byte, m *Member) *Batch {
 // a round trip.
 func (co *Coalescer) most(g *Group) int {
 	if g.form.Hash == 0 {
-		return co.Pace.leaders(g.last)
+		return co.Pace.leaders()
 	}
 	most := 1
 	if g.form.Single {
 		return most
 	}
-	if g.last <= smallBatch {
+	if g.last <= 2 {
 		most = 2
 	}
 	if took := time.Duration(co.onBase.took.Load()); took > 0 && !g.form.Many { // those of many rows would skip each other's
@@ -246,12 +235,13 @@ func (s *coalescerShard) group(e *turnEntry, f *Form, args []byte) *Group {
 const maxYields = 3
 
 // Take makes a batch of the leader and the queue; nil if another member is to lead and this one to
-// wait. If the last batch had many members, their callers have just returned and are about to come
-// back: the leader lets them join first.
+// wait. The callers of the last batch have just returned and are about to come back: the leader lets them
+// join first. Else those that have queued meanwhile and those would be two groups that take turns.
 func (g *Group) Take(leader *Member) *Batch {
 	s := g.shard
 	s.mu.Lock()
-	for tries, n := 0, -1; tries < maxYields && g.last > 1 && len(g.queue)+1 < g.last && len(g.queue) > n; tries++ {
+	all := g.last + len(g.queue) + 1
+	for tries, n := 0, -1; tries < maxYields && all > 2 && len(g.queue)+1 < all && len(g.queue) > n; tries++ {
 		n = len(g.queue)
 		s.mu.Unlock()
 		runtime.Gosched()
