@@ -173,6 +173,8 @@ type SessionRules struct {
 	RightsAreFacts bool
 	// TempUnlisted: the namespace of a session does not tell of its temporary tables (MySQL).
 	TempUnlisted bool
+	// ViewsElsewhere: views of other databases may read a table (MySQL).
+	ViewsElsewhere bool
 	// StatementTriggers: a trigger may fire for a statement that has changed no row
 	// (PostgreSQL), so that a fold is only sent where there are slots.
 	StatementTriggers bool

@@ -60,6 +60,7 @@ func (d *Dialect) Traits() rewrite.Traits {
 			MultiProbeArg:      "DO ?; DO 0",
 			RightsAreFacts:     true,
 			TempUnlisted:       true,
+			ViewsElsewhere:     true,
 			LimitsPrepared:     true,
 			UnsignedByProtocol: true,
 		},

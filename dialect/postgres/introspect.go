@@ -25,7 +25,8 @@ SELECT a.ord::text, c.oid::text, n.nspname::text, c.relname::text, c.relkind::te
   EXISTS (SELECT 1 FROM pg_catalog.pg_rewrite r WHERE r.ev_class = c.oid AND r.ev_type = '2')::text,
   CASE WHEN c.relkind <> 'r' OR c.relpersistence <> 'p' OR c.relreplident = 'f' OR EXISTS (SELECT 1 FROM pg_catalog.pg_index i WHERE i.indrelid = c.oid AND i.indisvalid
     AND (c.relreplident = 'd' AND i.indisprimary OR c.relreplident = 'i' AND i.indisreplident)) THEN false ELSE EXISTS (SELECT 1 FROM pg_catalog.pg_publication p
-    JOIN pg_catalog.pg_publication_tables v ON v.pubname = p.pubname WHERE p.pubupdate AND v.schemaname = n.nspname AND v.tablename = c.relname) END::text
+    CROSS JOIN LATERAL pg_catalog.pg_get_publication_tables(p.pubname::text) v WHERE p.pubupdate AND v.relid = c.oid) END::text,
+  ` + hasQuery + `
 FROM pg_catalog.json_array_elements_text($1::text::pg_catalog.json) WITH ORDINALITY AS a(name, ord)
 JOIN pg_catalog.pg_class c ON c.oid = pg_catalog.to_regclass(a.name) AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace ORDER BY a.ord`
@@ -143,38 +144,6 @@ type described struct {
 	present    presentKeys
 }
 
-// parts are the kinds of facts of a table, in the order in which they are taken.
-var parts = []struct {
-	query   string
-	columns int
-	each    func(t *described, r []any) error
-}{
-	{columnQuery, 15, (*described).column},
-	{dependQuery, 3, (*described).dependsOn},
-	{familyQuery, 6, (*described).family},
-	{uniqueQuery, 6, (*described).unique},
-	{orderQuery, 2, (*described).order},
-	{partialUniqueQuery, 4, (*described).partialUnique},
-	{referringQuery, 8, (*described).refers},
-	{checkQuery, 3, (*described).check},
-	{partitionQuery, 2, (*described).partitioned},
-	{indexQuery, 4, (*described).index},
-}
-
-// describeQuery reads all parts in one round trip: a row with a list of rows for each.
-var describeQuery = func() string {
-	list := make([]string, len(parts))
-	for i, part := range parts {
-		names := make([]string, part.columns)
-		for j := range names {
-			names[j] = fmt.Sprintf("c%d", j)
-		}
-		columns := strings.Join(names, ", ")
-		list[i] = "(SELECT pg_catalog.json_agg(pg_catalog.json_build_array(" + columns + ")) FROM (" + part.query + ") AS part(" + columns + "))::text"
-	}
-	return below + " SELECT " + strings.Join(list, ", ")
-}()
-
 // Describe implements dialect.Describer. Row security counts as triggers, because it
 // may change which rows a statement touches. Which table a name means, temporary
 // ones included, the server says.
@@ -184,6 +153,11 @@ func (d *Dialect) Describe(
 	names []dialect.WrittenName,
 	_ dialect.Temporary,
 ) ([]*schema.Table, error) {
+	return describe(ctx, s, names, partsOf)
+}
+
+// describe reads the facts of tables, of the parts that are asked for of tables that have these.
+func describe(ctx context.Context, s dialect.Session, names []dialect.WrittenName, of func(has string) []part) ([]*schema.Table, error) {
 	out := make([]*schema.Table, len(names))
 	rows, err := s.Query(ctx, tableQuery, namesJSON(names))
 	if err != nil || len(rows) == 0 {
@@ -191,7 +165,9 @@ func (d *Dialect) Describe(
 	}
 	tables := map[string]*described{}
 	var oids []string
+	has := ""
 	for _, r := range rows {
+		has += dialect.String(r[13])
 		at, err := strconv.Atoi(dialect.String(r[0]))
 		if err != nil || at < 1 || at > len(names) {
 			return nil, fmt.Errorf("postgres: reading tables: there is no table %v", r[0])
@@ -213,11 +189,12 @@ func (d *Dialect) Describe(
 		}
 		out[at-1] = t.Table
 	}
-	rows, err = s.Query(ctx, describeQuery, "{"+strings.Join(oids, ",")+"}")
+	asked := of(has)
+	rows, err = s.Query(ctx, describeQuery(asked), "{"+strings.Join(oids, ",")+"}")
 	if err != nil {
 		return nil, err
 	}
-	for i, part := range parts {
+	for i, part := range asked {
 		var found [][]any
 		if rows[0][i] == nil {
 			continue

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
@@ -67,6 +68,56 @@ func TestTable(t *testing.T) {
 	if tb.Schema != "public" || tb.Name != "Odd Name" || tb.Triggers.Update || tb.Triggers.Delete || !tb.ForeignKeys.Referenced || tb.IsView ||
 		tb.Temporary {
 		t.Errorf("%+v", tb)
+	}
+}
+
+// What is not asked for, as no table has it, says nothing of them.
+func TestPartsOf(t *testing.T) {
+	t.Parallel()
+	s := database(t,
+		`CREATE FUNCTION nothing() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'`,
+		`CREATE DOMAIN positive AS integer CHECK (VALUE > 0)`,
+		`CREATE TABLE t1 (id int PRIMARY KEY, a int, b text UNIQUE)`,
+		`CREATE INDEX ON t1 (a, b)`,
+		`CREATE TABLE t2 (id int PRIMARY KEY REFERENCES t1 ON DELETE CASCADE, p positive)`,
+		`CREATE TABLE t3 (id int PRIMARY KEY, a int, b int GENERATED ALWAYS AS (a + 1) STORED)`,
+		`CREATE TABLE t4 (id int PRIMARY KEY, a int CHECK (a > 0))`,
+		`CREATE TABLE t5 (id int PRIMARY KEY, a int)`,
+		`ALTER TABLE t5 ADD CHECK (a > 0) NOT VALID`,
+		`CREATE TABLE t6 (id int PRIMARY KEY, a int, UNIQUE (a) DEFERRABLE)`,
+		`CREATE TABLE t7 (id int PRIMARY KEY, a int, EXCLUDE (a WITH =))`,
+		`CREATE TABLE t8 (id int PRIMARY KEY, a int)`,
+		`CREATE UNIQUE INDEX ON t8 (a) WHERE a > 0`,
+		`CREATE TABLE t9 (id int PRIMARY KEY, a int)`,
+		`CREATE UNIQUE INDEX ON t9 (abs(a))`,
+		`CREATE TABLE t10 (id int PRIMARY KEY, a int)`,
+		`CREATE INDEX ON t10 (a) WHERE a > 0`,
+		`CREATE TABLE t11 (id int PRIMARY KEY, a int)`,
+		`CREATE INDEX ON t11 (abs(a))`,
+		`CREATE TABLE t12 (id int PRIMARY KEY, a int CHECK (a > 0))`,
+		`CREATE TABLE t13 (UNIQUE (a)) INHERITS (t12)`,
+		`CREATE TABLE t14 (id int PRIMARY KEY, a int) PARTITION BY RANGE (id)`,
+		`CREATE TABLE t15 (id int PRIMARY KEY, a int) PARTITION BY RANGE (id)`,
+		`CREATE TABLE t16 PARTITION OF t15 DEFAULT`,
+		`CREATE TABLE t17 (id int PRIMARY KEY, a int)`,
+		`CREATE TRIGGER x BEFORE UPDATE ON t17 FOR EACH ROW EXECUTE FUNCTION nothing()`,
+		`CREATE VIEW t18 AS SELECT * FROM t1`,
+		`CREATE TABLE t19 (id int PRIMARY KEY, a int)`,
+		`CREATE TABLE t20 () INHERITS (t19)`,
+		`CREATE UNIQUE INDEX ON t20 (a)`,
+		`ALTER TABLE t20 ADD CHECK (a > 1)`,
+		`CREATE TABLE t21 (id int PRIMARY KEY, a int, EXCLUDE (abs(a) WITH =) WHERE (a > 0))`,
+	)()
+	for i := range 21 {
+		names := []dialect.WrittenName{{Name: fmt.Sprintf("t%d", i+1)}}
+		want, err := describe(t.Context(), s, names, func(string) []part { return parts })
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := New().Describe(t.Context(), s, names, dialect.NoneHides)
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %v\n got %+v\nwant %+v", names[0].Name, err, got[0], want[0])
+		}
 	}
 }
 

@@ -208,7 +208,7 @@ func (c *Catalog) viewsOver(
 	for i, t := range tables {
 		out[dialect.WrittenName{Schema: t.Schema, Name: t.Name}] = near[i]
 	}
-	if far == nil {
+	if far == nil && c.Traits.ViewsElsewhere {
 		all, err := d.ViewsOver(ctx, v.Own(), tables, dialect.AllDatabases)
 		if err != nil {
 			return nil, err
