@@ -5,17 +5,15 @@
 //	go run ./examples/editor -driver postgres -dsn 'postgres://user:password@localhost/test'
 //
 // Without a DSN it uses a SQLite file in a temporary directory. A database that it is given must
-// have no table documents; it leaves it there to look at.
+// have no table documents; it drops it at the end.
 package main
 
 import (
 	"context"
 	"database/sql"
 	"fmt"
-	"io"
 	"sync/atomic"
 
-	"github.com/slotsql/slotsql"
 	"github.com/slotsql/slotsql/examples/internal/crowd"
 )
 
@@ -35,14 +33,14 @@ var example = crowd.Example{
 		"INSERT INTO documents VALUES (1, 0, 0)",
 	},
 	Tables: []string{"documents"},
-	Right:  "A client stops when the document has all its words. An edit that loses is tried again with the next version.",
+	Right:  "A client stops when the document has all its words. An edit that loses is tried\nagain with the next version.",
 	Take:   edit,
 	Report: report,
 }
 
 func main() { crowd.Main(example) }
 
-var tries atomic.Uint64 // since the last report
+var tries atomic.Int64 // since the last report
 
 // edit adds a word; it reports false if the document has all of them.
 func edit(ctx context.Context, db *sql.DB, _, _ int) (bool, error) {
@@ -69,19 +67,19 @@ func document(ctx context.Context, db *sql.DB) (words, version int64, err error)
 }
 
 // report compares the document with the edits, and prints how many statements they took.
-func report(ctx context.Context, db *sql.DB, out io.Writer, edits, _ int64) error {
+func report(ctx context.Context, db *sql.DB, o crowd.Outcome) ([]crowd.Line, error) {
 	written, version, err := document(ctx, db)
 	if err != nil {
-		return err
-	}
-	shared := uint64(0) // none with the plain driver, which comes first
-	for _, s := range slotsql.Stats() {
-		shared += s.Coalesced
+		return nil, err
 	}
 	n := tries.Swap(0)
-	fmt.Fprintf(out, "%d words by %d edits; %d tries, of which %d were sent", written, edits, n, n-shared)
-	if written != edits || version != edits {
-		return fmt.Errorf("%d words and version %d after %d edits", written, version, edits)
+	if written != o.Taken || version != o.Taken {
+		return nil, fmt.Errorf("%d words and version %d after %d edits", written, version, o.Taken)
 	}
-	return nil
+	return []crowd.Line{
+		{What: "tries to save", Count: n},
+		{What: "- told that another edit came first", Count: n - o.Taken},
+		{What: "= edits, and words", Count: written},
+		{What: "statements sent for the tries", Count: n - o.Shared},
+	}, nil
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // No edit is lost, on each engine.
-func TestRun(t *testing.T) { shoptest.Crowd(t, example, "200 words by 200 edits") }
+func TestRun(t *testing.T) { shoptest.Crowd(t, example, "= edits, and words 200 200") }
 
 // TestReadme runs the commands of the page, servers being the test's own.
 func TestReadme(t *testing.T) { shoptest.Commands(t, "README.md", "") }

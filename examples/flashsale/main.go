@@ -6,14 +6,13 @@
 //	go run ./examples/flashsale -driver postgres -dsn 'postgres://user:password@localhost/test'
 //
 // Without a DSN it uses a SQLite file in a temporary directory. A database that it is given must
-// have no tables products and orders; it leaves them there to look at.
+// have no tables products and orders; it drops them at the end.
 package main
 
 import (
 	"context"
 	"database/sql"
 	"fmt"
-	"io"
 
 	"github.com/slotsql/slotsql/examples/internal/crowd"
 )
@@ -36,7 +35,7 @@ var example = crowd.Example{
 		fmt.Sprintf("INSERT INTO products VALUES (1, %d)", units),
 	},
 	Tables: []string{"orders", "products"},
-	Right:  "A client is refused when every unit is sold. Units of an order that is rolled back go to the next one who asks.",
+	Right:  "A client comes back until it is refused, which is right when every unit is\nsold. Units of an order that is rolled back go to the next who asks.",
 	Take:   order,
 	Report: report,
 }
@@ -68,17 +67,23 @@ func order(ctx context.Context, db *sql.DB, client, number int) (bool, error) {
 }
 
 // report compares the stock with the orders.
-func report(ctx context.Context, db *sql.DB, out io.Writer, tried, refused int64) error {
-	var left, sold int
+func report(ctx context.Context, db *sql.DB, o crowd.Outcome) ([]crowd.Line, error) {
+	var left, sold int64
 	if err := db.QueryRowContext(ctx, "SELECT stock FROM products WHERE id = 1").Scan(&left); err != nil {
-		return err
+		return nil, err
 	}
 	if err := db.QueryRowContext(ctx, "SELECT COALESCE(SUM(quantity), 0) FROM orders").Scan(&sold); err != nil {
-		return err
+		return nil, err
 	}
-	fmt.Fprintf(out, "%d units, %d sold, %d left; %d orders begun, %d clients refused", units, sold, left, tried, refused)
 	if left < 0 || sold+left != units {
-		return fmt.Errorf("%d sold and %d left of %d units", sold, left, units)
+		return nil, fmt.Errorf("%d sold and %d left of %d units", sold, left, units)
 	}
-	return nil
+	return []crowd.Line{
+		{What: "units", Count: units},
+		{What: "units ordered", Count: quantity * o.Taken},
+		{What: "- given back: the payment failed", Count: quantity*o.Taken - sold},
+		{What: "= sold", Count: sold},
+		{What: "left", Count: left},
+		{What: "clients refused", Count: o.Refused},
+	}, nil
 }

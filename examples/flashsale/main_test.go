@@ -7,7 +7,7 @@ import (
 )
 
 // Clients get all there is, and no more, on each engine.
-func TestRun(t *testing.T) { shoptest.Crowd(t, example, "100 sold, 0 left") }
+func TestRun(t *testing.T) { shoptest.Crowd(t, example, "= sold 100 100 left 0 0 clients refused ") }
 
 // TestReadme runs the commands of the page, servers being the test's own.
 func TestReadme(t *testing.T) { shoptest.Commands(t, "README.md", "") }

@@ -24,6 +24,7 @@ import (
 
 	"github.com/slotsql/slotsql"
 	"github.com/slotsql/slotsql/examples/forum/forum"
+	"github.com/slotsql/slotsql/examples/internal/tables"
 	_ "github.com/slotsql/slotsql/mysql"
 	_ "github.com/slotsql/slotsql/postgres"
 	_ "github.com/slotsql/slotsql/sqlite"
@@ -54,8 +55,11 @@ func main() {
 func run(ctx context.Context, o options, out io.Writer) error {
 	plain := map[string]string{"sqlite": "sqlite", "mysql": "mysql", "postgres": "pgx"}[o.engine]
 	wrapped := map[string]string{"sqlite": "sqlite3-slotsql", "mysql": "mysql-slotsql", "postgres": "postgres-slotsql"}[o.engine]
-	if plain == "" {
+	switch {
+	case plain == "":
 		return fmt.Errorf("-driver is sqlite, mysql or postgres, not %q", o.engine)
+	case o.dsn == "" && o.engine != "sqlite":
+		return fmt.Errorf("-driver %s needs a -dsn", o.engine)
 	}
 	config, err := slotsql.Parse([]byte(forum.Config("", o.companions)), "slotsql.yaml")
 	if err != nil {
@@ -85,7 +89,11 @@ func (o options) visit(ctx context.Context, out io.Writer, name string, openPlai
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, forum.Drop(ctx, under), under.Close()) }()
+	defer func() { err = errors.Join(err, under.Close()) }()
+	if err := tables.Absent(ctx, under, forum.Tables...); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, forum.Drop(ctx, under)) }()
 	for _, q := range forum.Schema(o.engine) {
 		if _, err := under.ExecContext(ctx, q); err != nil {
 			return err
@@ -97,6 +105,9 @@ func (o options) visit(ctx context.Context, out io.Writer, name string, openPlai
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	db.SetMaxIdleConns(o.clients)
+	if err := db.PingContext(ctx); err != nil { // makes the slot tables, before the time begins
+		return err
+	}
 	f := forum.New(db, o.engine)
 	var visits atomic.Int64
 	var wg sync.WaitGroup
@@ -114,7 +125,8 @@ func (o options) visit(ctx context.Context, out io.Writer, name string, openPlai
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
+	perSecond := float64(visits.Load()) / time.Since(start).Seconds()
 	views, posts := f.Counts()
-	fmt.Fprintf(out, "%-8s %6.0f visits a second; %d views and %d posts counted\n", name, float64(visits.Load())/time.Since(start).Seconds(), views, posts)
+	fmt.Fprintf(out, "%-8s%7.0f visits a second: %d views + %d posts + %d front pages\n", name, perSecond, views, posts, visits.Load()-views-posts)
 	return f.Check(ctx)
 }

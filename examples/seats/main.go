@@ -6,14 +6,13 @@
 //	go run ./examples/seats -driver postgres -dsn 'postgres://user:password@localhost/test'
 //
 // Without a DSN it uses a SQLite file in a temporary directory. A database that it is given must
-// have no tables events and bookings; it leaves them there to look at.
+// have no tables events and bookings; it drops them at the end.
 package main
 
 import (
 	"context"
 	"database/sql"
 	"fmt"
-	"io"
 
 	"github.com/slotsql/slotsql/examples/internal/crowd"
 )
@@ -36,7 +35,7 @@ var example = crowd.Example{
 		fmt.Sprintf("INSERT INTO events VALUES (1, 0, %d)", capacity),
 	},
 	Tables: []string{"bookings", "events"},
-	Right:  "A client is refused when every seat is booked. A seat that somebody gives back goes to the next one who asks.",
+	Right:  "A client comes back until it is refused, which is right when every seat is\nbooked. A seat that one gives back goes to the next who asks.",
 	Take:   book,
 	Report: report,
 }
@@ -67,18 +66,23 @@ func book(ctx context.Context, db *sql.DB, client, number int) (bool, error) {
 }
 
 // report compares the seats with the bookings.
-func report(ctx context.Context, db *sql.DB, out io.Writer, tried, refused int64) error {
-	var attendees, bookings int
+func report(ctx context.Context, db *sql.DB, o crowd.Outcome) ([]crowd.Line, error) {
+	var attendees, bookings int64
 	if err := db.QueryRowContext(ctx, "SELECT attendees FROM events WHERE id = 1").Scan(&attendees); err != nil {
-		return err
+		return nil, err
 	}
 	if err := db.QueryRowContext(ctx, "SELECT COUNT(*) FROM bookings").Scan(&bookings); err != nil {
-		return err
+		return nil, err
 	}
-	fmt.Fprintf(out, "%d seats, %d attendees, %d bookings, %d seats given back; %d clients refused",
-		capacity, attendees, bookings, tried-int64(bookings), refused)
 	if attendees > capacity || attendees != bookings {
-		return fmt.Errorf("%d attendees and %d bookings of %d seats", attendees, bookings, capacity)
+		return nil, fmt.Errorf("%d attendees and %d bookings of %d seats", attendees, bookings, capacity)
 	}
-	return nil
+	return []crowd.Line{
+		{What: "seats", Count: capacity},
+		{What: "seats taken", Count: o.Taken},
+		{What: "- given back by a rollback", Count: o.Taken - bookings},
+		{What: "= bookings", Count: bookings},
+		{What: "attendees", Count: attendees},
+		{What: "clients refused", Count: o.Refused},
+	}, nil
 }

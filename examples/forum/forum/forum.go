@@ -214,9 +214,12 @@ func (f *Forum) Check(ctx context.Context) error {
 // Counts returns how many views and posts visitors were told of.
 func (f *Forum) Counts() (views, posts int64) { return f.viewed.Load(), f.posted.Load() }
 
+// Tables are those of Schema and slotsql's, in the order in which they may be dropped.
+var Tables = []string{"notices", "posts", "topics_slots", "topics", "users_slots", "users"}
+
 // Drop drops the tables.
 func Drop(ctx context.Context, db *sql.DB) error {
-	for _, t := range []string{"notices", "posts", "topics_slots", "topics", "users_slots", "users"} {
+	for _, t := range Tables {
 		if _, err := db.ExecContext(ctx, "DROP TABLE IF EXISTS "+t); err != nil {
 			return err
 		}

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+
+	"github.com/slotsql/slotsql/examples/internal/tables"
 )
 
 // Engine says how to reach one database engine with and without slotsql. The command imports the
@@ -75,14 +77,8 @@ func (e Engine) setup(ctx context.Context, dsn string) (drop func() error, err e
 			err = errors.Join(err, undo())
 		}
 	}()
-	if err := admin.PingContext(ctx); err != nil {
+	if err := tables.Absent(ctx, admin, slots, visits, pages); err != nil {
 		return nil, err
-	}
-	for _, t := range []string{slots, visits, pages} {
-		if rows, err := admin.QueryContext(ctx, "SELECT 1 FROM "+t+" WHERE 1 = 0"); err == nil {
-			rows.Close()
-			return nil, fmt.Errorf("table %s exists already: drop it, or choose another database", t)
-		}
 	}
 	created = []string{slots}
 	for _, t := range []struct{ name, columns string }{

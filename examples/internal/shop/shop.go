@@ -7,7 +7,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"sync"
@@ -97,12 +96,12 @@ func Drawn(res sql.Result, err error) (int64, error) {
 	return res.LastInsertId()
 }
 
-// Visit has a crowd visit the shop in a database, and prints what came of it: the same each time.
-func Visit(ctx context.Context, s Shop, db *sql.DB, out io.Writer) error {
+// Visit has a crowd visit the shop in a database, and returns what came of it: the same each time.
+func Visit(ctx context.Context, s Shop, db *sql.DB) (lines []string, err error) {
 	var mu sync.Mutex
 	var sold, soldOut int
 	var tickets []int64
-	err := together(func(user int64) error {
+	err = together(func(user int64) error {
 		for range views {
 			if err := s.View(ctx, 1); err != nil {
 				return fmt.Errorf("view: %w", err)
@@ -133,25 +132,24 @@ func Visit(ctx context.Context, s Shop, db *sql.DB, out io.Writer) error {
 		return nil
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := s.Rename(ctx, 2, "Who we are"); err != nil {
-		return fmt.Errorf("rename: %w", err)
+		return nil, fmt.Errorf("rename: %w", err)
 	}
 	pages, err := s.Top(ctx)
 	if err != nil {
-		return fmt.Errorf("top: %w", err)
+		return nil, fmt.Errorf("top: %w", err)
 	}
 	for _, p := range pages {
-		fmt.Fprintf(out, "%s: %d views, %d likes\n", p.Title, p.Views, p.Likes)
+		lines = append(lines, fmt.Sprintf("%s: %d views, %d likes", p.Title, p.Views, p.Likes))
 	}
 	var left int64
 	if err := db.QueryRowContext(ctx, "SELECT stock FROM products").Scan(&left); err != nil {
-		return fmt.Errorf("stock: %w", err)
+		return nil, fmt.Errorf("stock: %w", err)
 	}
 	slices.Sort(tickets)
-	fmt.Fprintf(out, "Desk lamps: %d orders, %d left, %d customers too late\nTickets: %v\n", sold, left, soldOut, tickets)
-	return nil
+	return append(lines, fmt.Sprintf("Desk lamps: %d orders, %d left, %d late", sold, left, soldOut), fmt.Sprintf("Tickets: %v", tickets)), nil
 }
 
 // together runs f for every visitor at once.

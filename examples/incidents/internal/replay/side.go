@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"log/slog"
+	"os"
 	"sync"
 	"time"
 
@@ -137,7 +139,9 @@ func (s *Side) process(ctx context.Context, in Incident, dsn string, config []by
 	if err != nil {
 		return nil, err
 	}
-	wrapped, err := slotsql.WrapConnector(parent, dialect, cfg)
+	// Which of the processes rolls up is not worth a line of the output.
+	logger := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	wrapped, err := slotsql.WrapConnector(parent, dialect, cfg, slotsql.WithLogger(logger))
 	if err != nil {
 		return nil, err
 	}
