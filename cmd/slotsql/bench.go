@@ -57,9 +57,10 @@ func benchCommand(o *options) *cobra.Command {
 		&b.preset,
 		"preset",
 		"quick",
-		"quick; comparison: ways to take from a bounded budget, with 3, 6, 9 and 64 clients; sweep: each axis in turn",
+		"quick: in 20 seconds; full: all scenarios; comparison: ways to take from a bounded budget, with 3, 6, 9 and 64 clients;"+
+			" sweep: each axis in turn",
 	)
-	f.StringSliceVar(&b.scenarios, "scenarios", nil, "scenarios to run (default all): "+scenarioNames())
+	f.StringSliceVar(&b.scenarios, "scenarios", nil, "scenarios to run (default all, with quick naive, slots and wrapped): "+scenarioNames())
 	f.IntSliceVar(&b.clients, "clients", nil, "concurrent clients, such as 1,8,32,128")
 	f.DurationSliceVar(&b.roundTrips, "rtt", nil, "round-trip times added to the network, such as 0,1ms,10ms")
 	f.StringSliceVar(
@@ -75,8 +76,8 @@ func benchCommand(o *options) *cobra.Command {
 		"units that each counter begins with: operations take one while there is one (default 1000000 with comparison; 0 counts up)",
 	)
 	f.Float64Var(&b.zipf, "zipf", 0, "skew of the counters: Zipf's exponent, such as 0.99; 0 for none")
-	f.DurationVar(&b.duration, "duration", time.Second, "length of one run")
-	f.DurationVar(&b.warmup, "warmup", 300*time.Millisecond, "warm-up before each run")
+	f.DurationVar(&b.duration, "duration", 0, "length of one run (default 1s, with quick 300ms)")
+	f.DurationVar(&b.warmup, "warmup", 0, "warm-up before each run (default 300ms, with quick 100ms)")
 	f.IntVar(&b.runs, "runs", 3, "runs per scenario; the median is reported")
 	f.StringVar(&b.html, "html", "", "write a report to this `file`: one page with charts")
 	o.output(cmd)
@@ -137,8 +138,13 @@ func (b *benchFlags) plan(cmd *cobra.Command) (bench.Plan, error) {
 	if given("budget") {
 		p.Budget = b.budget
 	}
+	if given("duration") {
+		p.Duration = bench.Duration(b.duration)
+	}
+	if given("warmup") {
+		p.Warmup = bench.Duration(b.warmup)
+	}
 	p.Keys, p.Zipf, p.Runs = b.keys, b.zipf, b.runs
-	p.Duration, p.Warmup = bench.Duration(b.duration), bench.Duration(b.warmup)
 	return p, nil
 }
 

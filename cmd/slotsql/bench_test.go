@@ -295,7 +295,7 @@ func TestBenchEmbedded(t *testing.T) {
 func TestBenchUsage(t *testing.T) {
 	absent := filepath.Join(t.TempDir(), "absent", "x")
 	for _, c := range []struct{ args, stderr string }{
-		{"--preset slow", "--preset must be one of comparison, quick, sweep, got \"slow\"\n"},
+		{"--preset slow", "--preset must be one of comparison, full, quick, sweep, got \"slow\"\n"},
 		{"--driver oracle", "--driver must be mysql, postgres or sqlite, got \"oracle\"\n"},
 		{"--driver mysql", "--dsn is missing: name the database, with --dsn, --dsn-file or SLOTSQL_DSN\n"},
 		{"--dsn x", "--driver is missing: mysql, postgres or sqlite\n"},

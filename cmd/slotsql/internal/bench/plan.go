@@ -46,7 +46,11 @@ type Transaction struct {
 
 // Presets are plans with names.
 var Presets = map[string]Plan{
-	"quick": preset(Plan{Clients: []int{1, 8, 32, 128}}),
+	"quick": preset(Plan{ // within 20 seconds, tables and connections included
+		Clients: []int{1, 8, 64}, Duration: ms(300), Warmup: ms(100),
+		Scenarios: []string{naiveName, "slots", wrappedName},
+	}),
+	"full": preset(Plan{Clients: []int{1, 8, 32, 128}}),
 	"comparison": preset(Plan{
 		Clients: []int{3, 6, 9, 64}, Budget: 1_000_000,
 		Scenarios: []string{naiveName, "for-update", lockFreeName, wrappedName},
@@ -75,7 +79,8 @@ func preset(p Plan) Plan {
 	if p.Slots == nil {
 		p.Slots = []int{64}
 	}
-	p.Keys, p.Duration, p.Warmup, p.Runs = 1, ms(1000), ms(300), 3
+	p.Keys, p.Runs = 1, 3
+	p.Duration, p.Warmup = cmp.Or(p.Duration, ms(1000)), cmp.Or(p.Warmup, ms(300))
 	return p
 }
 

@@ -31,6 +31,18 @@ func TestParseTransaction(t *testing.T) {
 	}
 }
 
+// TestQuickIsQuick holds the time that quick takes for its runs alone, of the 20 seconds that it may take with all around them.
+func TestQuickIsQuick(t *testing.T) {
+	p := Presets["quick"]
+	runs := len(p.Points()) * len(p.Scenarios) * p.Runs
+	if runs == 0 {
+		t.Fatal("no runs: no list of scenarios stands for all")
+	}
+	if took := time.Duration(runs) * time.Duration(p.Duration+p.Warmup); took > 12*time.Second {
+		t.Errorf("%d runs take %v", runs, took)
+	}
+}
+
 func TestPoints(t *testing.T) {
 	p := preset(Plan{Clients: []int{1, 8, 8}, RoundTrips: []Duration{0, ms(1)}, Slots: []int{4, 64}})
 	points := p.Points()
