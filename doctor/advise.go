@@ -155,7 +155,7 @@ func (l *looker) whyConfigured(s *Spot, cfg *config.TableConfig, p *Proposed) st
 		}
 		switch st.Class {
 		case "drain":
-			return "a waiting statement drains:  " + st.Reason
+			return "a waiting statement drains: " + st.Reason
 		case "additive", "upsert":
 			return "these increments would go to slots: the waiting sessions use the plain driver, or fold slots (a drain, or a roll-up)"
 		}
@@ -188,7 +188,7 @@ func (l *looker) judge(s *Spot, p *proposed) error {
 		if t.Slotless == "" && fast(st.Class) || t.Slotless != "" && st.shares && st.By == "" && !l.heldOver(s) {
 			helped += st.Seen
 		} else if why == "" && st.Class != "" {
-			why = fmt.Sprintf("%s: %s", st.Class, st.Reason)
+			why = st.Class + ": " + cmp.Or(st.Reason, "it runs as written")
 		}
 	}
 	switch {

@@ -91,7 +91,7 @@ func TestBench(t *testing.T) {
 			check := stranger(t, d.parent, dsn, d.tables)
 			page := filepath.Join(t.TempDir(), "report.html")
 			args := []string{
-				"bench", "--driver", d.driver, "--dsn", dsn, "--redis", "redis://:s3cret@" + redis.Addr(), "--json", "--html", page,
+				"bench", "--preset", "full", "--driver", d.driver, "--dsn", dsn, "--redis", "redis://:s3cret@" + redis.Addr(), "--json", "--html", page,
 				"--clients", "4", "--tx", "0,1+1ms", "--reads", "0.3", "--slots", "3", "--keys", "7", "--zipf", "0.9",
 				"--duration", "30ms", "--warmup", "5ms", "--runs", "2",
 			}

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"bufio"
 	"database/sql"
 	"errors"
+	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,10 +14,31 @@ import (
 	"testing"
 )
 
+// A documented page is where the commands of a page in docs/cli run.
+type documented struct {
+	dir     string
+	replace []string // what stands for the page's names, as of strings.NewReplacer
+	vary    bool     // numbers differ from run to run; the rest does not
+	before  func()   // runs before the second example
+	without string   // how a line begins that is missing here
+	host    string   // this one, for which the page has web-1
+}
+
 // TestPages runs the commands of pages in docs/cli, and compares what they print with what stands there.
 func TestPages(t *testing.T) {
-	for page, dir := range map[string]string{"explain": "testdata/explain", "check": "", "migrate": ""} {
+	for page, prepare := range map[string]func(t *testing.T) documented{
+		"explain": func(*testing.T) documented { return documented{dir: "testdata/explain"} },
+		"check": func(t *testing.T) documented {
+			dir := pageDatabase(t, true)
+			return documented{dir: dir, before: func() { inShell(t, dir, "slotsql migrate --driver sqlite --dsn app.db") }}
+		},
+		"migrate": func(t *testing.T) documented { return documented{dir: pageDatabase(t, false)} },
+		"version": func(t *testing.T) documented { return documented{dir: t.TempDir(), vary: true} },
+		"ddl":     pageDDL, "init": pageInit, "rollup": pageRollUp, "drain": pageDrain, "verify": pageVerify,
+		"status": pageStatus, "top": pageStatus, "doctor": pageDoctor,
+	} {
 		t.Run(page, func(t *testing.T) {
+			t.Parallel()
 			text, err := os.ReadFile(filepath.Join("../../docs/cli", page+".md"))
 			if err != nil {
 				t.Fatal(err)
@@ -23,22 +47,49 @@ func TestPages(t *testing.T) {
 			if len(examples) == 0 {
 				t.Fatal("there are no commands")
 			}
-			if dir == "" {
-				dir = pageDatabase(t, page == "check")
-			}
+			d := prepare(t)
 			for i, e := range examples {
-				if page == "check" && i == 1 { // "After `migrate`"
-					inShell(t, dir, "slotsql migrate --driver sqlite --dsn app.db")
+				if i == 1 && d.before != nil {
+					d.before()
 				}
-				if got := inShell(t, dir, strings.Join(e.commands, "\n")); !prints(got, e.prints) {
-					t.Errorf("%s prints\n%s\nand the page has\n%s", e.commands, got, e.prints)
+				line := strings.NewReplacer(d.replace...).Replace(strings.Join(e.commands, "\n"))
+				want, interrupted := strings.CutSuffix(strings.TrimSpace(e.prints), "\n^C")
+				var got string
+				if interrupted {
+					got = untilInterrupted(t, d.dir, line, want)
+				} else {
+					got = inShell(t, d.dir, line)
+				}
+				if d.host != "" {
+					got = strings.ReplaceAll(got, " on "+d.host+",", " on web-1,")
+				}
+				if d.without != "" {
+					want = regexp.MustCompile("(?m)^"+d.without+".*\n").ReplaceAllString(want, "")
+				}
+				if d.vary {
+					got, want = withoutNumbers(got), withoutNumbers(want)
+				}
+				if !prints(got, want) {
+					t.Errorf("%s prints\n%s\nand the page has\n%s", e.commands, got, want)
 				}
 			}
 		})
 	}
 }
 
-// prints compares an output with that of a page, in which a line of three dots stands for any lines. Empty lines are left out.
+var (
+	aNumber = regexp.MustCompile(`[0-9][0-9.,:TZ-]*(?:[nµm]?s|[hm][0-9hms]+)?|\(devel\)`)
+	spaces  = regexp.MustCompile(` +`)
+)
+
+// withoutNumbers replaces numbers, durations, times and versions, and with them how columns are aligned.
+func withoutNumbers(text string) string {
+	text = spaces.ReplaceAllString(aNumber.ReplaceAllString(text, "0"), " ")
+	return strings.ReplaceAll(text, " \n", "\n")
+}
+
+// prints compares an output with that of a page, in which three dots stand for the rest of a line, or
+// alone for any lines. Empty lines are left out.
 func prints(got, page string) bool {
 	var lines []string
 	for line := range strings.Lines(page) {
@@ -47,7 +98,12 @@ func prints(got, page string) bool {
 		case strings.TrimSpace(line) == "...":
 			lines = append(lines, "(.*\n)*.*")
 		default:
-			lines = append(lines, regexp.QuoteMeta(line))
+			start, cut := strings.CutSuffix(line, " ...")
+			pattern := regexp.QuoteMeta(start)
+			if cut {
+				pattern += " .*"
+			}
+			lines = append(lines, pattern)
 		}
 	}
 	got = regexp.MustCompile("\n+").ReplaceAllString(strings.TrimSpace(got), "\n")
@@ -92,6 +148,38 @@ func inShell(t *testing.T, dir, commands string) string {
 		t.Fatal(err)
 	}
 	return string(out)
+}
+
+// untilInterrupted runs a command until it has printed as many lines as the page has, interrupts it, and returns what it printed.
+func untilInterrupted(t *testing.T, dir, line, page string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", "exec "+strings.Replace(line, "slotsql", `"$0"`, 1), os.Args[0])
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), envCommand+"=1", environmentDSN+"=", "SLOTSQL_CONFIG=")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stderr = cmd.Stdout
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var got strings.Builder
+	lines := bufio.NewScanner(out)
+	for range strings.Count(page, "\n") + 1 {
+		if !lines.Scan() {
+			t.Fatalf("%s: ended after\n%s%v", line, &got, lines.Err())
+		}
+		fmt.Fprintln(&got, lines.Text())
+	}
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	_, _ = io.Copy(io.Discard, out)
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("%s, interrupted: %v", line, err)
+	}
+	return got.String()
 }
 
 // pageDatabase makes the files of the pages' examples, with a counter that cannot be slotted or without, and returns their directory.
