@@ -237,3 +237,10 @@ func TestEngineAlone(t *testing.T) {
 		}
 	}
 }
+
+// TestNoServers: tests of the planner and of the core need no server, so that they take seconds.
+func TestNoServers(t *testing.T) {
+	if slices.Contains(list(t, "-deps", "-test", "./rewrite/...", "./internal/..."), module+"/integration/server") {
+		t.Error("a test of rewrite or internal needs a server: put it into integration")
+	}
+}
