@@ -42,6 +42,9 @@ reports it and exits with code 1. Otherwise base values were the totals at that 
 			if opts.Watch <= 0 {
 				return errors.New("--watch must be positive")
 			}
+			if err := configured(config, args); err != nil {
+				return err
+			}
 			c, err := o.connector(e, config.WithoutAutoMigrate())
 			if err != nil {
 				return err

@@ -3,6 +3,7 @@ package main
 import (
 	"database/sql"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -32,6 +33,12 @@ func TestOnlyMigrateCreates(t *testing.T) {
 	} {
 		if command(t, "", append(args, flags...)...); objects() != before {
 			t.Errorf("%v has changed the schema", args)
+		}
+	}
+	// A mistyped name is what is said, and not that slot tables are missing.
+	for _, name := range []string{"drain", "verify"} {
+		if _, errs, code := command(t, "", append([]string{name, "psots"}, flags...)...); code != exitError || !strings.Contains(errs, `"psots" is not a configured`) {
+			t.Errorf("%s: %d, %s", name, code, errs)
 		}
 	}
 	if _, errs, code := command(t, "", append([]string{"migrate"}, flags...)...); code != 0 || objects() == before {

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -136,6 +137,20 @@ func (o *options) target(cmd *cobra.Command) (engine, *internalconfig.Config, er
 	}
 	config, err := o.load()
 	return e, config, err
+}
+
+// configured returns an error if a table named on the command line is not in the configuration, before the database is asked.
+func configured(config *internalconfig.Config, names []string) error {
+	var known []string
+	for _, t := range config.Tables() {
+		known = append(known, t.Table)
+	}
+	for _, name := range names {
+		if !slices.ContainsFunc(known, func(table string) bool { return strings.EqualFold(table, name) }) {
+			return fmt.Errorf("%q is not a configured counter table: the configuration has %s", name, strings.Join(known, ", "))
+		}
+	}
+	return nil
 }
 
 func (o *options) connector(e engine, config *internalconfig.Config) (*slotsql.Connector, error) {

@@ -39,6 +39,9 @@ row.`,
 			if opts.Patience <= 0 {
 				return errors.New("--patience must be positive")
 			}
+			if err := configured(config, args); err != nil {
+				return err
+			}
 			c, err := o.connector(e, config)
 			if err != nil {
 				return err

@@ -117,7 +117,9 @@ func (e Example) Run(ctx context.Context, engine, dsn string, clients int, out i
 }
 
 // with makes the tables, has the crowd come, and drops the tables.
-func (e Example) with(ctx context.Context, engine string, plain *sql.DB, open func() (*sql.DB, error), clients int) (lines []Line, err error) {
+func (e Example) with(
+	ctx context.Context, engine string, plain *sql.DB, open func() (*sql.DB, error), clients int,
+) (lines []Line, err error) {
 	if err := tables.Absent(ctx, plain, e.Tables...); err != nil {
 		return nil, err
 	}
