@@ -140,7 +140,8 @@ func pageStatus(t *testing.T) documented {
 	}
 	passed := make(chan struct{}, 1)
 	go func() {
-		_ = slotsql.RunRollUp(t.Context(), worker, slotsql.RollUpOptions{Interval: time.Hour, Pass: func(slotsql.RollUpReport, error) { passed <- struct{}{} }})
+		pass := func(slotsql.RollUpReport, error) { passed <- struct{}{} }
+		_ = slotsql.RunRollUp(t.Context(), worker, slotsql.RollUpOptions{Interval: time.Hour, Pass: pass})
 	}()
 	<-passed
 	execute(t, db, "INSERT INTO posts_slots (id, slot, views) SELECT n, 0, 1 FROM generate_series(1, 12) n",
