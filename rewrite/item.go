@@ -1,6 +1,7 @@
 package rewrite
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
@@ -200,4 +201,13 @@ func (b *blockReader) wholeItem(e *ast.Expr) bool {
 		}
 	}
 	return false
+}
+
+// inAggregateItem reports whether e is inside a select item that is nothing but an aggregate, and no window function.
+func (b *blockReader) inAggregateItem(e *ast.Expr) bool {
+	b.p.names.Work += len(b.q.Items)
+	return slices.ContainsFunc(b.q.Items, func(it ast.Item) bool {
+		return it.Expr != nil && it.Expr.Start <= e.Start && e.End <= it.Expr.End &&
+			ast.Unparen(it.Expr).Aggregate && !(b.p.windowed() && b.p.src.hasWordIn(it.Expr.Span, "OVER"))
+	})
 }

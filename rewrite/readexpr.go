@@ -137,6 +137,10 @@ func (b *blockReader) column(e *ast.Expr, in clause, aggregate bool) error {
 			// The total depends on the key, which is not grouped by: under
 			// ONLY_FULL_GROUP_BY the engine refuses it even where the counter is.
 			return names.Derivable("rows are grouped, and a counter is named outside of aggregates", t.Binding)
+		case in == inItems && aggregate && b.q != nil && len(b.q.GroupBy) > 0 && !b.inAggregateItem(e):
+			// Of an item that is more than an aggregate, MariaDB wants every column that a subquery names to be grouped by,
+			// under ONLY_FULL_GROUP_BY: the key in the total is not, even inside the aggregate.
+			return names.Derivable("rows are grouped, and a counter is named in an aggregate that is part of an expression", t.Binding)
 		case b.r.aggregates > 0:
 			// MariaDB takes the sum of the slots for an aggregate of the block,
 			// if the subquery has aggregates of its own.

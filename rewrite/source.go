@@ -89,9 +89,12 @@ func (s *source) is(i int, word string) bool {
 }
 
 // hasWord reports whether an unquoted word occurs in the statement.
-func (s *source) hasWord(word string) bool {
-	for i := range s.tokens {
-		if s.tokens[i].Kind == lex.Word && s.is(i, word) {
+func (s *source) hasWord(word string) bool { return s.hasWordIn(ast.Span{End: len(s.sql)}, word) }
+
+// hasWordIn reports whether an unquoted word occurs in a part of the statement.
+func (s *source) hasWordIn(sp ast.Span, word string) bool {
+	for i := s.tokenFrom(sp.Start); i < len(s.tokens) && s.tokens[i].End <= sp.End; i++ {
+		if s.is(i, word) {
 			return true
 		}
 	}
