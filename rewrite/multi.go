@@ -59,7 +59,8 @@ func (pl *Planner) multi(sql string, tokens []lex.Token, spans []lex.Span) (*Pla
 }
 
 // renumbered numbers the placeholders of one of several statements from 1 again, and returns the numbers that they had in the
-// call: $3 is the third argument of the call, whichever statement it is in. It leaves placeholders without numbers alone.
+// call: $3 is the third argument of the call, whichever statement it is in. It leaves alone placeholders without numbers, and those that
+// the server is to refuse.
 func renumbered(d Dialect, part string) (string, []int) {
 	if !d.LexRules().DollarParam || strings.IndexByte(part, '$') < 0 {
 		return part, nil
@@ -68,6 +69,9 @@ func renumbered(d Dialect, part string) (string, []int) {
 	var numbers []int
 	var edits []edit
 	for _, p := range src.params {
+		if p.invalid {
+			continue
+		}
 		n := slices.Index(numbers, p.arg.Index+1) + 1
 		if n == 0 {
 			numbers = append(numbers, p.arg.Index+1)

@@ -24,7 +24,8 @@ type source struct {
 
 type param struct {
 	ast.Span
-	arg Arg
+	arg     Arg
+	invalid bool // no engine accepts it
 }
 
 // newSource scans one statement. Placeholders are counted as the engine
@@ -46,7 +47,7 @@ func newSource(lx *lex.Rules, sql string) *source {
 		case lex.Param:
 			index, name, ok := count.Add(sql[t.Start:t.End])
 			s.bad = s.bad || !ok
-			s.params = append(s.params, param{ast.Span(t.Span), Arg{Index: index, Name: name}})
+			s.params = append(s.params, param{ast.Span(t.Span), Arg{Index: index, Name: name}, !ok})
 		}
 	}
 	s.count = count.Count
