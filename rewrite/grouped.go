@@ -20,7 +20,8 @@ import "github.com/slotsql/slotsql/rewrite/schema"
 type Group struct {
 	Bound
 	// SameSQL is the SQL without comments and with normalized white space. Executions that agree in
-	// it may share a statement, that of any of them.
+	// it may share a statement, that of any of them. It leaves out literals in which touches and compare and sets may
+	// differ: of these it is the last one's.
 	SameSQL SQL
 	// One is the statement of a single member, where Bound demands more of the row than
 	// the application's own SQL; nil where Bound is. When One affects no row, neither

@@ -24,7 +24,7 @@ type grouper struct {
 	real  *schema.Table // with what is slotted
 	group *Group
 	rows  *rowset
-	touch bool // it only sets touched columns
+	overwriting
 	tp    template
 	edits []edit
 	also  []string // what else WHERE has to demand
@@ -39,6 +39,14 @@ type grouper struct {
 	assigns         []assigning     // of ordinary columns
 	returned        map[string]bool // ordinary columns that RETURNING reads
 	uses            map[Arg][]string
+}
+
+// overwriting is what is known of a statement of which one member's values are left.
+type overwriting struct {
+	touch bool // it only sets touched columns
+	// ownSQL reports whether the group's statement is one member's own, which may have literals of its own.
+	ownSQL   bool
+	literals []edit
 }
 
 // counting is one counter = counter + something.
@@ -77,6 +85,7 @@ func (p *planning) planGroup(plan *Plan, st *ast.Statement) *Plan {
 		m.planClamp(plan)
 		return plan
 	}
+	g.ownSQL = ranAsIs(plan) && (g.touch || g.group.CompareAndSet != nil)
 	if plan.GroupReason = g.plan(); plan.GroupReason != "" {
 		return plan
 	}
@@ -195,6 +204,10 @@ func (g *grouper) plan() (why string) {
 			return why
 		}
 		g.group.Bound = g.text()
+	}
+	if len(g.literals) > 0 {
+		g.edits = append(g.edits, g.literals...)
+		g.group.SameSQL = g.text().SQL
 	}
 	g.many()
 	return ""

@@ -307,10 +307,14 @@ func (g *grouper) assigned() string {
 	return ""
 }
 
-// differ lets members differ in the argument that an ordinary column is set to, where they may: the last one's counts, or the first one's.
+// differ lets members differ in the argument or the literal that an ordinary column is set to, where they may: the last one's counts, or
+// the first one's.
 func differ(g *grouper, a assigning, first bool) string {
 	arg := g.free(a)
 	if arg == nil {
+		if g.ownSQL && g.mayDiffer(a.column) && literalFits(g, a) {
+			g.literals = append(g.literals, edit{a.value.Span, leftOut})
+		}
 		return ""
 	}
 	g.group.Inserted = append(g.group.Inserted, *arg)
@@ -328,20 +332,10 @@ func differ(g *grouper, a assigning, first bool) string {
 // the column to take it for certain; nil where members must agree on it: they see it,
 // or the engine might refuse the value of one of them.
 func (g *grouper) free(a assigning) *InsertedArg {
-	name := a.column.Name
 	if g.group.CompareAndSet != nil {
 		return swapsOf(g).bindable(a)
 	}
-	if g.touch && g.p.d.Traits().CountsChanged || g.returned[name] || a.column.Domain != "" || a.column.Generated || slices.Contains(g.real.Checked, name) {
-		return nil
-	}
-	if itself := func(c string) bool { return c == name }; g.real.UniqueOver(itself) != nil || g.real.Tied(itself) != "" {
-		return nil
-	}
-	if checksOf(g).computes(name) != "" {
-		return nil
-	}
-	if ast.Unparen(a.value).Kind != ast.Param {
+	if !g.mayDiffer(a.column) || ast.Unparen(a.value).Kind != ast.Param {
 		return nil
 	}
 	arg, why := g.p.consts.checkInserted(a.column, a.value)
@@ -349,4 +343,29 @@ func (g *grouper) free(a assigning) *InsertedArg {
 		return nil
 	}
 	return arg
+}
+
+// leftOut stands in SameSQL for a literal in which members may differ. No statement has it.
+const leftOut = "\x01"
+
+// mayDiffer reports whether members may set an ordinary column to different values, if it takes these for certain. Of a compare and set
+// only one member's is ever stored.
+func (g *grouper) mayDiffer(c *schema.Column) bool {
+	if g.group.CompareAndSet != nil {
+		return c.Domain == ""
+	}
+	itself := func(name string) bool { return name == c.Name }
+	return !(g.touch && g.p.d.Traits().CountsChanged) && !g.returned[c.Name] && c.Domain == "" && !c.Generated &&
+		!slices.Contains(g.real.Checked, c.Name) && g.real.UniqueOver(itself) == nil && g.real.Tied(itself) == "" &&
+		checksOf(g).computes(c.Name) == ""
+}
+
+// literalFits reports whether an ordinary column is set to a literal that it certainly takes.
+func literalFits(g *grouper, a assigning) bool {
+	switch e := ast.Unparen(a.value); e.Kind {
+	case ast.String, ast.Number, ast.Null:
+		_, why := g.p.consts.checkInserted(a.column, e)
+		return why == ""
+	}
+	return false
 }

@@ -55,8 +55,11 @@ func (pl *Planner) Plan(sql string) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	if plan.Group != nil {
-		plan.Group.SameSQL = Whole(lex.CollapseGaps(pl.Dialect.LexRules(), plan.Group.SQL.same))
+	if g := plan.Group; g != nil {
+		if g.SameSQL == (SQL{}) {
+			g.SameSQL = g.SQL
+		}
+		g.SameSQL = Whole(lex.CollapseGaps(pl.Dialect.LexRules(), g.SameSQL.same))
 	}
 	plan.Read.reader = nil // which would keep all that the planner has made
 	return plan.controls(pl.Dialect.LexRules()), nil

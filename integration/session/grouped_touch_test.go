@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -84,5 +85,57 @@ func touched(t *testing.T, p *twin.Pair, changed bool) {
 	})
 	if ip := value(t, p.Under, "SELECT ip FROM sessions WHERE seen IS NOT NULL"); !last[ip] {
 		t.Errorf("ip is %q, which nobody has sent", ip)
+	}
+}
+
+// Touches, and compare and sets, share statements though each has literals of its own.
+func TestGroupedLiterals(t *testing.T) {
+	for _, dialect := range []string{"mysql", "postgres", "sqlite"} {
+		t.Run(dialect, func(t *testing.T) {
+			p := twin.New(t, twin.Options{
+				Dialect: dialect,
+				Schema: []string{
+					"CREATE TABLE sessions (id INT PRIMARY KEY, ip VARCHAR(40), seen DATE NULL, uses INT NOT NULL, version INT NOT NULL)",
+					"INSERT INTO sessions VALUES (1, 'none', NULL, 0, 0)",
+				},
+				Config: "version: 1\ntables:\n  sessions: {touch: [ip, seen, uses], versions: [version]}\n",
+			})
+			p.Wrapped.SetMaxOpenConns(clients)
+			p.Wrapped.SetMaxIdleConns(clients)
+			const times = 10
+			var sent atomic.Int64
+			run := func(query string) (affected int64) {
+				var all atomic.Int64
+				crowd(t, times, func(ctx context.Context, _, _ int) error {
+					i := sent.Add(1)
+					res, err := p.Wrapped.ExecContext(ctx, strings.NewReplacer("[i]", fmt.Sprint(i), "[day]", fmt.Sprintf("%02d", i%28+1)).Replace(query))
+					if err != nil {
+						return err
+					}
+					n, err := res.RowsAffected()
+					all.Add(n)
+					return err
+				})
+				return all.Load()
+			}
+			if dialect != "mysql" { // which counts the rows changed, so that there touches have to agree
+				untilGrouped(t, dialect, func(int) {
+					n := run("UPDATE sessions SET ip = 'ip [i]', seen = '2026-01-[day]', uses = [i] WHERE id = 1")
+					row := value(t, p.Under, "SELECT CONCAT(ip, ' ', uses, ' ', SUBSTR(CAST(seen AS CHAR(10)), 9)) FROM sessions")
+					var ip, uses, day int64
+					if _, err := fmt.Sscanf(row, "ip %d %d %d", &ip, &uses, &day); err != nil || n != clients*times || ip != uses || day != ip%28+1 {
+						t.Errorf("%d of %d touches affected the row, which is %q now (%v)", n, clients*times, row, err)
+					}
+				})
+			}
+			untilGrouped(t, dialect, func(round int) {
+				if n := run(fmt.Sprintf("UPDATE sessions SET ip = 'v [i]', version = %d WHERE id = 1 AND version = %d", round+1, round)); n != 1 {
+					t.Errorf("%d compare and sets have won", n)
+				}
+				if ip := value(t, p.Under, "SELECT ip FROM sessions"); !strings.HasPrefix(ip, "v ") {
+					t.Errorf("ip is %q, which nobody has sent", ip)
+				}
+			})
+		})
 	}
 }

@@ -141,6 +141,9 @@ func (sh sharing) member(ctx context.Context, args []byte) (*slots.Member, []byt
 		m.Firsts = make([]int64, len(g.Shares))
 	}
 	m.Used, m.Context = sh.conn.led, sh.conn.Shared.traced(ctx)
+	if g.Touch() || g.CompareAndSet != nil {
+		m.SQL = sh.run.sql(&g.Bound)
+	}
 	given := sh.run.args()
 	if !given.NoNumbers(g.NotNumber) || !given.ColumnsAccept(g.Inserted) || g.Upsert != nil && !given.GivesKey(g.Upsert) {
 		return nil, nil, false

@@ -167,7 +167,7 @@ func (g *group) runStatement(ctx context.Context, members []*slots.Member) (slot
 	var a groupReply
 	start := time.Now()
 	for tries := 1; ; tries++ {
-		if a, err = g.send(ctx, bound, args); !r.conn.Retry(ctx, tries, err) {
+		if a, err = g.send(ctx, bound, members[len(members)-1].SQL, args); !r.conn.Retry(ctx, tries, err) {
 			break
 		}
 	}
@@ -197,13 +197,17 @@ type groupReply struct {
 }
 
 // send runs the statement, after a drain if its members' statements would need one. If the base
-// row satisfies the guards of bounded counters nothing is drained: see rewrite.Bounded. Anything
+// row satisfies the guards of bounded counters nothing is drained: see rewrite.Bounded. The SQL is a member's own where
+// that is not "". Anything
 // else that the group's statement demands is about the base row.
-func (g *group) send(ctx context.Context, bound *rewrite.Bound, args []driver.NamedValue) (a groupReply, err error) {
+func (g *group) send(ctx context.Context, bound *rewrite.Bound, sql string, args []driver.NamedValue) (a groupReply, err error) {
 	r := g.run
+	if sql == "" {
+		sql = r.sql(bound)
+	}
 	drained := g.drained[bound]
 	if drained == nil || r.Plan.Bounded != nil && !r.call.wantsRows {
-		a, err = g.read(direct{r.conn}.sendKept(ctx, r.sql(bound), callWith(r, args)))
+		a, err = g.read(direct{r.conn}.sendKept(ctx, sql, callWith(r, args)))
 		if drained == nil || a.affected > 0 || err != nil && !r.refusedBase(err) {
 			return a, err
 		}

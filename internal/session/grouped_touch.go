@@ -18,7 +18,7 @@ func (g *group) others(ctx context.Context, a *groupReply, members []*slots.Memb
 	args, err := g.bind(unchanged, members)
 	if err == nil {
 		var found groupReply
-		found, err = g.send(ctx, unchanged, args)
+		found, err = g.send(ctx, unchanged, "", args)
 		a.others = found.affected
 	}
 	if err != nil {

@@ -271,7 +271,7 @@ func (dw draw) leaseOn(ctx context.Context, c *Conn, l *slots.Lease) (b *block, 
 	g := &group{run: on}
 	var a groupReply
 	for tries := 1; ; tries++ {
-		if a, err = g.send(ctx, bound, args); !c.Retry(ctx, tries, err) {
+		if a, err = g.send(ctx, bound, "", args); !c.Retry(ctx, tries, err) {
 			break
 		}
 	}

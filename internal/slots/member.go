@@ -8,6 +8,7 @@ type Member struct {
 	Demands []int64 // by guard, of the counter's value that it meets; of a group on the base row
 	Firsts  []int64 // by counter, of an upsert: what a new row begins with; nil where that is what is added
 	Free    []any   // arguments that members need not have in common: the last one's hold
+	SQL     string  // its own statement, where members' may differ: the last one's holds
 	Row     RowKey  // of a group of many
 	Key     []int64 // the row's, with that
 	Used    int     // how many shared statements its connection has run
