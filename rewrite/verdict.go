@@ -94,6 +94,8 @@ func (g *Group) shares() string {
 		return fmt.Sprintf("numbers come from blocks of %d that the process leases", g.Lease.Block)
 	case g.CompareAndSet != nil:
 		return "of overlapping executions that expect the same version one is sent, and the others lose"
+	case g.Unchanged != nil:
+		return "of overlapping executions that set the same values one is sent for all"
 	case g.Touch():
 		return "of overlapping executions one is sent for all"
 	case g.draws():
