@@ -1,6 +1,8 @@
 package rewrite
 
 import (
+	"slices"
+
 	"github.com/slotsql/slotsql/rewrite/ast"
 	"github.com/slotsql/slotsql/rewrite/names"
 	"github.com/slotsql/slotsql/rewrite/schema"
@@ -23,7 +25,44 @@ func (ins insertion) planUpsert() *Plan {
 		}
 		return ins.p.drains.drainAll(ins.p.mentions.tables(), "a WITH query increments a counter that the upsert writes")
 	}
-	return ins.conflict(c, st)
+	return ins.proven(ins.conflict(c, st))
+}
+
+// proven adds to an upsert that drains its rows a proof that these have no slots: then it runs as it is written. A new row has none
+// either, where slots go with their row.
+func (ins insertion) proven(plan *Plan) *Plan {
+	d, ok := ins.p.d.(ProvingDialect)
+	t, st := ins.m.table, ins.m.st
+	tr := t.Triggers
+	if !ok || plan.Class != Drain || len(plan.Drain.Tables) != 1 || plan.DrainScope() != ScopeKey || len(st.Returning)+len(st.With) > 0 ||
+		tr.Update || tr.Insert || tr.Ruled || tr.UpdateRule || t.IsView || t.Storage.NoTransactions != "" || !cascadesDelete(ins.p.d, t) || !ins.runsAgain() {
+		return plan
+	}
+	rows, keys, _ := ins.givenRows()
+	var tp template
+	switch sql := d.Proof(t, Scope{Ref: ins.p.names.BaseRef(t, nil), Qualifier: ins.p.d.Quote(t.Name), Where: tp.mark(rows.where)}); {
+	case sql.Lock == "":
+		plan.Drain.Proof = slotWriterOf(ins.m).proofOfUpsert(d)
+	case sql.Confirm != "" && keys == 1:
+		confirm := tp.expand(ins.p.d, sql.Confirm)
+		plan.Drain.Proof = &Proof{Confirm: &confirm}
+	}
+	return plan
+}
+
+// runsAgain reports whether the upsert does the same once it has been undone, and reads only the rows that it changes.
+func (ins insertion) runsAgain() bool {
+	c := ins.m.st.Conflict
+	list := append([]*ast.Expr{c.Where, c.Predicate}, c.Others...)
+	for _, row := range ins.m.st.Rows {
+		list = append(list, row...)
+	}
+	for _, a := range c.Set {
+		list = append(list, a.Value)
+	}
+	return ins.m.st.Select == nil && !slices.ContainsFunc(list, func(e *ast.Expr) bool {
+		return e != nil && (ast.HasQuery(e) || ins.p.volatility.reason(ins.m.sc, e) != "")
+	})
 }
 
 // upsertFromCounters: INSERT ... SELECT total ... ON CONFLICT: as the conflict

@@ -142,7 +142,7 @@ func whileSlotless(ctx context.Context, r *Run) (a answer, done bool, err error)
 
 // knowsTypes reports whether the types of the columns that a pipeline returns are known.
 func (sl slotless) knowsTypes() bool {
-	if sl.form.Proof.Lock == nil {
+	if sl.form.Proof.Lock == nil && sl.form.Proof.Confirm == nil {
 		return true
 	}
 	types := sl.run.Plan.proofs.types.Load()
