@@ -2,10 +2,8 @@ package rewrite
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
-	"github.com/slotsql/slotsql/rewrite/lex"
 	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
@@ -49,9 +47,8 @@ func (dr *drainer) asleep(plan *Plan, st *ast.Statement) *Asleep {
 		len(plan.Drain.Before)+len(plan.Drain.After) > 0 || plan.Drain.OutsideTx || plan.Drain.FoldOptional || plan.Drain.InsideTx {
 		return nil
 	}
-	first := lex.NewScanner(dr.d.LexRules(), dr.src.sql).Next()
-	switch strings.ToUpper(dr.src.sql[first.Start:first.End]) {
-	case "SELECT", "INSERT", "UPDATE", "DELETE", "REPLACE", "WITH", "MERGE", "VALUES", "TABLE":
+	switch dr.src.firstWord() {
+	case "SELECT", "INSERT", "UPDATE", "DELETE", "REPLACE", "WITH", "MERGE", "VALUES", "TABLE", "EXPLAIN":
 	default:
 		return nil
 	}
@@ -148,4 +145,17 @@ func (vl volatility) calm(st *ast.Statement) bool {
 	}
 	v.Walk(st)
 	return calm
+}
+
+// repeats reports whether a statement that drains reads or changes rows and does nothing
+// that a savepoint does not undo.
+func (dr *drainer) repeats(plan *Plan) bool {
+	if plan.Effects&(SchemaChange|TxControl) != 0 || len(plan.Drain.Before)+len(plan.Drain.After) > 0 || plan.Drain.OutsideTx {
+		return false
+	}
+	switch dr.src.firstWord() {
+	case "SELECT", "INSERT", "UPDATE", "DELETE", "REPLACE", "WITH":
+		return !dr.src.hasWord("OUTFILE") && !dr.src.hasWord("DUMPFILE")
+	}
+	return false
 }

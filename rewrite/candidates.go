@@ -2,6 +2,7 @@ package rewrite
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
@@ -153,7 +154,7 @@ func (c *candidates) ownColumn(name []ast.Ident) bool {
 }
 
 // keyName is the name of a key column among the candidates' columns.
-func keyName(i int) string { return "slotsql_k" + formatUint(uint64(i)) }
+func keyName(i int) string { return "slotsql_k" + strconv.Itoa(i) }
 
 // listed reports whether the condition is one query of all candidates: where the
 // engine does not find rows by base value OR by key, or not without fault, and for keys of several

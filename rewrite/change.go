@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
-	"github.com/slotsql/slotsql/rewrite/names"
 	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
@@ -144,12 +143,7 @@ func (ins insertion) inserted(plan *Plan) *Plan {
 		plan.Base.Fresh, plan.Base.Changes = false, nil
 		return plan
 	}
-	b := &names.Binding{
-		Source: &ast.Source{Name: []ast.Ident{{Name: t.Name, Quoted: true}}},
-		Label:  ast.Ident{Name: t.Name, Quoted: true},
-		Table:  t,
-		Counts: true,
-	}
+	b := ownRows(t)
 	d := ins.p.drains.drainTable(t, &rowset{binding: b, where: join(any, " OR ")})
 	d.New = &NewRows{Inserted: given, All: &all}
 	plan.Base.Changes = []DrainTable{d}

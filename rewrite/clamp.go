@@ -54,8 +54,7 @@ func (m *dml) planClamp(plan *Plan) {
 	end := m.st.Where.End
 	f := g.p.src.cutEdited(ast.Span{Start: 0, End: m.st.Where.Start}, nil)
 	sql := tp.mark(f) + tp.mark(g.conditions(nil)) + tp.mark(g.p.src.cut(ast.Span{Start: end, End: len(g.p.src.sql)}))
-	b := tp.expand(g.p.d, sql)
-	plan.Bounded.Own = &b
+	plan.Bounded.Own = tp.bound(g.p.d, sql)
 }
 
 // clamped reads a clamp: what the value is as long as the guard holds; nil for what is no clamp.

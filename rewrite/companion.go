@@ -209,11 +209,10 @@ func (sw slotWriter) latestOnBase(plan *Plan, a assigned, in IncrementSQL, rows 
 			set = append(set, sw.p.d.Quote(s.column.Name)+" = "+tp.mark(s.value))
 		}
 	}
-	asked, stated := tp.expand(sw.p.d, sql.Asked), tp.expand(sw.p.d, "UPDATE "+in.Ref+" SET "+strings.Join(set, ", ")+" WHERE "+in.Where)
-	out.Asked, out.Stated = &asked, &stated
+	out.Asked = tp.bound(sw.p.d, sql.Asked)
+	out.Stated = tp.bound(sw.p.d, "UPDATE "+in.Ref+" SET "+strings.Join(set, ", ")+" WHERE "+in.Where)
 	if sw.m.st.Kind == ast.KindInsert {
-		confirm := tp.expand(sw.p.d, sql.Confirm)
-		plan.Drain.Proof = &Proof{Confirm: &confirm}
+		plan.Drain.Proof = &Proof{Confirm: tp.bound(sw.p.d, sql.Confirm)}
 	}
 }
 

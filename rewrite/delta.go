@@ -69,7 +69,7 @@ func (cs *constants) noteDelta(c *schema.Column, literal string) {
 	largest, scale := limit(c)
 	cs.sentinels.noteBehind(literal, scale)
 	unit := pow10(scale)
-	for _, n := range []int64{largest, pow10(len(decimal(baseLimit(c)))-1) - 1, shareMax(c) / unit, guardMax(c) / unit, pow10(12) - 1} {
+	for _, n := range []int64{largest, pow10(baseDigits(c)) - 1, shareMax(c) / unit, guardMax(c) / unit, pow10(12) - 1} {
 		cs.sentinels.noteAbove(literal, n)
 	}
 }

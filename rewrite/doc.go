@@ -15,20 +15,8 @@
 // time and memory are bounded: a very large or deeply nested statement drains the tables
 // whose names occur in it.
 //
-// # A statement's life
-//
-//  1. Planner.Plan (planner.go) finds which configured tables the SQL may name
-//     (namingcatalog.go, mention.go). The SQL of one call is divided into statements
-//     (multi.go); one that is too long to parse is planned by its tokens (large.go).
-//  2. planning.plan (planner.go) has the dialect parse the statement, and picks the planner
-//     for its kind.
-//  3. A names.Resolver binds the sources of each block to tables, and finds what a column
-//     reference means, as far as counters are concerned.
-//  4. The planner of the kind decides on the class: planSelect, planUpdate, planInsert,
-//     planDelete, planDDL and others, see below.
-//  5. What does not fit any faster plan ends in drainAll or drainRows (drain.go).
-//  6. withGroup (grouping.go) and withTickets (tickets.go) add the forms in which executions
-//     share a statement, or draw a number from a leased block.
+// Planner.Plan (planner.go) divides the SQL of one call into statements; planning.plan has the dialect parse each, and picks the
+// planner for its kind. docs/contributing/life-of-a-statement.md tells the rest.
 //
 // A planning is the work on one statement. Its fields answer questions about the statement:
 // names.Resolver, constants, writtenSources, volatility, keyFinder, mentions, drainer and
@@ -70,7 +58,7 @@
 //     firstrows.go; whether a read computes the totals of many rows: fewrows.go
 //   - rules and defects of one engine: groupby.go, nulls.go, row.go, exists.go, lookedup.go
 //   - the form that also reports whether there are slots: observe.go; column types: typesquery.go;
-//     EXPLAIN, cursors and the like: reads.go; CREATE TABLE AS: create.go
+//     EXPLAIN, cursors, CREATE TABLE AS and the like: reads.go
 //
 // Writes:
 //
@@ -90,10 +78,8 @@
 //   - without a fold if that is possible: proof.go, lockingread.go, asleep.go
 //   - DDL, partitions and views (definitions): ddl.go, ancestors.go, references.go, holder.go
 //
-// Plans for statements that differ in literals only: scanshape.go, shared_plan.go,
+// Plans for statements that differ in literals only: shared_plan.go,
 // sentinels.go, shared_generalize.go, fieldvalues.go.
-//
-// docs/contributing/life-of-a-statement.md tells the same as a story, with the reasons.
 //
 // This package is exported for dialects outside this module. It has no compatibility
 // promise before v1.

@@ -87,12 +87,7 @@ func DrainAll(d Dialect, t *schema.Table) DrainTable {
 // each argument.
 func DrainKey(d Dialect, t *schema.Table, forms []string) DrainTable {
 	p := newPlanning(&Planner{Dialect: d}, nil)
-	b := &names.Binding{
-		Source: &ast.Source{Name: []ast.Ident{{Name: t.Name, Quoted: true}}},
-		Label:  ast.Ident{Name: t.Name, Quoted: true},
-		Table:  t,
-		Counts: true,
-	}
+	b := ownRows(t)
 	var equal []fragment
 	for i, k := range t.Counter.Key {
 		before, after, _ := strings.Cut(forms[i], "%s")
@@ -135,18 +130,13 @@ func (dr *drainer) drainTable(t *schema.Table, rows *rowset) DrainTable {
 		out.Folding, out.Open = FoldByName, rows == nil && len(t.Counter.Key) > 0
 	}
 	if c, ok := dr.d.(ConservingDialect); ok {
-		if sql := c.Unmoved(t, scope); sql != "" {
-			b := tp.expand(dr.d, sql)
-			out.Look.Unmoved = &b
-		}
+		out.Look.Unmoved = tp.bound(dr.d, c.Unmoved(t, scope))
 	}
 	if h, ok := dr.d.(HoldingDialect); ok {
-		b := tp.expand(dr.d, h.Held(t, scope))
-		out.Look.Held = &b
+		out.Look.Held = tp.bound(dr.d, h.Held(t, scope))
 	}
 	if s, ok := dr.d.(SnapshotDialect); ok {
-		b := tp.expand(dr.d, s.Snapshot(t, scope))
-		out.Look.Snapshot = &b
+		out.Look.Snapshot = tp.bound(dr.d, s.Snapshot(t, scope))
 	}
 	if v := dr.d.Versions(t, scope); v != nil {
 		out.Versions = &Versions{Find: tp.expand(dr.d, v.Find), Hide: v.Hide, Drop: v.Drop, Touch: tp.expandAll(dr.d, v.Touch)}

@@ -1,6 +1,7 @@
 package rewrite
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
@@ -70,7 +71,7 @@ func (d delta) onBase(c *schema.Column) (*DeltaArg, string) {
 	switch frac = strings.TrimRight(frac, "0"); {
 	case len(frac) > scale && (c.Numeric != schema.Decimal || c.Precision != 0):
 		return nil, "the delta of counter " + c.Name + " is rounded"
-	case len(strings.TrimLeft(whole, "0")) > len(decimal(baseLimit(c)))-1:
+	case len(strings.TrimLeft(whole, "0")) > baseDigits(c):
 		return nil, "the delta of counter " + c.Name + " is too large"
 	case c.Unsigned && strings.HasPrefix(d.literal, "-"):
 		return nil, "the statement decrements unsigned counter " + c.Name
@@ -91,13 +92,8 @@ func baseLimit(c *schema.Column) int64 {
 	return 1 << 24
 }
 
-func decimal(n int64) string {
-	var b []byte
-	for ; n > 0; n /= 10 {
-		b = append(b, byte('0'+n%10))
-	}
-	return string(b)
-}
+// baseDigits is how many digits a delta may have to be certainly within baseLimit.
+func baseDigits(c *schema.Column) int { return len(strconv.FormatInt(baseLimit(c), 10)) - 1 }
 
 // wholeColumn reports whether an operand is a column, or what the INSERT gives
 // for one, that is never NULL and that c stores as it is. outer reports whether the

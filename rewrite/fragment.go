@@ -120,6 +120,15 @@ func (t *template) expand(d Dialect, sql string) Bound {
 	return out
 }
 
+// bound is expand for SQL that there may be none of: nil for "".
+func (t *template) bound(d Dialect, sql string) *Bound {
+	if sql == "" {
+		return nil
+	}
+	b := t.expand(d, sql)
+	return &b
+}
+
 // pieces is expand without the placeholders.
 func (t *template) pieces(sql string) fragment {
 	out := fragment{parts: []string{""}}

@@ -65,10 +65,7 @@ func (g *grouper) many() {
 		}
 		in.Deltas = append(in.Deltas, n.column.Name)
 	}
-	sql := d.AddToRows(g.real, in)
-	if sql == "" {
-		return
+	if b := tp.bound(g.p.d, d.AddToRows(g.real, in)); b != nil {
+		g.group.Many = &ManyGroups{*b, numbers}
 	}
-	b := tp.expand(g.p.d, sql)
-	g.group.Many = &ManyGroups{b, numbers}
 }

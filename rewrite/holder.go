@@ -51,7 +51,7 @@ func (df *definitions) planHeld(held []*schema.Table) *Plan {
 		return &Plan{Class: PassThrough}
 	case changes:
 		return df.planDDL(st)
-	case err != nil || st.Opaque != "":
+	case err != nil || st.Opaque != "" || st.Kind == ast.KindExplain && st.Runs: // which may name any of them
 		return refused()
 	}
 	named := false

@@ -1,6 +1,6 @@
 package rewrite
 
-import "github.com/slotsql/slotsql/rewrite/lex"
+import "strconv"
 
 // This file adds up limits.
 
@@ -30,28 +30,10 @@ func plus(x, y Arg) Arg {
 // addDecimal adds two non-negative whole numbers given as text; "" when they
 // are not.
 func addDecimal(a, b string) string {
-	var x, y uint64
-	for _, p := range []struct {
-		s string
-		n *uint64
-	}{{a, &x}, {b, &y}} {
-		for _, c := range []byte(p.s) {
-			if !lex.IsDigit(c) || *p.n > 1<<58 {
-				return ""
-			}
-			*p.n = *p.n*10 + uint64(c-'0')
-		}
+	x, err := strconv.ParseUint(a, 10, 60)
+	y, other := strconv.ParseUint(b, 10, 60)
+	if err != nil || other != nil {
+		return ""
 	}
-	return formatUint(x + y)
-}
-
-func formatUint(n uint64) string {
-	if n == 0 {
-		return "0"
-	}
-	var b []byte
-	for ; n > 0; n /= 10 {
-		b = append([]byte{byte('0' + n%10)}, b...)
-	}
-	return string(b)
+	return strconv.FormatUint(x+y, 10)
 }

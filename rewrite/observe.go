@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
-	"github.com/slotsql/slotsql/rewrite/lex"
 	"github.com/slotsql/slotsql/rewrite/names"
 	"github.com/slotsql/slotsql/rewrite/schema"
 )
@@ -202,7 +201,7 @@ func (p *planning) withColumn(blocks []*ast.Select, column string) (string, bool
 		if i == 0 {
 			add += " AS slotsql_slots"
 		}
-		next := p.src.tokenFrom(at)
+		next := p.src.tokenAt(at)
 		if !p.src.endsList(next) {
 			return "", false
 		}
@@ -220,12 +219,6 @@ func (p *planning) withColumn(blocks []*ast.Select, column string) (string, bool
 	}
 	slices.SortStableFunc(edits, func(a, b edit) int { return a.Start - b.Start })
 	return p.src.apply(edits), true
-}
-
-// tokenFrom returns the first token that begins at a place of the statement or behind it.
-func (s *source) tokenFrom(at int) int {
-	i, _ := slices.BinarySearchFunc(s.tokens, at, func(t lex.Token, at int) int { return t.Start - at })
-	return i
 }
 
 // endsList reports whether a select list ends before a token.

@@ -1,6 +1,7 @@
 package rewrite
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
@@ -77,11 +78,6 @@ func (pl *Planner) plan(sql string) (*Plan, error) {
 	}
 	tokens, exec := lex.Scan(pl.Dialect.LexRules(), sql)
 	spans := lex.Split(sql, tokens, exec)
-	if at := pl.settings(sql, tokens); at > 0 && len(spans) == 1 {
-		if plan, err := pl.withSettings(sql, at); plan != nil || err != nil {
-			return plan, err
-		}
-	}
 	if len(spans) <= 1 {
 		return pl.single(sql, tokens, spans)
 	}
@@ -197,10 +193,8 @@ func (pl *Planner) single(sql string, tokens []lex.Token, spans []lex.Span) (*Pl
 }
 
 func appendNew(list []string, s string) []string {
-	for _, x := range list {
-		if x == s {
-			return list
-		}
+	if slices.Contains(list, s) {
+		return list
 	}
 	return append(list, s)
 }
@@ -300,7 +294,7 @@ func (p *planning) plan() *Plan {
 // readsRows reports whether statements of the kind may read totals, or write rows.
 func readsRows(k ast.Kind) bool {
 	switch k {
-	case ast.KindSelect, ast.KindExplain, ast.KindReads, ast.KindCreateSelect, ast.KindInsert, ast.KindUpdate, ast.KindDelete:
+	case ast.KindSelect, ast.KindReads, ast.KindCreateSelect, ast.KindInsert, ast.KindUpdate, ast.KindDelete:
 		return true
 	}
 	return false

@@ -89,15 +89,8 @@ func (dr *drainer) proof(st *ast.Statement, sc *names.Scope, where *ast.Expr, ro
 	if sql.ConfirmRead != "" && !dr.rereads(st, sc, rows) {
 		sql.ConfirmRead = ""
 	}
-	for _, b := range []struct {
-		sql string
-		to  **Bound
-	}{{sql.Lock, &out.Lock}, {sql.Refuted, &out.Refuted}, {sql.Confirm, &out.Confirm}, {sql.ConfirmRead, &out.ConfirmRead}} {
-		if b.sql != "" {
-			bound := tp.expand(dr.d, b.sql)
-			*b.to = &bound
-		}
-	}
+	out.Lock, out.Refuted = tp.bound(dr.d, sql.Lock), tp.bound(dr.d, sql.Refuted)
+	out.Confirm, out.ConfirmRead = tp.bound(dr.d, sql.Confirm), tp.bound(dr.d, sql.ConfirmRead)
 	return out
 }
 

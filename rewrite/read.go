@@ -98,10 +98,7 @@ func (p *planning) planSelect(st *ast.Statement) *Plan {
 		func(r *reader) error { return r.query(nil, st.Select) })
 	switch {
 	case err != nil:
-		plan := p.drains.drainSelect(st, tables, names.Reason(err))
-		plan.Read.Observed = p.observed(st, tables, nil)
-		plan.Read.FoldFirst = plan.Read.Observed != nil && plan.DrainScope() != ScopeKey
-		return plan
+		return p.drainObserved(st, tables, names.Reason(err))
 	case r.found.locks && r.locksOnly():
 		return p.drains.lockedRows(st, r.seen)
 	case r.found.locks:
@@ -124,16 +121,25 @@ func (p *planning) planSelect(st *ast.Statement) *Plan {
 	plan.Reason, plan.Read.FoldFirst = r.form(), r.many
 	plan.SQL, plan.Read.Args = r.written()
 	if st.Kind == ast.KindSelect && !st.Select.Into && p.d.Traits().TotalsChangeTypes {
-		if b := p.typesQuery(st.Select); b != nil {
-			// The reason is that of faster, or of what is derived.
-			plan.Read.Types = &TypesQuery{
-				Bound:   *b,
-				Checks:  r.reason != "" || p.queries.tableWord,
-				InPlace: plan.Reason == "",
-				Named:   namedByArgument(p.src, st),
-			}
+		b := p.typesQuery(st.Select)
+		if b == nil {
+			return p.drainObserved(st, tables, "cannot tell where the query's LIMIT is")
+		}
+		plan.Read.Types = &TypesQuery{
+			Bound:   *b,
+			Checks:  r.reason != "" || p.queries.tableWord,
+			InPlace: plan.Reason == "",
+			Named:   namedByArgument(p.src, st),
 		}
 	}
+	return plan
+}
+
+// drainObserved drains for a query, if observing it shows that there are slots.
+func (p *planning) drainObserved(st *ast.Statement, tables []*schema.Table, reason string) *Plan {
+	plan := p.drains.drainSelect(st, tables, reason)
+	plan.Read.Observed = p.observed(st, tables, nil)
+	plan.Read.FoldFirst = plan.Read.Observed != nil && plan.DrainScope() != ScopeKey
 	return plan
 }
 

@@ -3,37 +3,15 @@ package rewrite
 import "github.com/slotsql/slotsql/rewrite/ast"
 
 // This file plans statements around a query that are no query themselves:
-// EXPLAIN, DECLARE CURSOR, COPY (SELECT ...) TO, DO and SET with subqueries.
+// EXPLAIN, DECLARE CURSOR, COPY (SELECT ...) TO, DO and SET with subqueries, CREATE TABLE AS.
 
-// planExplain plans EXPLAIN: what it explains is what slotsql runs. A write
-// that only is explained changes nothing and returns no row of a table, so
-// there is nothing to drain for: its own SQL is explained.
+// planExplain plans EXPLAIN. Where what it explains does not run, nothing is read of a counter; where that runs, rows are counted
+// by totals.
 func (p *planning) planExplain(st *ast.Statement) *Plan {
-	var plan *Plan
-	switch {
-	case st.Explained != nil:
-		plan = p.planDML(st.Explained)
-	default:
-		plan = p.planSelect(st)
+	if st.Runs {
+		return p.drains.drainAll(p.mentions.tables(), "EXPLAIN runs the statement")
 	}
-	if plan.Class == PassThrough || plan.Class == Read {
-		return plan
-	}
-	if !st.Runs {
-		return &Plan{Class: PassThrough, Reason: "the explained statement does not run"}
-	}
-	switch plan.Class {
-	case Additive, Upsert:
-		if !plan.baseExact() {
-			return p.drains.drainAll(p.mentions.tables(), "EXPLAIN runs an increment whose range must be checked")
-		}
-		return &Plan{Class: AdditiveBase, Tables: plan.Tables, Reason: "EXPLAIN runs the statement unchanged"}
-	case Drain:
-		// Other forms of the statement have other plans to show.
-		plan.Drain.Proof, plan.Drain.LockingRead, plan.Bounded, plan.Group = nil, nil, nil, nil
-		plan.Drain.Uncounted = true // what it returns are lines
-	}
-	return plan
+	return &Plan{Class: PassThrough, Reason: "the explained statement does not run"}
 }
 
 // planReader plans a statement that reads its query and writes no table. A
@@ -45,6 +23,25 @@ func (p *planning) planReader(st *ast.Statement) *Plan {
 	}
 	r, err := p.reading(
 		p.queryReader,
+		func(r *reader) error { return r.query(nil, st.Select) })
+	return p.planReads(r, err, locksRows)
+}
+
+// planCreateSelect plans CREATE TABLE ... AS SELECT and SELECT ... INTO. The
+// table that comes to be must be the one that the plain driver makes: its
+// columns have the types of the query's columns, which PostgreSQL takes from a
+// total's CAST, and SQLite from the plain column that a total's subquery ends
+// with.
+func (p *planning) planCreateSelect(st *ast.Statement) *Plan {
+	mentioned := p.mentions.tables()
+	switch {
+	case st.Opaque != "" || st.Select == nil || len(st.Tables) == 0:
+		return p.drains.drainAll(mentioned, opaqueReason(st))
+	case p.names.LookupCounter(st.Tables[0]) != nil:
+		return p.drains.drainAll(mentioned, "the statement creates a table with the name of a counter table")
+	}
+	r, err := p.reading(
+		func() *reader { return &reader{p: p} },
 		func(r *reader) error { return r.query(nil, st.Select) })
 	return p.planReads(r, err, locksRows)
 }

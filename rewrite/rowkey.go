@@ -3,6 +3,7 @@ package rewrite
 import (
 	"github.com/slotsql/slotsql/rewrite/ast"
 	"github.com/slotsql/slotsql/rewrite/names"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // This file is about keys that are compared as rows: (page, day) = (?, ?), as
@@ -57,4 +58,10 @@ func (kf *keyFinder) equality(e *ast.Expr, b *names.Binding, name string, values
 	of := kf.src.cut(values[0].Span)
 	of.parts[0] = kf.names.Qualifier(b) + "." + kf.d.Quote(name) + " = " + of.parts[0]
 	return of
+}
+
+// ownRows is the table as a source of slotsql's own statements, under its own name.
+func ownRows(t *schema.Table) *names.Binding {
+	name := ast.Ident{Name: t.Name, Quoted: true}
+	return &names.Binding{Source: &ast.Source{Name: []ast.Ident{name}}, Label: name, Table: t, Counts: true}
 }

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/slotsql/slotsql/rewrite/lex"
+	"github.com/slotsql/slotsql/rewrite/names"
 	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
@@ -30,6 +31,11 @@ var heads = []func(*Plan) *string{
 	func(p *Plan) *string { return &p.SQL },
 	func(p *Plan) *string { return &p.Reason },
 	func(p *Plan) *string { return &p.GroupReason },
+}
+
+// ScanShape divides a statement into its shape and its literals, as Shape.Scan does for the dialect.
+func ScanShape(d Dialect, sh *lex.Shape, sql string, named func(string) bool) bool {
+	return sh.Scan(d.LexRules(), d.Traits().ItemNames != names.ItemsByRule, sql, named)
 }
 
 // maxTries bounds how often a statement is planned until no decision depends on a literal that is

@@ -113,11 +113,10 @@ func (sw slotWriter) addDelta(base *Plan, inc increment, in *IncrementSQL, out *
 // upsert does that anyway.
 func (sw slotWriter) holding(in IncrementSQL, tp *template, upsert Bound) *Bound {
 	in.Holds = true
-	b := tp.expand(sw.p.d, sw.p.d.Increment(sw.m.table, in))
-	if b.SQL == upsert.SQL {
-		return nil
+	if b := tp.bound(sw.p.d, sw.p.d.Increment(sw.m.table, in)); b.SQL != upsert.SQL {
+		return b
 	}
-	return &b
+	return nil
 }
 
 // addSQL is the short form of an increment by the slots' own key, and the values of that
@@ -151,12 +150,7 @@ func (sw slotWriter) addSQL(tp *template, in IncrementSQL, rows *rowset, locks b
 		short.Key = append(short.Key, tp.mark(v))
 		values = append(values, v.keyValue())
 	}
-	sql := sw.p.d.Add(sw.m.table, short)
-	if sql == "" {
-		return nil, values
-	}
-	b := tp.expand(sw.p.d, sql)
-	return &b, values
+	return tp.bound(sw.p.d, sw.p.d.Add(sw.m.table, short)), values
 }
 
 // checkBase reports whether a slot row does not prove that its base row is there, and

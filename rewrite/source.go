@@ -14,9 +14,10 @@ type source struct {
 	sql    string
 	tokens []lex.Token
 	params []param
-	exec   bool // holds an executable comment
-	bad    bool // holds something the scanner does not understand
-	count  int  // of arguments
+	exec   bool            // holds an executable comment
+	bad    bool            // holds something the scanner does not understand
+	count  int             // of arguments
+	words  map[string]bool // in upper case; nil until one is asked for
 	// large reports whether tokens holds the first ones only, and params nothing;
 	// several, that more than one statement is in large SQL.
 	large, several bool
@@ -73,11 +74,10 @@ func (s *source) nextToken(at int) int {
 	if s.large {
 		return at // tokens holds the first ones only
 	}
-	i := sort.Search(len(s.tokens), func(i int) bool { return s.tokens[i].Start >= at })
-	if i == len(s.tokens) {
-		return len(s.sql)
+	if i := s.tokenAt(at); i < len(s.tokens) {
+		return s.tokens[i].Start
 	}
-	return s.tokens[i].Start
+	return len(s.sql)
 }
 
 // is reports whether token i is the given unquoted word or operator.
@@ -89,12 +89,30 @@ func (s *source) is(i int, word string) bool {
 	return (t.Kind == lex.Word || t.Kind == lex.Operator) && strings.EqualFold(s.sql[t.Start:t.End], word)
 }
 
-// hasWord reports whether an unquoted word occurs in the statement.
-func (s *source) hasWord(word string) bool { return s.hasWordIn(ast.Span{End: len(s.sql)}, word) }
+// firstWord returns the statement's first token, in upper case; "" for none.
+func (s *source) firstWord() string {
+	if len(s.tokens) == 0 {
+		return ""
+	}
+	return strings.ToUpper(s.sql[s.tokens[0].Start:s.tokens[0].End])
+}
+
+// hasWord reports whether an unquoted word, in upper case, occurs in the statement.
+func (s *source) hasWord(word string) bool {
+	if s.words == nil {
+		s.words = map[string]bool{}
+		for _, t := range s.tokens {
+			if t.Kind == lex.Word {
+				s.words[strings.ToUpper(s.sql[t.Start:t.End])] = true
+			}
+		}
+	}
+	return s.words[word]
+}
 
 // hasWordIn reports whether an unquoted word occurs in a part of the statement.
 func (s *source) hasWordIn(sp ast.Span, word string) bool {
-	for i := s.tokenFrom(sp.Start); i < len(s.tokens) && s.tokens[i].End <= sp.End; i++ {
+	for i := s.tokenAt(sp.Start); i < len(s.tokens) && s.tokens[i].End <= sp.End; i++ {
 		if s.is(i, word) {
 			return true
 		}

@@ -62,16 +62,11 @@ func (g *grouper) tryLock() *Bound {
 		return nil
 	}
 	var tp template
-	sql := d.TryLock(g.real, Scope{
+	return tp.bound(g.p.d, d.TryLock(g.real, Scope{
 		Ref:       g.p.names.BaseRef(g.real, g.m.target),
 		Qualifier: g.p.names.Qualifier(g.m.target),
 		Where:     tp.mark(g.rows.where),
-	})
-	if sql == "" {
-		return nil
-	}
-	b := tp.expand(g.p.d, sql)
-	return &b
+	}))
 }
 
 // withTickets adds to a plan what its statement may do to rows of counters with tickets.
@@ -121,17 +116,12 @@ func (p *planning) ticketEffect(plan *Plan) Effect {
 	if err != nil || st.Opaque != "" || p.src.bad || p.src.exec {
 		return unreadEffect(p.src)
 	}
-	if st.Kind == ast.KindExplain && st.Explained != nil {
-		if !st.Runs {
-			return 0
-		}
-		st = st.Explained
-	}
 	switch st.Kind {
 	case ast.KindSession:
 		return 0
 	case ast.KindSelect, ast.KindReads, ast.KindExplain, ast.KindCreateSelect:
 		switch {
+		case st.Kind == ast.KindExplain && !st.Runs:
 		case hasAny(p.src, "INSERT", "DELETE", "MERGE", "REPLACE") || hasAny(p.src, "UPDATE") && hasAny(p.src, "SET"):
 			return all // in a WITH query, or it calls a function of that name
 		case hasAny(p.src, "UPDATE", "SHARE", "LOCK"):

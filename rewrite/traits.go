@@ -35,8 +35,6 @@ type ValueRules struct {
 	// SumOfInt is the type of SUM over an integer column of up to 32 bits,
 	// where adding a slot sum to it would give another.
 	SumOfInt string
-	// Counted is the type of COUNT, where adding sums to it would give another.
-	Counted string
 	// Stable is what may be evaluated more than once; nil for nothing.
 	Stable *Stable
 }
@@ -49,8 +47,6 @@ type StatementRules struct {
 	// Compound: IF, CASE, LOOP, FOR and the like may stand outside of routines, with
 	// statements in them.
 	Compound bool
-	// SetStatement: SET STATEMENT variable = value FOR has a setting for one statement.
-	SetStatement bool
 	// LockTables: LOCK TABLES limits the session to the tables it lists.
 	LockTables bool
 	// InsertIDCall is the function, in lower case, that returns its argument and makes it the

@@ -10,34 +10,30 @@ import (
 // expressions without reading a row; nil if it is not certain where its LIMIT has to be.
 func (p *planning) typesQuery(q *ast.Select) *Bound {
 	src := p.src
-	end := len(src.sql)
 	// A LIMIT in parentheses at the end is part of what another one limits.
 	inside := src.is(len(src.tokens)-1, ")")
-	if n := len(q.Operands); n > 0 && len(q.Operands[n-1].Limit) > 0 && !inside && src.depthAt(q.Operands[n-1].Limit[0].Start) == 0 {
+	end := 0 // of the last operand's own LIMIT
+	if n := len(q.Operands); n > 0 {
+		for _, e := range q.Operands[n-1].Limit {
+			end = max(end, e.End)
+		}
+	}
+	if src.hasWord("FETCH") || end > 0 && !src.is(src.tokenAt(end), ")") {
 		return nil
 	}
 	var tp template
-	if at := src.fetchClause(); at > 0 && !inside {
-		b := tp.expand(p.d, tp.mark(src.cut(ast.Span{Start: 0, End: at}))+"LIMIT 0")
-		return &b
+	limited := func(end int, limit string) *Bound {
+		return tp.bound(p.d, tp.mark(src.cut(ast.Span{Start: 0, End: end}))+limit)
 	}
 	if len(q.Limit) == 0 || inside {
-		b := tp.expand(p.d, tp.mark(src.cut(ast.Span{Start: 0, End: src.lockClause(end)}))+"\nLIMIT 0")
-		return &b
+		return limited(src.lockClause(len(src.sql)), "\nLIMIT 0")
 	}
 	first := q.Limit[0].Start
 	for _, e := range q.Limit {
 		first = min(first, e.Start)
 	}
-	for i, t := range src.tokens {
-		if t.Start != first {
-			continue
-		}
-		if !src.is(i-1, "LIMIT") {
-			return nil
-		}
-		b := tp.expand(p.d, tp.mark(src.cut(ast.Span{Start: 0, End: src.tokens[i-1].Start}))+"LIMIT 0")
-		return &b
+	if i := src.tokenAt(first); src.is(i-1, "LIMIT") {
+		return limited(src.tokens[i-1].Start, "LIMIT 0")
 	}
 	return nil
 }
@@ -57,38 +53,6 @@ func namedByArgument(src *source, st *ast.Statement) bool {
 		v.Walk(st)
 	}
 	return found
-}
-
-// depthAt returns how many parentheses are open at a place of the statement.
-func (s *source) depthAt(at int) int {
-	depth := 0
-	for i := range s.tokens {
-		switch {
-		case s.tokens[i].Start >= at:
-			return depth
-		case s.is(i, "("):
-			depth++
-		case s.is(i, ")"):
-			depth--
-		}
-	}
-	return depth
-}
-
-// fetchClause returns where FETCH FIRST begins, outside of parentheses, or 0.
-func (s *source) fetchClause() int {
-	depth := 0
-	for i := range s.tokens {
-		switch {
-		case s.is(i, "("):
-			depth++
-		case s.is(i, ")"):
-			depth--
-		case depth == 0 && i > 0 && s.is(i, "FETCH") && (s.is(i+1, "FIRST") || s.is(i+1, "NEXT")) && !s.is(i-1, "."):
-			return s.tokens[i].Start
-		}
-	}
-	return 0
 }
 
 // lockClause returns where FOR UPDATE, FOR SHARE or LOCK IN SHARE MODE begins

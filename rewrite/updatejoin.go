@@ -50,7 +50,7 @@ func (m *dml) planMultiUpdate() *Plan {
 		}
 		// additive looks at the first binding: give it a scope in which the
 		// owner is the first.
-		sc := &names.Scope{Parent: m.sc.Parent, Bindings: append([]*names.Binding{owner}, without(m.sc.Bindings, owner)...)}
+		sc := &names.Scope{Parent: m.sc.Parent, Bindings: append([]*names.Binding{owner}, slices.DeleteFunc(slices.Clone(m.sc.Bindings), func(b *names.Binding) bool { return b == owner })...)}
 		ops, ok := m.p.additive(sc, a.Value, owner.Table, name)
 		if !ok {
 			return m.drain("the statement sets a counter")
@@ -123,14 +123,4 @@ func joinedOn(from []*ast.Source, where *ast.Expr) *ast.Expr {
 		}
 	}
 	return where
-}
-
-func without(list []*names.Binding, b *names.Binding) []*names.Binding {
-	var out []*names.Binding
-	for _, x := range list {
-		if x != b {
-			out = append(out, x)
-		}
-	}
-	return out
 }

@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
-	"github.com/slotsql/slotsql/rewrite/names"
 	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
@@ -61,10 +60,7 @@ func (ins insertion) newRows(t *schema.Table, rows *rowset, keys int) *NewRows {
 	out := &NewRows{Rows: keys}
 	var tp template
 	scope := Scope{Ref: ins.p.names.BaseRef(t, nil), Qualifier: ins.p.d.Quote(t.Name), Where: tp.mark(rows.where)}
-	if count := ins.p.d.Count(t, scope); count != "" {
-		b := tp.expand(ins.p.d, count)
-		out.Probe = &b
-	}
+	out.Probe = tp.bound(ins.p.d, ins.p.d.Count(t, scope))
 	return out
 }
 
@@ -100,12 +96,7 @@ func (ins insertion) givenRows() (rows *rowset, keys int, given []InsertedArg) {
 	if !ins.m.once || t.OtherUniques || t.Triggers.Insert || len(lists) == 0 || len(lists) > maxGivenRows || len(t.Counter.Key) == 0 {
 		return nil, 0, nil
 	}
-	b := &names.Binding{
-		Source: &ast.Source{Name: []ast.Ident{{Name: t.Name, Quoted: true}}},
-		Label:  ast.Ident{Name: t.Name, Quoted: true},
-		Table:  t,
-		Counts: true,
-	}
+	b := ownRows(t)
 	rows = &rowset{binding: b}
 	var any []fragment
 	for _, u := range ins.metKeys() {

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
-	"github.com/slotsql/slotsql/rewrite/names"
 	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
@@ -111,12 +110,7 @@ func (ins insertion) insertedColumns(key *schema.Unique) (givens []InsertedArg, 
 // they are stored, or why it cannot be found by that.
 func (ins insertion) insertedKey(key *schema.Unique) (rows *rowset, givens []InsertedArg, no string) {
 	st, t := ins.m.st, ins.m.table
-	b := &names.Binding{
-		Source: &ast.Source{Name: []ast.Ident{{Name: t.Name, Quoted: true}}},
-		Label:  ast.Ident{Name: t.Name, Quoted: true},
-		Table:  t,
-		Counts: true,
-	}
+	b := ownRows(t)
 	rows = &rowset{binding: b, single: true, primary: key.Primary, key: key, values: map[string]fragment{}, only: true}
 	var parts []fragment
 	for _, name := range key.Columns {

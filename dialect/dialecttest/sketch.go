@@ -200,9 +200,6 @@ func (k *sketcher) statement(st *ast.Statement) {
 	if st.Kind != ast.KindSelect {
 		k.add(kind)
 	}
-	if st.Explained != nil {
-		k.statement(st.Explained)
-	}
 	if st.Modifier {
 		k.add("only")
 	}

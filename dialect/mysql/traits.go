@@ -24,13 +24,11 @@ func (d *Dialect) Traits() rewrite.Traits {
 			LooseEquality:    true,
 			StringsAreFloats: true,
 			NumberCasts:      numberCasts,
-			Counted:          "SIGNED",
 			Stable:           stable,
 		},
 		StatementRules: rewrite.StatementRules{
 			DynamicSQL:         true,
 			Compound:           true,
-			SetStatement:       d.MariaDB,
 			LockTables:         true,
 			InsertIDCall:       "last_insert_id",
 			UpsertSetsInsertID: true,

@@ -23,10 +23,12 @@ func (t *translator) statement(n tree.StmtNode) *ast.Statement {
 	case *tree.DeleteStmt:
 		t.delete(st, n)
 	case *tree.ExplainStmt:
-		t.explain(st, n)
-		if st.Kind != ast.KindExplain {
-			return st
+		if st.Kind, st.Runs = ast.KindExplain, n.Analyze; n.Stmt == nil {
+			st.Kind = ast.KindSession
+		} else if _, describes := n.Stmt.(*tree.ShowStmt); describes { // DESCRIBE table touches no rows
+			st.Kind = ast.KindSession
 		}
+		return st
 	case *tree.DoStmt:
 		t.do(st, n)
 	case *tree.SetStmt:
@@ -60,49 +62,11 @@ func (t *translator) statement(n tree.StmtNode) *ast.Statement {
 	}
 	if t.opaque != "" {
 		st.Opaque = t.opaque
-		if st.Explained != nil {
-			st.Explained.Opaque = t.opaque
-		}
 		if st.Kind != ast.KindSelect {
 			st.Tables = t.tablesOf(n)
 		}
 	}
 	return st
-}
-
-// explain translates EXPLAIN of a query or a write; DESCRIBE table touches no
-// rows. MySQL's EXPLAIN ANALYZE runs queries.
-func (t *translator) explain(st *ast.Statement, n *tree.ExplainStmt) {
-	st.Runs = n.Analyze
-	switch inner := n.Stmt.(type) {
-	case *tree.ShowStmt, nil:
-		st.Kind = ast.KindSession
-		return
-	case *tree.InsertStmt, *tree.UpdateStmt, *tree.DeleteStmt:
-		st.Kind = ast.KindExplain
-		st.Explained = &ast.Statement{}
-		for t.pos < len(t.toks) && !t.isWord("INSERT", "REPLACE", "UPDATE", "DELETE", "WITH") {
-			t.next()
-		}
-		switch inner := inner.(type) {
-		case *tree.InsertStmt:
-			t.insert(st.Explained, inner)
-		case *tree.UpdateStmt:
-			t.update(st.Explained, inner)
-		case *tree.DeleteStmt:
-			t.delete(st.Explained, inner)
-		}
-	case *tree.SelectStmt, *tree.SetOprStmt:
-		st.Kind = ast.KindExplain
-		for t.pos < len(t.toks) && !t.isWord("SELECT", "WITH", "TABLE", "VALUES") && !t.isOp("(") {
-			t.next()
-		}
-		st.Select = t.query(inner)
-	default:
-		st.Kind = ast.Other
-		st.Opaque = "EXPLAIN is of a statement other than SELECT"
-		st.Tables = t.tablesOf(inner)
-	}
 }
 
 // other translates the statements whose rows the neutral form does not carry.

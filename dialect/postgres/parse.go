@@ -33,9 +33,6 @@ func (d *Dialect) Parse(sql string) (st *ast.Statement, err error) {
 	if st.Opaque == "" {
 		st.Opaque = t.opaque
 	}
-	if st.Explained != nil {
-		st.Explained.Opaque = st.Opaque
-	}
 	return st, nil
 }
 

@@ -90,7 +90,7 @@ func closes(open, end tree.Token) bool {
 
 func isPrefix(k tree.Token) bool {
 	switch k {
-	case tree.Token_NOT, tree.Token_Op, '+', '-', tree.Token_EXPLAIN:
+	case tree.Token_NOT, tree.Token_Op, '+', '-':
 		return true
 	}
 	return false

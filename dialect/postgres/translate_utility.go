@@ -14,20 +14,7 @@ func (t *translator) utility(n *tree.Node, r rng) *ast.Statement {
 	st := &ast.Statement{Kind: utilityKind(n)}
 	switch v := n.Node.(type) {
 	case *tree.Node_ExplainStmt:
-		in := rng{t.explained(r), r.hi}
 		st.Runs = runs(v.ExplainStmt)
-		switch q := v.ExplainStmt.Query.Node.(type) {
-		case *tree.Node_SelectStmt:
-			if into(q.SelectStmt) == nil {
-				st.Kind = ast.KindExplain
-				st.Select = t.query(q.SelectStmt, in)
-				return st
-			}
-		case *tree.Node_InsertStmt, *tree.Node_UpdateStmt, *tree.Node_DeleteStmt:
-			st.Kind = ast.KindExplain
-			st.Explained = t.statement(v.ExplainStmt.Query, in)
-			return st
-		}
 	case *tree.Node_CreateTableAsStmt:
 		q := v.CreateTableAsStmt.Query.GetSelectStmt()
 		if q != nil && v.CreateTableAsStmt.Objtype == tree.ObjectType_OBJECT_TABLE {
@@ -53,7 +40,7 @@ func (t *translator) utility(n *tree.Node, r rng) *ast.Statement {
 			return st
 		}
 	}
-	if st.Kind != ast.KindSession {
+	if st.Kind != ast.KindSession && st.Kind != ast.KindExplain {
 		st.Tables = tables(n)
 	}
 	if m := n.GetMergeStmt(); m != nil {
@@ -70,25 +57,6 @@ func runs(s *tree.ExplainStmt) bool {
 		}
 	}
 	return false
-}
-
-// explained finds the statement that an EXPLAIN explains.
-func (t *translator) explained(r rng) int {
-	i := r.lo + 1
-	if t.is(i, '(') && !t.startsQuery(i+1) {
-		return t.next(i)
-	}
-	for t.isWord(i, "analyze") || t.isWord(i, "analyse") || t.isWord(i, "verbose") {
-		i++
-	}
-	return i
-}
-
-func (t *translator) startsQuery(i int) bool {
-	for t.is(i, '(') {
-		i++
-	}
-	return t.is(i, tree.Token_SELECT) || t.is(i, tree.Token_WITH) || t.is(i, tree.Token_VALUES) || t.is(i, tree.Token_TABLE)
 }
 
 // withData is the end of the query of CREATE TABLE AS: before WITH [NO] DATA.
@@ -113,6 +81,8 @@ func utilityKind(n *tree.Node) ast.Kind {
 		*tree.Node_CheckPointStmt, *tree.Node_ConstraintsSetStmt, *tree.Node_ClosePortalStmt, *tree.Node_FetchStmt,
 		*tree.Node_DeallocateStmt:
 		return ast.KindSession
+	case *tree.Node_ExplainStmt:
+		return ast.KindExplain
 	case *tree.Node_TruncateStmt:
 		return ast.KindTruncate
 	case *tree.Node_DropStmt:
@@ -121,7 +91,7 @@ func utilityKind(n *tree.Node) ast.Kind {
 		}
 		return ast.KindDDL
 	case *tree.Node_MergeStmt, *tree.Node_CopyStmt, *tree.Node_PrepareStmt, *tree.Node_ExecuteStmt, *tree.Node_DoStmt,
-		*tree.Node_CallStmt, *tree.Node_LockStmt, *tree.Node_ExplainStmt, *tree.Node_CreateTableAsStmt,
+		*tree.Node_CallStmt, *tree.Node_LockStmt, *tree.Node_CreateTableAsStmt,
 		*tree.Node_RefreshMatViewStmt, *tree.Node_DeclareCursorStmt, *tree.Node_ReturnStmt, *tree.Node_PlassignStmt:
 		return ast.Other
 	}

@@ -107,18 +107,7 @@ func (t *translator) statement(n tree.Stmt) {
 	case *tree.DeleteStmt:
 		t.remove(n)
 	case *tree.ExplainStmt:
-		if q, ok := n.Stmt.(*tree.SelectStmt); ok {
-			t.st.Kind = ast.KindExplain
-			t.st.Select = t.query(q)
-			return
-		}
-		switch n.Stmt.(type) {
-		case *tree.InsertStmt, *tree.UpdateStmt, *tree.DeleteStmt:
-			t.st.Kind = ast.KindExplain
-			t.explained(n.Stmt)
-			return
-		}
-		t.st.Tables = tablesOf(n)
+		t.st.Kind = ast.KindExplain
 	case *tree.CreateTableStmt:
 		t.createTable(n)
 	case *tree.DropTableStmt:
@@ -135,16 +124,6 @@ func (t *translator) statement(n tree.Stmt) {
 	default:
 		t.st.Tables = tablesOf(n)
 	}
-}
-
-// explained translates the write that an EXPLAIN is about. EXPLAIN runs
-// nothing.
-func (t *translator) explained(n tree.Stmt) {
-	outer := t.st
-	t.st = &ast.Statement{}
-	t.statement(n)
-	t.st, outer.Explained = outer, t.st
-	t.st.Opaque = t.st.Explained.Opaque
 }
 
 func (t *translator) createTable(n *tree.CreateTableStmt) {

@@ -18,8 +18,7 @@ func (t *translator) check(n tree.Stmt) {
 		return
 	}
 	switch t.st.Kind {
-	case ast.KindSelect, ast.KindExplain, ast.KindCreateSelect,
-		ast.KindInsert, ast.KindUpdate, ast.KindDelete:
+	case ast.KindSelect, ast.KindCreateSelect, ast.KindInsert, ast.KindUpdate, ast.KindDelete:
 	default:
 		return
 	}

@@ -259,7 +259,14 @@ func compareReads(b *testing.B, plain, wrapped *sql.DB, explain, q string, fine 
 	b.ReportMetric(float64(wm)/float64(pm), "ratio")
 	b.ReportMetric(0, "ns/op")
 	if *benchPlan || fine != nil && !fine(pm, wm, keys) {
-		b.Log("\n" + explainRead(b, wrapped, explain+q, args))
+		e, err := slotsql.Explain(b.Context(), wrapped, q)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if e.Rewritten != nil && len(e.Rewritten.Args) == 0 { // it takes those of the query
+			q = e.Rewritten.SQL
+		}
+		b.Log("\n" + explainRead(b, plain, explain+q, args))
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/slotsql/slotsql"
 	"github.com/slotsql/slotsql/integration/server"
 	"github.com/slotsql/slotsql/integration/twin"
 )
@@ -29,11 +30,15 @@ func TestTotalFindsSlotsByKey(t *testing.T) {
 			t.Fatal(err)
 		}
 		twin.ExecAll(t, p.Under, "ANALYZE TABLE posts_slots")
-		explain := "EXPLAIN SELECT "
-		if server.MySQLVersion(t).MySQL {
-			explain = "EXPLAIN FORMAT=TRADITIONAL SELECT " // 9.7 has another one by default
+		e, err := slotsql.Explain(t.Context(), p.Wrapped, "SELECT "+columns+" FROM posts")
+		if err != nil {
+			t.Fatal(err)
 		}
-		rows, err := p.Wrapped.QueryContext(t.Context(), explain+columns+" FROM posts")
+		explain := "EXPLAIN "
+		if server.MySQLVersion(t).MySQL {
+			explain = "EXPLAIN FORMAT=TRADITIONAL " // 9.7 has another one by default
+		}
+		rows, err := p.Under.QueryContext(t.Context(), explain+e.Rewritten.SQL)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -25,7 +25,7 @@ func (e *Explainer) Table(name []ast.Ident) (*schema.Table, error) {
 // what is certain.
 func (e *Explainer) Unknown(st *ast.Statement) error {
 	switch st.Kind {
-	case ast.KindSelect, ast.KindInsert, ast.KindUpdate, ast.KindDelete, ast.KindExplain:
+	case ast.KindSelect, ast.KindInsert, ast.KindUpdate, ast.KindDelete:
 	default:
 		return nil
 	}

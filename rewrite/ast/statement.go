@@ -65,10 +65,8 @@ type Statement struct {
 	// KindCreateSelect is the table that it makes.
 	Tables [][]Ident
 
-	// Explained is the INSERT, UPDATE or DELETE that an EXPLAIN is about; Runs
-	// means that what is explained also runs.
-	Explained *Statement
-	Runs      bool
+	// Runs reports whether what an EXPLAIN is about also runs.
+	Runs bool
 }
 
 // Kind is the kind of a Statement.
@@ -85,7 +83,7 @@ const (
 	KindTruncate
 	KindDrop         // DROP TABLE only
 	KindDDL          // every other CREATE, ALTER, DROP, RENAME, COMMENT, GRANT ...
-	KindExplain      // EXPLAIN of a query (Select is set) or of a plain write (Explained is set). EXPLAIN of anything else: Other
+	KindExplain      // EXPLAIN of any statement, which is not translated
 	KindSession      // SET, USE, PRAGMA, SHOW, BEGIN, COMMIT, SAVEPOINT, ...: no table's rows
 	KindCreateSelect // CREATE TABLE ... AS SELECT, CREATE VIEW is DDL
 	KindReads        // reads Select and writes no table: DECLARE CURSOR, COPY (SELECT ...) TO; DO and SET with subqueries, in Select.Values

@@ -3,7 +3,7 @@ package ast
 // Visitor is called for the parts of a statement at every depth, a part before
 // what is in it. A function that is nil is not called.
 type Visitor struct {
-	Statement func(*Statement) // the statement itself, an explained one, and a CTE's
+	Statement func(*Statement) // the statement itself, and a CTE's
 	CTE       func(*CTE)
 	Query     func(*Select) // each operand, too, of what combines several
 	Source    func(*Source) // each side, too, of a join
@@ -16,7 +16,6 @@ func (v *Visitor) Walk(st *Statement) {
 		return
 	}
 	visit(v.Statement, st)
-	v.Walk(st.Explained)
 	v.ctes(st.With)
 	v.query(st.Select)
 	v.source(st.Target)

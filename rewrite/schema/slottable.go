@@ -206,13 +206,3 @@ func (t *Table) IsKeyColumn(name string) bool {
 	}
 	return same(t.Counter.Key)
 }
-
-// NullableDecimal reports whether a counter is a decimal number that may be NULL.
-func (t *Table) NullableDecimal() bool {
-	for i := range t.Columns {
-		if c := &t.Columns[i]; t.IsCounter(c.Name) && c.Numeric == Decimal && c.Nullable {
-			return true
-		}
-	}
-	return false
-}

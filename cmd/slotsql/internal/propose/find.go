@@ -76,9 +76,6 @@ func (f *finder) statement(s *Statement, st *ast.Statement) {
 			f.statement(s, with.Statement)
 		}
 	}
-	if st.Explained != nil {
-		f.statement(s, st.Explained)
-	}
 	set := st.Set
 	switch {
 	case st.Kind == ast.KindInsert && st.Conflict == nil:
