@@ -50,7 +50,8 @@ func (m *dml) planMultiUpdate() *Plan {
 		}
 		// additive looks at the first binding: give it a scope in which the
 		// owner is the first.
-		sc := &names.Scope{Parent: m.sc.Parent, Bindings: append([]*names.Binding{owner}, slices.DeleteFunc(slices.Clone(m.sc.Bindings), func(b *names.Binding) bool { return b == owner })...)}
+		others := slices.DeleteFunc(slices.Clone(m.sc.Bindings), func(b *names.Binding) bool { return b == owner })
+		sc := &names.Scope{Parent: m.sc.Parent, Bindings: append([]*names.Binding{owner}, others...)}
 		ops, ok := m.p.additive(sc, a.Value, owner.Table, name)
 		if !ok {
 			return m.drain("the statement sets a counter")
