@@ -78,6 +78,11 @@ func (pl *Planner) plan(sql string) (*Plan, error) {
 	}
 	tokens, exec := lex.Scan(pl.Dialect.LexRules(), sql)
 	spans := lex.Split(sql, tokens, exec)
+	if at := pl.settings(sql, tokens); at > 0 && len(spans) == 1 {
+		if plan, err := pl.withSettings(sql, at); plan != nil || err != nil {
+			return plan, err
+		}
+	}
 	if len(spans) <= 1 {
 		return pl.single(sql, tokens, spans)
 	}

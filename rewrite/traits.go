@@ -47,6 +47,8 @@ type StatementRules struct {
 	// Compound: IF, CASE, LOOP, FOR and the like may stand outside of routines, with
 	// statements in them.
 	Compound bool
+	// SetStatement: SET STATEMENT variable = value FOR has a setting for one statement.
+	SetStatement bool
 	// LockTables: LOCK TABLES limits the session to the tables it lists.
 	LockTables bool
 	// InsertIDCall is the function, in lower case, that returns its argument and makes it the

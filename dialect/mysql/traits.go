@@ -29,6 +29,7 @@ func (d *Dialect) Traits() rewrite.Traits {
 		StatementRules: rewrite.StatementRules{
 			DynamicSQL:         true,
 			Compound:           true,
+			SetStatement:       d.MariaDB,
 			LockTables:         true,
 			InsertIDCall:       "last_insert_id",
 			UpsertSetsInsertID: true,
