@@ -38,7 +38,6 @@ var wideTypes = map[string]int{
 	"integration/fake.Engine":         59,
 	"integration/fake.WatchingEngine": 60,
 	"integration/golden.Catalog":      48,
-	"internal/link.Conn":              41,
 	"internal/session.Conn":           192,
 	"internal/session.Shared":         82,
 	"mysql.Engine":                    124,

@@ -33,7 +33,8 @@ func TestWalks(t *testing.T) {
 	}
 	var got []byte
 	left := strings.SplitAfter(string(want), "\n\n") // of the golden walks, those that have not been seen
-	for try := 0; try < tries && len(left) > 0; try++ {
+	var shortest []string
+	for try := 0; try < tries && (len(left) > 0 || *update); try++ {
 		run := exec.Command(bin, "-dsn", server.Postgres(t))
 		run.Stderr = os.Stderr
 		run.Env = append(os.Environ(), "GOCOVERDIR="+t.TempDir())
@@ -41,12 +42,16 @@ func TestWalks(t *testing.T) {
 			t.Fatal(err)
 		}
 		left = slices.DeleteFunc(left, func(walk string) bool { return strings.Contains(string(got), walk) })
-		if *update {
-			break
+		for i, walk := range strings.SplitAfter(string(got), "\n\n") {
+			if i == len(shortest) {
+				shortest = append(shortest, walk)
+			} else if len(walk) < len(shortest[i]) {
+				shortest[i] = walk
+			}
 		}
 	}
 	if *update {
-		if err := os.WriteFile(golden, got, 0o644); err != nil {
+		if err := os.WriteFile(golden, []byte(strings.Join(shortest, "")), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/slotsql/slotsql/internal/slots"
 	"github.com/slotsql/slotsql/rewrite"
 )
 
@@ -98,11 +97,31 @@ func (l List) Common(b []byte, args []rewrite.Arg) ([]byte, bool) {
 		case float64:
 			b, v.Value = append(b, 'f'), strconv.FormatUint(math.Float64bits(x), 10)
 		}
-		if b, ok = slots.AppendValue(b, v); !ok {
+		if b, ok = AppendValue(b, v); !ok {
 			return nil, false
 		}
 	}
 	return b, true
+}
+
+// AppendValue appends an argument in a form in which different values differ; false for a type
+// whose equality is not plain.
+func AppendValue(b []byte, v driver.NamedValue) ([]byte, bool) {
+	switch x := v.Value.(type) {
+	case int64:
+		return strconv.AppendInt(b, x, 10), true
+	case int:
+		return strconv.AppendInt(b, int64(x), 10), true
+	case uint64:
+		return strconv.AppendUint(b, x, 10), true
+	case bool:
+		return strconv.AppendBool(b, x), true
+	case string:
+		return append(append(strconv.AppendInt(append(b, 's'), int64(len(x)), 10), ':'), x...), true
+	case []byte:
+		return append(append(strconv.AppendInt(append(b, 'b'), int64(len(x)), 10), ':'), x...), x != nil
+	}
+	return b, false
 }
 
 // unsigned reports whether the parent sends an argument as an unsigned number.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/internal/config"
+	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
@@ -104,7 +105,7 @@ func (v *View) look(ctx context.Context) error {
 func (l *schemaLoader) createSlots(ctx context.Context, c CheckedTable) error {
 	sc, v := l.sc, l.view
 	err := l.migrate(ctx, v.MigrateBriefly, sc.Catalog.Dialect.CreateSlots(c.Table))
-	if err != nil && v.Engine.Retryable(err) && !v.Broken && ctx.Err() == nil {
+	if err != nil && v.Engine.Retryable(err) && !v.Rare.Any(link.Broken) && ctx.Err() == nil {
 		sc.await(c.Config)
 		sc.fresh.review = time.Now().Add(lookAgain)
 		return nil

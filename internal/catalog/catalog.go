@@ -54,6 +54,7 @@ type Hooks struct {
 type Noticed struct {
 	Changes atomic.Int64 // as far as noticed
 	DDL     atomic.Int64 // statements that may have changed the schema of any table
+	News    atomic.Int64 // anything for which a session has to examine whether its facts and plans still hold: see View.Ready
 }
 
 // home is the namespace that connections open with. Its facts are used by sessions that have
@@ -139,7 +140,7 @@ func (c *Catalog) kept(namespace string) *Schema {
 // atHome reports whether a session is in the home namespace. It is asked only if it may be in
 // another.
 func (c *Catalog) atHome(ctx context.Context, v *View) bool {
-	if !c.ParentHooks.Any() && !v.Origin.Dirty() {
+	if !c.ParentHooks.Any() && !v.Rare.Any(link.ChangedSettings) {
 		return true
 	}
 	namespace, err := v.namespace(ctx)
@@ -170,6 +171,7 @@ func (c *Catalog) keep(sc *Schema) *Schema {
 		}
 		delete(c.schemas, oldest.namespace)
 		oldest.fresh.dropped.Store(true)
+		c.Noticed.News.Add(1)
 	}
 	return sc
 }
@@ -193,6 +195,7 @@ func (c *Catalog) read(ctx context.Context, v *View, how loading, namespace stri
 // have been noticed with this one.
 func (c *Catalog) Expire() int64 {
 	n := c.Noticed.Changes.Add(1)
+	c.Noticed.News.Add(1)
 	c.Watch.forget()
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,6 +1,10 @@
 package catalog
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/slotsql/slotsql/internal/link"
+)
 
 // Each case is what happens to a session's facts, and what holds then.
 func TestCurrency(t *testing.T) {
@@ -19,18 +23,19 @@ func TestCurrency(t *testing.T) {
 	moveInTx := func(c *Currency) { c.MoveNamespace(true) }
 	create := func(c *Currency) { c.ChangeTables(false) }
 	createTemp := func(c *Currency) { c.ChangeTables(true) }
-	commit := func(c *Currency) { c.Commit(false) }
+	commit := func(c *Currency) { c.Commit() }
 	alter := func(c *Currency) { c.ChangeTables(false); c.Alter() }
 	alterOthers := func(c *Currency) { c.ChangeTables(false); c.AlterOthers() }
 	settle := func(ended, role, want bool) func(*Currency) {
 		return func(c *Currency) {
-			if got, _ := c.Settle(ended, role); got != want {
-				t.Errorf("Settle(%v, %v) is %v", ended, role, got)
+			c.rare.Put(link.RoleUnknown, role)
+			if got, _ := c.Settle(ended); got != want {
+				t.Errorf("Settle(%v), role %v, is %v", ended, role, got)
 			}
 		}
 	}
 	settleOthers := func(c *Currency) {
-		if altered, others := c.Settle(true, false); altered || !others {
+		if altered, others := c.Settle(true); altered || !others {
 			t.Errorf("Settle is %v, %v", altered, others)
 		}
 	}
@@ -55,7 +60,7 @@ func TestCurrency(t *testing.T) {
 		"read as the tx sees them":        {events{readInTx, settle(true, false, false)}, old},
 		"a table changed":                 {events{alter}, old | private | altered},
 		"and committed":                   {events{alter, commit}, old},
-		"with a role of unknown rights":   {events{alter, func(c *Currency) { c.Commit(true) }}, old | private},
+		"with a role of unknown rights":   {events{alter, func(c *Currency) { c.rare.Set(link.RoleUnknown); c.Commit() }}, old | private},
 		"a change in a tx that ends":      {events{alter, read, settle(true, false, true)}, old},
 		"that may end":                    {events{alter, read, settle(false, false, true)}, old | private | altered},
 		"another table changed in a tx":   {events{alterOthers, read}, private | altered},
@@ -71,9 +76,9 @@ func TestCurrency(t *testing.T) {
 		"also where a role comes with it": {events{createTemp, commit, role, read, settle(true, true, false)}, private | temporary},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var cur Currency
+			cur := &Currency{rare: new(link.Rare)}
 			for _, event := range c.events {
-				event(&cur)
+				event(cur)
 			}
 			for _, p := range []struct {
 				name string

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
@@ -14,7 +15,7 @@ import (
 
 // Refresh makes v.Schema the facts of the session's namespace as they are now.
 func (v *View) Refresh(ctx context.Context) error {
-	if v.Origin.Lent() {
+	if v.Rare.Any(link.Lent) {
 		v.Hooked()
 	}
 	// What has been read in a transaction lacks the slot tables that could not be made there.
@@ -158,11 +159,7 @@ func OfTemporary(lx *lex.Rules, sql string) bool {
 // SettleFacts notes that a transaction may have ended, or has: what it changed
 // in the schema now holds for all sessions, or for none.
 func (v *View) SettleFacts(ended bool) {
-	role := v.Origin.RoleUnknown()
-	if v.Facts.Settled(role) {
-		return
-	}
-	switch altered, others := v.Facts.Settle(ended || v.Committed(), role); {
+	switch altered, others := v.Facts.Settle(ended || v.Committed()); {
 	case altered:
 		v.Catalog.Expire()
 	case others:

@@ -8,6 +8,7 @@ import (
 
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/internal/config"
+	"github.com/slotsql/slotsql/internal/link"
 )
 
 // The facts of the namespace that connections open with are read by one connection at a time, on
@@ -215,7 +216,7 @@ func (v *View) readAgain(ctx context.Context) error {
 	if s.Traits.OneWriter || s.ParentHooks.Any() || !s.mayLookAside() {
 		return v.readHere(ctx)
 	}
-	inTx := v.Tx.KeepsLocks() || !v.InAutocommit()
+	inTx := v.Rare.Any(link.TxOpen) || !v.InAutocommit()
 	wait, cancel := ctx, context.CancelFunc(func() {})
 	if inTx {
 		wait, cancel = context.WithTimeout(ctx, ownPatience)
@@ -251,11 +252,11 @@ func (v *View) readAgain(ctx context.Context) error {
 // an effect: see Aside.
 func (v *View) readHere(ctx context.Context) error {
 	s := v.Catalog
-	if s.Traits.OneWriter && v.Tx.KeepsLocks() && !v.Tx.Unused() {
+	if s.Traits.OneWriter && v.Rare.Any(link.TxOpen) && !v.Tx.Unused() {
 		return v.readForItself(ctx) // its transaction may see what has been changed since
 	}
 	wait, cancel := ctx, context.CancelFunc(func() {})
-	if v.Tx.KeepsLocks() {
+	if v.Rare.Any(link.TxOpen) {
 		wait, cancel = context.WithTimeout(ctx, ownPatience) // it may keep out who reads (BEGIN EXCLUSIVE)
 	}
 	defer cancel()

@@ -162,7 +162,7 @@ func (p *prefetched) read(ctx context.Context, d dialect.Describer, c *View, nam
 // takes no query for each table.
 func (v *View) temporary() dialect.Temporary {
 	hooked := v.DB.ParentHooks.Any() && !v.Catalog.Traits.TempUnlisted
-	if v.Facts.Private() || v.Origin.Dirty() || v.Facts.Altered() || hooked {
+	if v.Facts.Private() || v.Rare.Any(link.ChangedSettings) || v.Facts.Altered() || hooked {
 		return dialect.MayHide
 	}
 	return dialect.NoneHides

@@ -66,7 +66,8 @@ func newSchema(s *Catalog) *Schema {
 // Stale reports whether the facts are older than a change of the schema, are due to be looked
 // at again, or are no longer kept.
 func (sc *Schema) Stale() bool {
-	return sc.fresh.over(sc.Catalog.Noticed.Changes.Load()) || sc.fresh.dropped.Load()
+	f := &sc.fresh
+	return f.changes != sc.Catalog.Noticed.Changes.Load() || !f.review.IsZero() && time.Now().After(f.review) || f.dropped.Load()
 }
 
 // Settled reports whether the facts hold, for any statement: no table is still to come, and no name could be overlooked.
@@ -76,12 +77,6 @@ func (sc *Schema) Settled() bool {
 
 // Number tells the facts from those of other namespaces, and from earlier ones of the same.
 func (sc *Schema) Number() int64 { return sc.fresh.number }
-
-// over reports whether the facts no longer hold, given the number of changes that have been
-// noticed.
-func (f *freshness) over(changes int64) bool {
-	return f.changes != changes || !f.review.IsZero() && time.Now().After(f.review)
-}
 
 // CheckTables checks the configured tables against the facts that look finds. A table that is not
 // strict has no problems. Tables that have neither slots nor a slot table have Slots 0.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/internal/config"
+	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/rewrite/lex"
 	"github.com/slotsql/slotsql/rewrite/schema"
 )
@@ -113,8 +114,9 @@ func (v *View) MayHaveRole(sql string) {
 	if !lex.ContainsFold(sql, "role") && !lex.ContainsFold(sql, "authorization") {
 		return
 	}
-	v.Origin.SetRole(!v.Catalog.Traits.RightsAreFacts)
+	v.Rare.Set(link.RoleSet)
 	if v.Catalog.Traits.RightsAreFacts {
+		v.Rare.Set(link.RoleUnknown)
 		v.Facts.ChangeRole()
 	}
 }

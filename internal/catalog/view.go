@@ -15,8 +15,9 @@ type View struct {
 	Catalog    *Catalog
 	prefetched *prefetched // while a schema is made
 
-	Schema *Schema           // facts of the session's namespace; nil until they are needed
-	Facts  Currency          // of Schema
+	Schema *Schema  // facts of the session's namespace; nil until they are needed
+	Facts  Currency // of Schema
+	seen   seen
 	asked  dialect.Namespace // what the session has last said
 
 	sees *string // the server, and as what the session sees it; "": not known; nil: not asked
@@ -26,9 +27,9 @@ type View struct {
 // whoever has been given the parent's connection. Before it is used for anything that depends on
 // it, the session is asked.
 func (v *View) Hooked() {
-	v.Origin.Hook()
+	v.Settings.Hook()
 	v.Facts.MoveNamespace(!v.Committed())
-	if v.Origin.Lent() && v.Catalog.Traits.TempUnlisted {
+	if v.Rare.Any(link.Lent) && v.Catalog.Traits.TempUnlisted {
 		v.Facts.ChangeTables(true)
 	}
 }
@@ -48,7 +49,7 @@ func (v *View) namespace(ctx context.Context) (string, error) {
 	v.Catalog.mu.Lock()
 	settings := v.Catalog.Home.settings
 	v.Catalog.mu.Unlock()
-	v.Origin.Compare(ns.Settings == settings)
+	v.Settings.Compare(ns.Settings == settings)
 	return ns.Names, nil
 }
 
@@ -60,7 +61,9 @@ func (v *View) know(sc *Schema) {
 
 // NewView wraps a parent's connection without querying the database.
 func NewView(c *Catalog, parent driver.Conn) *View {
-	return &View{Conn: link.New(&c.Database, parent), Catalog: c}
+	v := &View{Conn: link.New(&c.Database, parent), Catalog: c}
+	v.Facts.rare = v.Rare
+	return v
 }
 
 // NewOwnView wraps a connection that folds slots. On a cluster it learns which node it is on, to
@@ -71,25 +74,18 @@ func NewOwnView(ctx context.Context, c *Catalog, parent driver.Conn) *View {
 	return v
 }
 
-// AsConnected reports whether the session is as the connector opened it, outside a transaction,
-// and without open rows. The same statement does the same in any two such sessions with the same
-// facts.
-func (v *View) AsConnected() bool {
-	return v.Facts.Common() && v.ordinary() && !v.Origin.RowsOpen() && !v.Tx.KeepsLocks() && v.InAutocommit()
-}
-
 // Ordinary reports whether any connection of the connector sees the same database.
 func (v *View) Ordinary() bool { return v.Facts.Common() && v.ordinary() && !v.DB.ParentHooks.Any() }
 
 // readsAsOthers reports whether any connection of the connector, if it read the facts now, would
 // read what this session would, unless a hook has made it another.
 func (v *View) readsAsOthers() bool {
-	return v.Facts.Shared() && v.ordinary()
+	return !v.Rare.Any(ownFacts) && v.ordinary()
 }
 
 // ordinary reports whether the session's settings are those with which the connector opens
 // connections, and its database is no other's.
-func (v *View) ordinary() bool { return !v.Origin.Dirty() && v.DB.Sharing }
+func (v *View) ordinary() bool { return !v.Rare.Any(link.ChangedSettings) && v.DB.Sharing }
 
 // OpenView opens a connection of the parent for slotsql's own statements.
 func OpenView(ctx context.Context, c *Catalog) (*View, error) {

@@ -71,9 +71,6 @@ func (w *watch) answered(took time.Duration) {
 // RoundTrip returns about how long a round trip to the server takes; 0 while that is not known.
 func (w *watch) RoundTrip() time.Duration { return time.Duration(w.distance.Load()) }
 
-// Recent reports whether no look is due.
-func (w *watch) Recent() bool { return w.age() < lookAgain }
-
 // Due makes the next statement wait for a look.
 func (w *watch) Due() {
 	w.looked.Store(0)

@@ -3,6 +3,8 @@ package catalog
 import (
 	"context"
 	"time"
+
+	"github.com/slotsql/slotsql/internal/link"
 )
 
 // sidePatience bounds a look on the side connection. A look waits for no transaction, so one that
@@ -66,7 +68,7 @@ func (v *View) lookHere(ctx context.Context) {
 		if !v.Tx.None() {
 			return
 		}
-	} else if v.Origin.RowsOpen() || v.Tx.KeepsLocks() || !v.InAutocommit() {
+	} else if v.Rare.Any(link.RowsOpen) || v.Rare.Any(link.TxOpen) || !v.InAutocommit() {
 		return
 	}
 	w := &v.Catalog.Watch

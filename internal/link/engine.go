@@ -1,9 +1,6 @@
 package link
 
 import (
-	"context"
-	"database/sql/driver"
-
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/rewrite"
 )
@@ -13,7 +10,7 @@ type Engine struct {
 	dialect dialect.Dialect
 	errors  dialect.ErrorClassifier
 	Watcher dialect.TxWatcher
-	args    dialect.ArgRewriter
+	Args    dialect.ArgRewriter // nil if the parent's arguments are all the statement's
 	limits  dialect.LimitLifter
 	busy    dialect.BusyWatcher
 
@@ -31,7 +28,7 @@ func EngineOf(d dialect.Dialect) Engine {
 	e := Engine{dialect: d}
 	e.errors, _ = d.(dialect.ErrorClassifier)
 	e.Watcher, _ = d.(dialect.TxWatcher)
-	e.args, _ = d.(dialect.ArgRewriter)
+	e.Args, _ = d.(dialect.ArgRewriter)
 	e.limits, _ = d.(dialect.LimitLifter)
 	e.busy, _ = d.(dialect.BusyWatcher)
 	e.limitsPrepared = d.Traits().LimitsPrepared
@@ -109,14 +106,3 @@ func (e *Engine) unmoved(err error) (reason string, ok bool) {
 
 // TxEnded reports whether err means that nothing is left of the transaction.
 func (e *Engine) TxEnded(err error) bool { return e.means(err, dialect.TxEnded) }
-
-// RewriteArgs lets the dialect treat arguments as the parent would. It returns the statement, its
-// arguments, and those that are options for the parent.
-func (e *Engine) RewriteArgs(
-	ctx context.Context, c driver.Conn, query string, args []driver.NamedValue,
-) (string, []driver.NamedValue, []driver.NamedValue, error) {
-	if e.args == nil || len(args) == 0 {
-		return query, args, nil, nil
-	}
-	return e.args.RewriteArgs(ctx, c, query, args)
-}

@@ -24,7 +24,7 @@ import (
 // returns the engine's error for that.
 func (c *Conn) prepareGuarded(ctx context.Context, query string) (driver.Stmt, error) {
 	g, ok := c.DB.Dialect.(dialect.TxGuard)
-	if !ok || !c.Cluster || !c.Drain.UnderWay() && !c.Tx.KeepsLocks() {
+	if !ok || !c.Cluster || !c.Drain.UnderWay() && !c.Rare.Any(TxOpen) {
 		return c.prepareOnParent(ctx, query)
 	}
 	open := c.Drain == DrainGuarded

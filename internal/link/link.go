@@ -24,10 +24,10 @@ type Conn struct {
 	Opening      []string // what each transaction of slotsql's own runs first
 	Age          Age      // of one of slotsql's own
 
-	Tx     Tx
-	Drain  Drain
-	Origin Origin
-	Broken bool // never to be used again: see Conn.Lost
+	Rare     *Rare
+	Settings Settings
+	Tx       Tx
+	Drain    Drain
 
 	timeouts int // lock timeouts in a row on a cluster, see Retry
 	yield    yielding
@@ -46,7 +46,8 @@ func New(db *Database, parent driver.Conn) Conn {
 	if w, ok := e.Watcher.(dialect.SelectiveTxWatcher); ok && !w.Watches(parent) {
 		e.Watcher = nil
 	}
-	return Conn{DB: db, Parent: parent, Engine: e}
+	rare := new(Rare)
+	return Conn{DB: db, Parent: parent, Engine: e, Rare: rare, Settings: Settings{rare: rare}, Tx: Tx{rare: rare}}
 }
 
 // RequireTxState returns an error if neither the parent nor the server reports whether a session

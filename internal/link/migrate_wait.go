@@ -40,7 +40,7 @@ func (c *Conn) MigratePatiently(ctx context.Context, ddl []string) error {
 			wait, longed = longWait, start
 		}
 		err := c.migrateWaiting(ctx, ddl, wait)
-		if err == nil || !c.Engine.Retryable(err) || c.Broken {
+		if err == nil || !c.Engine.Retryable(err) || c.Rare.Any(Broken) {
 			return err
 		}
 		if time.Since(begun) > migratePatience {
@@ -76,11 +76,11 @@ func (c *Conn) migrateWaiting(ctx context.Context, ddl []string, wait time.Durat
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.DB.Patience)
 	defer cancel()
 	for _, q := range restore {
-		if c.Broken {
+		if c.Rare.Any(Broken) {
 			break
 		}
 		if _, failed := c.ParentExec(ctx, q, nil); failed != nil {
-			c.Broken = true
+			c.Rare.Set(Broken)
 		}
 	}
 	return err

@@ -10,7 +10,9 @@ import (
 
 // ParentExec runs one statement on the parent, prepared if the parent wants that.
 func (c *Conn) ParentExec(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
-	query = c.yieldingSQL(query)
+	if c.yield.by != nil {
+		query = c.yieldingSQL(query)
+	}
 	if e, ok := c.Parent.(driver.ExecerContext); ok {
 		safe := retrySafe(ctx, c)
 		if res, err := e.ExecContext(ctx, query, args); err != driver.ErrSkip {
@@ -78,27 +80,26 @@ func retrySafe(ctx context.Context, c *Conn) bool {
 // QueryUnprepared runs one query on the parent. If the parent wants it prepared, which may depend
 // on the arguments, it returns driver.ErrSkip, and nothing has been sent.
 func (c *Conn) QueryUnprepared(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
-	rows, err := c.queryUnprepared(ctx, query, args)
-	c.Unprepared = err != driver.ErrSkip
-	return rows, err
-}
-
-func (c *Conn) queryUnprepared(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
-	query = c.yieldingSQL(query)
+	if c.yield.by != nil {
+		query = c.yieldingSQL(query)
+	}
 	if q, ok := c.Parent.(driver.QueryerContext); ok {
 		rows, err := q.QueryContext(ctx, query, args)
-		c.PreparesArgs = c.PreparesArgs || err == driver.ErrSkip && len(args) > 0
+		c.Unprepared = err != driver.ErrSkip
+		c.PreparesArgs = c.PreparesArgs || !c.Unprepared && len(args) > 0
 		return rows, err
 	}
 	q, ok := c.Parent.(driver.Queryer) //nolint:staticcheck // the parent's choice
-	if !ok {
+	if c.Unprepared = ok; !ok {
 		return nil, driver.ErrSkip
 	}
 	values, err := Unnamed(ctx, args)
 	if err != nil {
 		return nil, err
 	}
-	return q.Query(query, values)
+	rows, err := q.Query(query, values)
+	c.Unprepared = err != driver.ErrSkip
+	return rows, err
 }
 
 // prepareCall prepares a call's statement, and returns the arguments as the statement takes them.

@@ -80,12 +80,3 @@ func (c *Conn) Retry(ctx context.Context, tries int, err error) bool {
 	}
 	return ctx.Err() == nil
 }
-
-// InAutocommit reports whether the next statement is certainly committed, or rolled back, by
-// itself.
-func (c *Conn) InAutocommit() bool {
-	if c.Engine.Watcher != nil {
-		return !c.Engine.Watcher.ConnInTransaction(c.Parent)
-	}
-	return c.DB.Sharing && !c.Origin.Dirty() && c.Tx.None()
-}

@@ -34,7 +34,7 @@ func (s *Session) Query(ctx context.Context, sql string, args ...any) ([][]any, 
 
 func (s *Session) query(ctx context.Context, sql string, args []any) ([][]any, error) {
 	s.Tx.Read()
-	if len(args) > 0 && s.Tx.KeepsLocks() && s.Drain.Begin() { // for a transaction that the preparation may lose
+	if len(args) > 0 && s.Rare.Any(TxOpen) && s.Drain.Begin() { // for a transaction that the preparation may lose
 		defer s.Drain.End()
 	}
 	if d, ok := s.DB.Dialect.(dialect.StatementLimited); ok {

@@ -52,6 +52,15 @@ func (c *Conn) InTransaction(ctx context.Context) (bool, error) {
 	return open, nil
 }
 
+// InAutocommit reports whether the next statement is certainly committed, or rolled back, by
+// itself.
+func (c *Conn) InAutocommit() bool {
+	if c.Engine.Watcher != nil {
+		return !c.Engine.Watcher.ConnInTransaction(c.Parent)
+	}
+	return c.DB.Sharing && !c.Rare.Any(ChangedSettings) && c.Tx.None()
+}
+
 // Busy reports whether the parent is certain to refuse the next statement without sending it, because rows of a query are
 // open. The parent's own answer to the application's SQL is then right, and leaves the transaction as it is.
 func (c *Conn) Busy() bool {
@@ -116,7 +125,7 @@ func (c *Conn) BeginOwnAs(ctx context.Context, d dialect.DrainTx) (end func(erro
 			// It may have been opened all the same: the context may have ended while the answer
 			// was on its way.
 			if !c.rollback(ctx, d.Rollback) {
-				c.Broken = true
+				c.Rare.Set(Broken)
 			}
 			return nil, c.Lost(err)
 		}
@@ -133,7 +142,7 @@ func (c *Conn) BeginOwnAs(ctx context.Context, d dialect.DrainTx) (end func(erro
 		if c.rollback(ctx, d.Rollback) {
 			err = stillConnected(err)
 		} else {
-			c.Broken = true
+			c.Rare.Set(Broken)
 		}
 		c.Drain.Undo()
 		return c.Lost(err)
@@ -175,12 +184,12 @@ func (c *Conn) rollback(ctx context.Context, statements []string) bool {
 // that is lost, or if the application's transaction holds half a fold and must not be committed.
 func (c *Conn) Lost(err error) error {
 	if u := (*unappliedError)(nil); errors.As(err, &u) {
-		c.Broken = true // and the transaction is gone with it
+		c.Rare.Set(Broken) // and the transaction is gone with it
 		return u.error
 	}
 	s := Settled(err)
 	if s != err || c.Drain.HalfDone() {
-		c.Broken = true
+		c.Rare.Set(Broken)
 	}
 	return s
 }

@@ -5,12 +5,12 @@ import (
 )
 
 // Tx is what is known about a session's transaction: which one may be open, what the engine last
-// answered about that, and whether anything has run in it. The zero value is for a session that
-// has just been opened.
+// answered about that, and whether anything has run in it.
 //
 // Everything that happens to a transaction is one of its methods. None of them queries the
 // database: if only that knows, the state says so.
 type Tx struct {
+	rare     *Rare
 	phase    TxPhase
 	answer   txAnswer
 	unused   bool // nothing has run since a transaction was begun
@@ -68,33 +68,51 @@ type TxRules struct {
 	DDL        bool // the statement is certainly DDL: it begins none, and leaves autocommit as it is
 }
 
+// enter notes which transaction may be open.
+func (t *Tx) enter(p TxPhase) {
+	t.phase = p
+	t.rare.Put(TxOpen, p == TxBegun || p == TxBySQL || p == TxImplicit)
+	if t.rare.Put(TxDangling, p == TxLeftOpen); p != TxNone {
+		t.rare.Set(TxNoted)
+	}
+}
+
 // Begin notes that BeginTx has begun a transaction.
-func (t *Tx) Begin() { t.phase, t.answer, t.unused, t.unread = TxBegun, open, true, true }
+func (t *Tx) Begin() {
+	t.enter(TxBegun)
+	t.answer, t.unused, t.unread, t.locking = open, true, true, false
+}
 
 // Finish notes that a driver.Tx has been committed or rolled back. If that has failed the
 // transaction may still be open.
 func (t *Tx) Finish(mayBeOpen bool) {
-	t.phase, t.answer = TxNone, staleClosed
-	if mayBeOpen {
-		t.phase = TxLeftOpen
+	t.answer, t.unused, t.unread = staleClosed, false, false
+	if t.enter(TxNone); mayBeOpen {
+		t.enter(TxLeftOpen)
 	}
 }
 
 // Close notes that the parent knows of no transaction.
-func (t *Tx) Close() { t.phase, t.answer = TxNone, t.answer.stale() }
+func (t *Tx) Close() {
+	t.enter(TxNone)
+	t.Doubt()
+}
 
 // Fail notes that a statement which may begin or end a transaction has failed: one may
 // be open.
-func (t *Tx) Fail() { t.phase, t.answer = TxBySQL, t.answer.stale() }
+func (t *Tx) Fail() {
+	t.enter(TxBySQL)
+	t.Doubt()
+}
 
 // Reset notes that the connection has gone back to the pool, and reports whether no transaction is
 // open any more. Idle: the parent reports none.
 func (t *Tx) Reset(idle bool) (ended bool) {
 	if t.BySQL() && !idle {
-		t.phase = TxLeftOpen
+		t.enter(TxLeftOpen)
 		return false
 	}
-	t.phase = TxNone
+	t.enter(TxNone)
 	return true
 }
 
@@ -110,31 +128,30 @@ func (t *Tx) Apply(e lex.TxEvent, rules TxRules) {
 	switch e.Kind {
 	case lex.TxEnds:
 		if t.end(); e.Chained {
-			t.phase = may
+			t.enter(may)
 		}
 	case lex.TxChanges:
 		switch {
 		case rules.DDLCommits:
 			t.end()
 		case rules.Watched:
-			t.phase = may
+			t.enter(may)
 		}
 	case lex.TxReadOnly:
 	case lex.TxMayEnd:
 		t.implicit = t.implicit || !rules.DDL
 		if t.phase != TxNone || !rules.DDL { // else there is none to end
-			t.phase = may
+			t.enter(may)
 		}
 	default:
-		t.phase = may
+		t.enter(may)
 	}
 }
 
 // end notes that the transaction has ended for certain.
 func (t *Tx) end() {
-	t.phase = TxNone
-	if t.implicit {
-		t.phase = TxImplicit
+	if t.enter(TxNone); t.implicit {
+		t.enter(TxImplicit)
 	}
 }
 
@@ -157,9 +174,15 @@ func (t *Tx) Confirm() {
 	}
 }
 
+// Keep takes back what a statement has done that leaves the session in a transaction if, and only if, it was in one.
+func (t *Tx) Keep(before Tx) {
+	*t = before
+	t.enter(before.phase)
+}
+
 // Ran notes that a statement has run. If begins, it has begun a transaction that has not read
 // anything yet, or has set a savepoint in one.
-func (t *Tx) Ran(begins bool) { t.unused = begins && (t.unused || !t.KeepsLocks()) }
+func (t *Tx) Ran(begins bool) { t.unused = begins && (t.unused || !t.rare.Any(TxOpen)) }
 
 // Used notes that a statement has succeeded. All that it may have done to the transaction is that it has taken the snapshot: not if
 // it only locks, which is so if mayLockOnly, and LocksOnly has been noted.
@@ -186,7 +209,10 @@ func (t *Tx) ReadUnlessLocking() {
 func (t *Tx) Unread() bool { return t.unread && t.phase == TxBegun }
 
 // BeginOwn notes that a transaction of slotsql's own has begun.
-func (t *Tx) BeginOwn() { t.own = ownTxOpen }
+func (t *Tx) BeginOwn() {
+	t.own = ownTxOpen
+	t.rare.Set(TxNoted)
+}
 
 // TakeSnapshot notes that a transaction of slotsql's own may have a snapshot from now on.
 func (t *Tx) TakeSnapshot() {
@@ -204,18 +230,12 @@ func (t *Tx) Phase() TxPhase { return t.phase }
 // None reports whether the session has no transaction, judging by all that it has run.
 func (t *Tx) None() bool { return t.phase == TxNone }
 
-// KeepsLocks reports whether the locks of a statement may outlive it: it runs, or may run, in a
-// transaction.
-func (t *Tx) KeepsLocks() bool {
-	return t.phase == TxBegun || t.phase == TxBySQL || t.phase == TxImplicit
-}
-
 // BySQL reports whether a statement may have begun a transaction that may still be open, which
 // only the engine knows.
 func (t *Tx) BySQL() bool { return t.phase == TxBySQL || t.phase == TxLeftOpen }
 
 // Unused reports whether nothing has run in the open transaction.
-func (t *Tx) Unused() bool { return t.unused && t.KeepsLocks() }
+func (t *Tx) Unused() bool { return t.unused && t.rare.Any(TxOpen) }
 
 // Known returns what the engine has answered, if that still holds.
 func (t *Tx) Known() (isOpen, ok bool) {

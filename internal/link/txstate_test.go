@@ -69,13 +69,16 @@ func TestTx(t *testing.T) {
 		{"SET TRANSACTION READ ONLY", []event{apply(lex.TxReadOnly, mysql)}, TxNone},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			var tx Tx
+			tx := Tx{rare: new(Rare)}
 			for _, e := range c.events {
 				e(&tx)
 			}
 			keeps := c.want == TxBegun || c.want == TxBySQL || c.want == TxImplicit
 			bySQL := c.want == TxBySQL || c.want == TxLeftOpen
-			if tx.Phase() != c.want || tx.None() != (c.want == TxNone) || tx.KeepsLocks() != keeps || tx.BySQL() != bySQL {
+			if tx.rare.Any(TxDangling) != (c.want == TxLeftOpen) || !tx.rare.Any(TxNoted) && c.want != TxNone {
+				t.Errorf("bits %b in phase %d", *tx.rare, c.want)
+			}
+			if tx.Phase() != c.want || tx.None() != (c.want == TxNone) || tx.rare.Any(TxOpen) != keeps || tx.BySQL() != bySQL {
 				t.Errorf("phase %d, want %d", tx.Phase(), c.want)
 			}
 		})
@@ -101,7 +104,7 @@ func TestTxAnswer(t *testing.T) {
 		{"Commit", []func(*Tx){(*Tx).Begin, func(tx *Tx) { tx.Finish(false) }}, false, false, false},
 		{"a statement's BEGIN", []func(*Tx){no, func(tx *Tx) { tx.Apply(lex.TxEvent{Kind: lex.TxBegins}, TxRules{}) }}, false, false, false},
 	} {
-		var tx Tx
+		tx := Tx{rare: new(Rare)}
 		for _, e := range c.events {
 			e(&tx)
 		}
@@ -131,7 +134,7 @@ func TestTxUnread(t *testing.T) {
 		{"a CALL", []func(*Tx){(*Tx).Begin, sql(lex.TxMayEnd)}, false},
 		{"COMMIT by SQL, BEGIN", []func(*Tx){(*Tx).Begin, sql(lex.TxEnds), sql(lex.TxBegins)}, false},
 	} {
-		var tx Tx
+		tx := Tx{rare: new(Rare)}
 		for _, e := range c.events {
 			e(&tx)
 		}
@@ -155,7 +158,7 @@ func TestOwnTx(t *testing.T) {
 		{"ended", []func(*Tx){(*Tx).BeginOwn, (*Tx).TakeSnapshot, (*Tx).EndOwn}, false, true},
 		{"the next", []func(*Tx){(*Tx).BeginOwn, (*Tx).TakeSnapshot, (*Tx).EndOwn, (*Tx).BeginOwn}, true, false},
 	} {
-		var tx Tx
+		tx := Tx{rare: new(Rare)}
 		for _, e := range c.events {
 			e(&tx)
 		}
@@ -196,7 +199,7 @@ func TestTxUnused(t *testing.T) {
 		{"BEGIN EXCLUSIVE", []func(*Tx){exclusive}, false},
 		{"BEGIN EXCLUSIVE, savepoint", []func(*Tx){exclusive, savepoint}, false},
 	} {
-		var tx Tx
+		tx := Tx{rare: new(Rare)}
 		for _, e := range c.events {
 			e(&tx)
 		}

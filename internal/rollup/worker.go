@@ -10,6 +10,7 @@ import (
 
 	"github.com/slotsql/slotsql/dialect"
 	"github.com/slotsql/slotsql/internal/catalog"
+	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/internal/slots"
 	"github.com/slotsql/slotsql/rewrite/schema"
 )
@@ -60,7 +61,7 @@ func (w *Worker) Open(ctx context.Context) (*catalog.Schema, error) {
 
 // connect makes the connection, anew where it is not to be used again.
 func (w *Worker) connect(ctx context.Context) error {
-	if w.state == connLost || w.Conn != nil && w.Conn.Broken {
+	if w.state == connLost || w.Conn != nil && w.Conn.Rare.Any(link.Broken) {
 		w.Close()
 	}
 	if w.Conn != nil && !w.catalog.Traits.OneWriter && w.Conn.Age.Over() {

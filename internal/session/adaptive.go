@@ -15,19 +15,34 @@ import (
 
 // Placement adaptive: an increment of a cold row is the application's own statement on the base
 // row, alone or in a group; one of a hot row goes to a slot. slots.Heat says which rows are hot,
-// and isCold makes the choice. Both are exact at any time, whatever other increments do.
+// and onColdRow makes the choice. Both are exact at any time, whatever other increments do.
 
-// onColdRow runs an increment of a cold row on its base row.
+// onColdRow runs an increment of a cold row on its base row. In a transaction the row is then locked until the transaction ends.
 func onColdRow(ctx context.Context, r *Run) (a answer, done bool, err error) {
-	in := incrementOf(r)
-	cold := in.isCold()
+	in, hot := incrementOf(r), false
+	if !r.Plan.adapts || !in.fitsBase() && !(in.of.Latest && slotlessOf(r).provable()) {
+		return answer{}, false, nil
+	}
+	row, keyed := r.rowOf(in.of.Table, in.of.Which)
+	if !keyed || in.of.ByOther != "" && !in.namedByOther(&row) {
+		return answer{}, false, nil
+	}
+	row.Node = 0 // nodes of a cluster have the row in common
+	if in.conn.Rare.Any(link.TxOpen) {
+		hot = r.holdsHot(row)
+	} else if r.standing = in.conn.Shared.heat.Look(row); !r.standing.Hot {
+		r.row = row
+	} else {
+		hot = true
+	}
 	if r.standing.Became {
+		r.Plan.tally.heated.Add(1)
 		in.conn.renewLease(ctx) // the process's first slots may be others', too, until it has one
 	}
 	switch {
-	case !cold:
+	case hot:
 		return answer{}, false, nil
-	case in.run.standing.Left && in.foldsCooled():
+	case r.standing.Left && in.foldsCooled():
 		return in.onCooledRow(ctx)
 	}
 	if r.standing.Ask {
@@ -67,7 +82,7 @@ func (r *Run) askHolder(ctx context.Context, row *rewrite.DrainTable) {
 
 // onBaseRow runs an increment on its base row, outside transactions together with others that overlap with it.
 func (in increment) onBaseRow(ctx context.Context) (a answer, done bool, err error) {
-	if !in.conn.Tx.KeepsLocks() {
+	if !in.conn.Rare.Any(link.TxOpen) {
 		a, err = sharingOf(in.run).runGrouped(ctx, in.aloneOnBase)
 		return a, true, err
 	}
@@ -99,7 +114,7 @@ func (in increment) foldsCooled() bool {
 // drain that locked it by the key would deadlock with increments of others.
 func (in increment) onCooledRow(ctx context.Context) (a answer, done bool, err error) {
 	c := in.conn
-	if !c.Tx.KeepsLocks() || c.Shared.Traits.OneWriter || !in.fitsBase() {
+	if !c.Rare.Any(link.TxOpen) || c.Shared.Traits.OneWriter || !in.fitsBase() {
 		in.run.cause = rowCooled
 		return answer{}, false, nil
 	}
@@ -151,9 +166,12 @@ func (in increment) execCold(ctx context.Context) (answer, error) {
 		return answer{}, err
 	}
 	if n > 0 {
-		in.run.Plan.tally.ranCold()
+		in.run.Plan.tally.cold.Add(1)
 	}
-	return a, in.addedToRow(ctx, n)
+	if !in.conn.InAutocommit() {
+		err = in.addedToRow(ctx, n)
+	}
+	return a, err
 }
 
 // execColdLatest runs an increment that sets a companion of which the latest value counts. What slots hold of it is taken to be
@@ -167,7 +185,7 @@ func (in increment) execColdLatest(ctx context.Context) (answer, error) {
 	}
 	switch {
 	case done, err != nil:
-	case in.conn.Tx.KeepsLocks():
+	case in.conn.Rare.Any(link.TxOpen):
 		dr := in.run.drainOf(&in.run.Plan.Drain)
 		if a, err = dr.orRead(ctx); dr.addedToBase {
 			in.noteSlots()
@@ -225,7 +243,7 @@ func (in increment) addThenAsk(ctx context.Context) (a answer, done bool, err er
 	switch {
 	case out[0].Affected == 0:
 	case len(out[1].Rows) == 0:
-		in.run.Plan.tally.ranCold()
+		in.run.Plan.tally.cold.Add(1)
 		slotlessOf(in.run).noteProvenInTx(true)
 	default:
 		if err = in.addedToRow(ctx, out[0].Affected); err == nil {
@@ -244,7 +262,9 @@ func (in increment) addThenAsk(ctx context.Context) (a answer, done bool, err er
 // noteSlots notes that the row has slots, and reports whether it is hot now.
 func (in increment) noteSlots() (hot bool) {
 	hot, became := in.conn.Shared.heat.NoteSlots(in.run.row)
-	in.run.Plan.tally.heatedRow(became)
+	if became {
+		in.run.Plan.tally.heated.Add(1)
+	}
 	return hot
 }
 
@@ -258,12 +278,16 @@ func (in increment) retriesInSlot(ctx context.Context, err error) bool {
 // noteDuration notes the outcome of an update of a base row that began at the given time.
 func (r *Run) noteDuration(began time.Time, err error) {
 	h, e := r.conn.Shared.heat, &r.conn.Engine
+	var became bool
 	switch {
 	case r.row.Table == "":
 	case err == nil:
-		r.Plan.tally.heatedRow(h.NoteDuration(r.row, began))
+		became = h.NoteDuration(r.row, began)
 	case e.Retryable(err), e.LockTimeout(err), e.Conflict(err):
-		r.Plan.tally.heatedRow(h.NoteWait(r.row))
+		became = h.NoteWait(r.row)
+	}
+	if became {
+		r.Plan.tally.heated.Add(1)
 	}
 }
 

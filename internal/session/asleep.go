@@ -55,10 +55,10 @@ func whileAsleep(ctx context.Context, r *Run) (answer, bool, error) {
 	}
 	a, err := r.runWithRetries(ctx, sl.sendAsleep)
 	r.Plan.asleep.note(err != errAwake)
-	if err == errAwake && !r.conn.Broken {
+	if err == errAwake && !r.conn.Rare.Any(link.Broken) {
 		return answer{}, false, nil
 	}
-	r.Plan.tally.drained()
+	r.Plan.tally.drains.Add(1)
 	return a, true, err
 }
 
@@ -298,7 +298,7 @@ func (sl slotless) pipelineAsleep(ctx context.Context) (answer, error) {
 func (sl slotless) asleepFor(ctx context.Context, d *rewrite.DrainTable) (bool, error) {
 	c, t := sl.conn, d.Table
 	sleeps, ok := c.Dialect().(rewrite.SleepingDialect)
-	if !ok || d.Keyed || sl.run.Plan.Base.Shares || !c.keepsSlotless(t) || c.Cluster || c.Origin.RoleSet() || c.snapshotHeld() ||
+	if !ok || d.Keyed || sl.run.Plan.Base.Shares || !c.keepsSlotless(t) || c.Cluster || c.Rare.Any(link.RoleSet) || c.snapshotHeld() ||
 		len(t.Counter.Rights.Ungranted) > 0 || t.IsView || c.addedToSlots(t) {
 		return false, nil
 	}

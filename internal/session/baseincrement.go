@@ -105,7 +105,7 @@ func (in increment) execOnBase(ctx context.Context) (answer, error) {
 	if err != nil {
 		return a, err
 	}
-	in.run.Plan.tally.ranCold()
+	in.run.Plan.tally.cold.Add(1)
 	if n > 1 { // MySQL counts an upsert that has met its row twice
 		if row, keyed := in.rowKey(); keyed {
 			in.noteRowExists(row)

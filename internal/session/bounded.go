@@ -3,6 +3,8 @@ package session
 import (
 	"context"
 	"time"
+
+	"github.com/slotsql/slotsql/internal/link"
 )
 
 // Guarded statements on bounded counters: see rewrite.Bounded for what the base row can decide by
@@ -17,7 +19,7 @@ func bounded(r *Run) bool {
 
 // fromPortion runs the statement, in a transaction, on a slot that holds a portion.
 func fromPortion(ctx context.Context, r *Run) (a answer, done bool, err error) {
-	if !r.conn.Tx.KeepsLocks() || !bounded(r) {
+	if !r.conn.Rare.Any(link.TxOpen) || !bounded(r) {
 		return answer{}, false, nil
 	}
 	// Increments of other sessions since the transaction's snapshot may be in slots.
@@ -45,7 +47,7 @@ func onGuardedBase(ctx context.Context, r *Run) (a answer, done bool, err error)
 	case err != nil || n == 0:
 		return answer{}, false, nil
 	}
-	r.Plan.tally.ranCold()
+	r.Plan.tally.cold.Add(1)
 	rowChangesOf(r).note(&r.Plan.Bounded.Row, changedOnBase)
 	return a, true, nil
 }

@@ -17,7 +17,7 @@ func onBase(ctx context.Context, r *Run) (a answer, done bool, err error) {
 		return answer{}, false, nil
 	}
 	if a, err = r.runOnBase(ctx); err == nil && r.Plan.Class == rewrite.AdditiveBase {
-		r.Plan.tally.ranCold()
+		r.Plan.tally.cold.Add(1)
 	}
 	return a, true, err
 }

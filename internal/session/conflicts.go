@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 
+	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
@@ -89,7 +90,7 @@ func (c *Conn) levelOf(answer string) string {
 // heldToSnapshot is atSnapshot for a transaction that need not have read anything yet. It asks
 // once for all transactions that have the level of the connection.
 func (c *Conn) heldToSnapshot(ctx context.Context) (bool, error) {
-	asDefault := c.level == levelOfOthers && c.Tx.KeepsLocks()
+	asDefault := c.level == levelOfOthers && c.Rare.Any(link.TxOpen)
 	if c.Engine.Snapshots == nil || c.level > levelOfOthers || c.begun != 0 {
 		return c.snapshotBegun(), nil
 	}

@@ -5,10 +5,14 @@ import (
 	"database/sql/driver"
 
 	"github.com/slotsql/slotsql/internal/catalog"
+	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/internal/slots"
 )
 
-var _ driver.Conn = (*Conn)(nil)
+var (
+	_ driver.Conn   = (*Conn)(nil)
+	_ driver.Pinger = (*Conn)(nil)
+)
 
 // Conn is one wrapped connection. Like every driver.Conn it is used by one
 // goroutine at a time.
@@ -19,8 +23,8 @@ type Conn struct {
 	slot    int         // its number among the live connections of the connector
 	history             // of the open transaction
 
-	insertID owedInsertID
-	led      int // how many shared statements this connection has run
+	insertID int64 // where one is owed: see insertid.go
+	led      int   // how many shared statements this connection has run
 	detached detached
 	spares   spares
 
@@ -29,7 +33,9 @@ type Conn struct {
 
 // WrapConn wraps a parent's connection without a look at the database.
 func WrapConn(s *Shared, parent driver.Conn) *Conn {
-	return &Conn{View: *catalog.NewView(s.Catalog, parent), Shared: s, node: &s.placement.Home}
+	c := &Conn{View: *catalog.NewView(s.Catalog, parent), Shared: s, node: &s.placement.Home}
+	c.detached.rare = c.Rare
+	return c
 }
 
 // OwnConn wraps a connection that folds slots. On a cluster it learns which node it is on, to find
@@ -78,14 +84,14 @@ func NewConn(ctx context.Context, s *Shared, parent driver.Conn) (*Conn, error) 
 	if s.ParentHooks.Opening {
 		c.Hooked()
 	}
+	_, resets := parent.(driver.SessionResetter)
+	c.Rare.Put(link.HookedResets, resets && s.ParentHooks.Reset)
+	c.Rare.Put(link.CatchesUp, s.Shadow != nil)
+	c.Rare.Put(link.Unshared, !s.Sharing)
 	c.slot = s.numbers.Take()
 	c.awaitLease(ctx)
 	return c, nil
 }
-
-// peers identifies the sessions with which this one may share statements: those on the same node
-// with the same facts, for which names mean the same tables.
-func (c *Conn) peers() int64 { return int64(c.node.Number)<<40 | c.Schema.Number() }
 
 // Unwrap returns the parent driver's own connection, for sql.Conn.Raw. slotsql does not see
 // statements sent through it, so from then on this session shares no statement with other
@@ -93,18 +99,29 @@ func (c *Conn) peers() int64 { return int64(c.node.Number)<<40 | c.Schema.Number
 // counter tables which tables its names mean.
 func (c *Conn) Unwrap() driver.Conn {
 	c.detached.attach()
-	c.Origin.Lend()
+	c.Settings.Change()
+	c.Rare.Set(link.Lent)
 	c.Tx.Doubt()
 	return c.Parent
 }
 
-// busy is Busy while no other goroutine uses the connection. Open rows make a connection busy, and so may a caller of Conn.Raw.
-func (c *Conn) busy() bool {
-	return (c.Origin.RowsOpen() || c.Origin.Lent()) && !c.detached.running() && c.Busy()
-}
+// busy is Busy while no other goroutine uses the connection. Open rows make a connection busy, and so may a caller of Conn.Raw: see
+// mayBeBusy.
+func (c *Conn) busy() bool { return !c.detached.running() && c.Busy() }
 
 // Raw is Unwrap under the name that some libraries look for.
 func (c *Conn) Raw() driver.Conn { return c.Unwrap() }
+
+// Ping implements driver.Pinger.
+func (c *Conn) Ping(ctx context.Context) error {
+	if err := c.detached.await(ctx); err != nil {
+		return err
+	}
+	if p, ok := c.Parent.(driver.Pinger); ok {
+		return p.Ping(ctx)
+	}
+	return nil
+}
 
 // Close implements driver.Conn.
 func (c *Conn) Close() error {

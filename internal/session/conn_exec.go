@@ -13,30 +13,36 @@ var _ driver.ExecerContext = (*Conn)(nil)
 
 // ExecContext implements driver.ExecerContext.
 func (c *Conn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
-	if e, ok := c.Parent.(driver.ExecerContext); ok && c.busy() {
-		return e.ExecContext(ctx, query, args)
+	execer, execs := c.Parent.(driver.ExecerContext)
+	if execs && c.Rare.Any(mayBeBusy) && c.busy() {
+		return execer.ExecContext(ctx, query, args)
 	}
-	query, args, options, err := c.Engine.RewriteArgs(ctx, c.Parent, query, args)
-	if err != nil {
-		return nil, err
+	var options []driver.NamedValue
+	var err error
+	if len(args) > 0 && c.Engine.Args != nil {
+		if query, args, options, err = c.Engine.Args.RewriteArgs(ctx, c.Parent, query, args); err != nil {
+			return nil, err
+		}
 	}
 	p, err := c.Plan(ctx, query)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	if p.passes() {
-		e, ok := c.Parent.(driver.ExecerContext)
-		if !ok {
-			return c.legacyExec(ctx, p, query, args)
+	case p.passes && !execs:
+		return c.legacyExec(ctx, p, query, args)
+	case p.passes:
+		if len(options) > 0 {
+			args = link.JoinArgs(options, args)
 		}
-		res, err := e.ExecContext(ctx, query, link.JoinArgs(options, args))
-		c.noteRan(p, err)
-		if err != driver.ErrSkip {
-			c.Shared.shadowRan(p)
+		res, err := execer.ExecContext(ctx, query, args)
+		if err != nil || !p.quiet || p.shadow != nil || c.Rare.Any(mayNote) {
+			c.notePassed(p, err)
 		}
 		return res, err
 	}
-	c.Shared.shadowRan(p)
+	if p.shadow != nil {
+		c.Shared.Shadow.Ran(p.shadow)
+	}
 	r := c.takeRun(p, direct{c}, call{args: args, options: options})
 	a, err := r.run(ctx)
 	c.keepRun(r)
@@ -54,10 +60,7 @@ func (c *Conn) legacyExec(ctx context.Context, p *plan, query string, args []dri
 		return nil, err
 	}
 	res, err := e.Exec(query, values)
-	c.noteRan(p, err)
-	if err != driver.ErrSkip {
-		c.Shared.shadowRan(p)
-	}
+	c.notePassed(p, err)
 	return res, err
 }
 

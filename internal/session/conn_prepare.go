@@ -5,10 +5,7 @@ import (
 	"database/sql/driver"
 )
 
-var (
-	_ driver.ConnPrepareContext = (*Conn)(nil)
-	_ driver.NamedValueChecker  = (*Conn)(nil)
-)
+var _ driver.ConnPrepareContext = (*Conn)(nil)
 
 // Prepare implements driver.Conn.
 func (c *Conn) Prepare(query string) (driver.Stmt, error) {
@@ -18,7 +15,7 @@ func (c *Conn) Prepare(query string) (driver.Stmt, error) {
 // PrepareContext implements driver.ConnPrepareContext. It plans the statement, so a statement that
 // is refused fails here.
 func (c *Conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
-	if p, ok := c.Parent.(driver.ConnPrepareContext); ok && c.busy() {
+	if p, ok := c.Parent.(driver.ConnPrepareContext); ok && c.Rare.Any(mayBeBusy) && c.busy() {
 		return p.PrepareContext(ctx, query)
 	}
 	p, err := c.Plan(ctx, query)
@@ -53,12 +50,4 @@ func (c *Conn) firstSQL(p *plan) string {
 		return p.Read.Observed.SQL.Of(p.Values)
 	}
 	return p.SQL
-}
-
-// CheckNamedValue implements driver.NamedValueChecker.
-func (c *Conn) CheckNamedValue(v *driver.NamedValue) error {
-	if n, ok := c.Parent.(driver.NamedValueChecker); ok {
-		return n.CheckNamedValue(v)
-	}
-	return driver.ErrSkip
 }

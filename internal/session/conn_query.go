@@ -12,23 +12,26 @@ var _ driver.QueryerContext = (*Conn)(nil)
 
 // QueryContext implements driver.QueryerContext.
 func (c *Conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
-	if q, ok := c.Parent.(driver.QueryerContext); ok && c.busy() {
+	if q, ok := c.Parent.(driver.QueryerContext); ok && c.Rare.Any(mayBeBusy) && c.busy() {
 		return q.QueryContext(ctx, query, args)
 	}
-	query, args, options, err := c.Engine.RewriteArgs(ctx, c.Parent, query, args)
-	if err != nil {
-		return nil, err
+	var options []driver.NamedValue
+	var err error
+	if len(args) > 0 && c.Engine.Args != nil {
+		if query, args, options, err = c.Engine.Args.RewriteArgs(ctx, c.Parent, query, args); err != nil {
+			return nil, err
+		}
 	}
 	p, err := c.Plan(ctx, query)
 	if err != nil {
 		return nil, err
 	}
-	if p.passes() {
+	if p.passes {
 		q, ok := c.Parent.(driver.QueryerContext)
 		if !ok {
 			return c.legacyQuery(ctx, p, query, args)
 		}
-		known := c.knownOpen(p.Plan)
+		known := c.Engine.Watcher == nil && c.knownOpen(p.Plan)
 		rows, err := q.QueryContext(ctx, query, link.JoinArgs(options, args))
 		c.noteRan(p, err)
 		if err != driver.ErrSkip {
@@ -36,18 +39,20 @@ func (c *Conn) QueryContext(ctx context.Context, query string, args []driver.Nam
 		}
 		return c.queried(p, known, rows, err)
 	}
-	c.Shared.shadowQueried(p, args, options)
-	known := c.knownOpen(p.Plan)
+	if p.shadow != nil {
+		c.Shared.Shadow.Queried(p.shadow, args, options)
+	}
+	known := c.Engine.Watcher == nil && c.knownOpen(p.Plan)
 	r := c.takeRun(p, direct{c}, call{args: args, options: options, wantsRows: true})
 	a, err := r.run(ctx)
 	c.keepQueried(r, a.rows)
 	return c.queried(p, known, a.rows, err)
 }
 
-// knownOpen reports whether a transaction is certainly open, and the query does not end it.
+// knownOpen reports whether a transaction is certainly open, and the query does not end it. The parent does not tell.
 func (c *Conn) knownOpen(p *rewrite.Plan) bool {
 	open, known := c.Tx.Known()
-	return c.Engine.Watcher == nil && known && open && c.Tx.Phase() == link.TxBegun && p.Effects == 0 && p.Class != rewrite.Multi
+	return known && open && c.Tx.Phase() == link.TxBegun && p.Effects == 0 && p.Class != rewrite.Multi
 }
 
 // queried notes that a query has been sent, and returns its rows. An error that ends the transaction may come with the rows; once
@@ -77,7 +82,7 @@ func (c *Conn) legacyQuery(ctx context.Context, p *plan, query string, args []dr
 	if err != nil {
 		return nil, err
 	}
-	known := c.knownOpen(p.Plan)
+	known := c.Engine.Watcher == nil && c.knownOpen(p.Plan)
 	rows, err := q.Query(query, values)
 	c.noteRan(p, err)
 	if err != driver.ErrSkip {

@@ -1,6 +1,10 @@
 package session
 
-import "context"
+import (
+	"context"
+
+	"github.com/slotsql/slotsql/internal/link"
+)
 
 // detached is a statement that goes on on a connection after its caller has given up: the
 // statement of a batch is also that of the other members, and outlives the context of its leader.
@@ -16,13 +20,17 @@ import "context"
 // Only the goroutine that uses the connection calls its methods; the goroutine that runs the
 // statement closes done.
 type detached struct {
+	rare     *link.Rare
 	done     chan struct{}
 	deferred []func()
 }
 
 // leave notes that the caller of a statement has given up. The statement ends when done
 // is closed.
-func (d *detached) leave(done chan struct{}) { d.done = done }
+func (d *detached) leave(done chan struct{}) {
+	d.done = done
+	d.rare.Set(link.Detached)
+}
 
 // running reports whether the statement is under way.
 func (d *detached) running() bool {
@@ -65,6 +73,7 @@ func (d *detached) attach() {
 	}
 	<-d.done
 	d.done = nil
+	d.rare.Clear(link.Detached)
 	for _, f := range d.deferred {
 		f()
 	}

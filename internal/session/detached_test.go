@@ -5,6 +5,8 @@ import (
 	"errors"
 	"slices"
 	"testing"
+
+	"github.com/slotsql/slotsql/internal/link"
 )
 
 // The states of a detached statement: events in, state out.
@@ -46,7 +48,7 @@ func TestDetached(t *testing.T) {
 		{"left twice", []event{leave, putOff, end, attach, leave}, true, []string{"put off"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			var d detached
+			d := detached{rare: new(link.Rare)}
 			did = nil
 			for _, e := range c.events {
 				e(&d)

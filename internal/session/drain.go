@@ -115,7 +115,7 @@ func (dr *drain) orRead(ctx context.Context) (answer, error) {
 		return a, err
 	}
 	a, err := dr.retried(ctx)
-	if c := dr.conn; c.Engine.ReadOnly(err) && !c.Broken && (!c.Tx.LastKnownOpen() || !c.Shared.Traits.ErrorAborts) {
+	if c := dr.conn; c.Engine.ReadOnly(err) && !c.Rare.Any(link.Broken) && (!c.Tx.LastKnownOpen() || !c.Shared.Traits.ErrorAborts) {
 		if a, done, serr := uw.runInSnapshot(ctx); done || serr != nil {
 			return a, serr
 		}
@@ -253,7 +253,7 @@ func (dr *drain) lockAndFold(ctx context.Context, d *rewrite.DrainTable) (open b
 		return false, err
 	}
 	if !l.slotless || !dr.ofChanges {
-		dr.run.Plan.tally.drained()
+		dr.run.Plan.tally.drains.Add(1)
 	}
 	if d.Table.Counter.Options.OnDrain == schema.OnDrainWarn {
 		dr.warn(ctx, d, l.some)

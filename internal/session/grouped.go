@@ -14,12 +14,66 @@ import (
 // behind it; then one of them leads, and runs the group's statement for all. A group has few
 // statements under way at a time, see slots.Coalescer: they wait for one another's row lock.
 
+// sharing takes an execution through groups, on the base row or in a slot.
+type sharing struct {
+	run  *Run
+	conn *Conn
+}
+
+func sharingOf(r *Run) sharing { return sharing{r, r.conn} }
+
 // runGrouped runs an execution in a group, or else by alone.
 func (sh sharing) runGrouped(ctx context.Context, alone func(context.Context) (answer, error)) (answer, error) {
-	if sh.run.call.wantsRows && len(sh.run.Plan.Group.Returns) == 0 {
-		return alone(ctx) // no rows would tell how many it has affected
+	g, co := sh.run.Plan.Group, sh.conn.Shared.coalescer
+	if g == nil || !sh.mayShare() || sh.run.call.wantsRows && len(g.Returns) == 0 { // no rows would tell how many it has affected
+		return alone(ctx)
 	}
-	v, turn := sh.inGroup(ctx)
+	var buf [128]byte
+	args, ok := sh.groupArgs(buf[:0])
+	if !ok {
+		return alone(ctx)
+	}
+	hash := co.Hash(g.SameSQL.Of(sh.run.Plan.Values), args, sh.conn.peers())
+	if !sh.inCrowd() {
+		if turn, ok := co.Enter(hash); ok {
+			defer sh.passOn(turn)
+			return alone(ctx)
+		}
+	}
+	return sh.runBehind(ctx, alone, args, hash)
+}
+
+// mayShare reports whether the execution may share a statement, in a slot or on the base row: it
+// has exactly the arguments of the statement, and its session is as the connector opened it.
+func (sh sharing) mayShare() bool {
+	return len(sh.run.call.options) == 0 && len(sh.run.call.args) == sh.run.Plan.Inputs && sh.conn.AsConnected()
+}
+
+// peers identifies the sessions with which this one may share statements: those on the same node
+// with the same facts, for which names mean the same tables.
+func (c *Conn) peers() int64 { return int64(c.node.Number)<<40 | c.Schema.Number() }
+
+// inCrowd reports whether the table is crowded, and has a statement for many rows.
+func (sh sharing) inCrowd() bool {
+	g := sh.run.Plan.Group
+	return g != nil && g.Many != nil && sh.conn.Shared.heat.Crowded(g.Table.Counter.Slotted())
+}
+
+// passOn ends a leader's turn: one in the queue leads, or all go to where the members of other
+// rows are.
+func (sh sharing) passOn(t slots.Turn) {
+	switch {
+	case t.Leave():
+	case sh.inCrowd():
+		t.Disperse()
+	default:
+		t.End()
+	}
+}
+
+// runBehind runs an execution that has met others: in a group, or by alone when its turn has come.
+func (sh sharing) runBehind(ctx context.Context, alone func(context.Context) (answer, error), args []byte, hash uint64) (answer, error) {
+	v, turn := sh.inGroup(ctx, args, hash)
 	defer sh.passOn(turn)
 	switch {
 	case v.Outcome == slots.OutcomeAlone:
@@ -43,24 +97,10 @@ func (sh sharing) runGrouped(ctx context.Context, alone func(context.Context) (a
 // inGroup runs the execution together with those that overlap with it, and returns its verdict:
 // counted or refused, with its result; failed, with its error; or alone, if nothing has been applied
 // and it is to run by itself. An execution that runs alone may have the turn, for which others wait.
-func (sh sharing) inGroup(ctx context.Context) (slots.Verdict, slots.Turn) {
+func (sh sharing) inGroup(ctx context.Context, args []byte, hash uint64) (slots.Verdict, slots.Turn) {
 	alone, co := slots.Verdict{Outcome: slots.OutcomeAlone}, sh.conn.Shared.coalescer
-	if sh.run.Plan.Group == nil || !sh.mayShare() {
-		return alone, slots.Turn{}
-	}
-	var buf [128]byte
-	var many [16]byte
-	args, ok := sh.groupArgs(buf[:0])
-	if !ok {
-		return alone, slots.Turn{}
-	}
 	alike := sh.run.Plan.Group.SameSQL.Of(sh.run.Plan.Values)
-	hash := co.Hash(alike, args, sh.conn.peers())
-	if !sh.inCrowd() {
-		if turn, ok := co.Enter(hash); ok {
-			return alone, turn
-		}
-	}
+	var many [16]byte
 	m, signs, ok := sh.member(ctx, args)
 	if !ok {
 		return alone, slots.Turn{}
@@ -115,7 +155,7 @@ func (sh sharing) noteDrawn(v slots.Verdict) {
 		return
 	}
 	if id, err := a.LastInsertId(); err == nil {
-		sh.conn.insertID.drew(id)
+		drew(sh.conn, id)
 	}
 }
 

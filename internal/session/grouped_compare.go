@@ -32,7 +32,7 @@ func (g *group) compareAndSet(ctx context.Context, members []*slots.Member) {
 		g.refuse(m)
 	}
 	tally.ranGrouped(len(rest))
-	tally.shared(1) // and all the rest share the first one's
+	tally.coalesced.Add(1) // and all the rest share the first one's
 }
 
 // othersLose reports whether all members but the first affect no row. Lost reports whether the first one has affected none either: where

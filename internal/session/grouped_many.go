@@ -37,12 +37,6 @@ func (sh sharing) joinsMany(byRow uint64) bool {
 	return sh.inCrowd() && !sh.conn.Shared.coalescer.Busy(byRow)
 }
 
-// inCrowd reports whether the table is crowded, and has a statement for many rows.
-func (sh sharing) inCrowd() bool {
-	g := sh.run.Plan.Group
-	return g.Many != nil && sh.conn.Shared.heat.Crowded(g.Table.Counter.Slotted())
-}
-
 // noteShared notes that members of one row have shared a statement.
 func (sh sharing) noteShared(members []*slots.Member) {
 	if len(members) < 2 {
@@ -51,16 +45,6 @@ func (sh sharing) noteShared(members []*slots.Member) {
 	if _, row, ok := sh.groupRow(); ok {
 		sh.conn.Shared.heat.NoteGrouped(row)
 	}
-}
-
-// passOn ends a leader's turn: one in the queue leads, or all go to where the members of other
-// rows are.
-func (sh sharing) passOn(t slots.Turn) {
-	if sh.run.Plan.Group != nil && sh.inCrowd() {
-		t.Disperse()
-		return
-	}
-	t.End()
 }
 
 // joinMany makes the execution one of a group of many rows, if its key consists of numbers.

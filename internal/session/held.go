@@ -55,7 +55,7 @@ func (rd reading) queryHeld(ctx context.Context) (driver.Rows, error) {
 		}
 	}
 	rd.run.Plan.proofs.note(true)
-	rd.run.Plan.tally.readObserved()
+	rd.run.Plan.tally.observed.Add(1)
 	noteRead(rd.conn, rd.run.Plan.Touched)
 	for _, k := range keys {
 		ch := rd.conn.changes[k]
@@ -102,7 +102,7 @@ func (rd reading) heldRow() (keys []slots.RowKey) {
 // isolation one at REPEATABLE READ would open a snapshot that the drain behind it could then not meet.
 func (c *Conn) readsHeld() bool {
 	switch {
-	case c.Origin.Dirty() || c.ReadsDirty():
+	case c.Rare.Any(link.ChangedSettings) || c.ReadsDirty():
 		return false
 	case c.Engine.Snapshots == nil:
 		return true

@@ -3,6 +3,8 @@ package session
 import (
 	"context"
 
+	"github.com/slotsql/slotsql/internal/argument"
+	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/internal/slots"
 	"github.com/slotsql/slotsql/rewrite"
 	"github.com/slotsql/slotsql/rewrite/schema"
@@ -21,15 +23,12 @@ func incrementOf(r *Run) increment { return increment{r, r.conn, r.Plan.Incremen
 
 // returningRows runs an increment that was sent as a query: an increment in a slot returns no rows.
 func returningRows(ctx context.Context, r *Run) (a answer, done bool, err error) {
-	if !r.call.wantsRows {
-		return answer{}, false, nil
-	}
 	if !r.Plan.Increment.BaseExact() {
 		r.cause = rowsAskedFor
 		return answer{}, false, nil
 	}
 	if a, err = rowChangesOf(r).runChanging(ctx, []rewrite.DrainTable{r.Plan.Increment.Row}); err == nil {
-		r.Plan.tally.ranCold()
+		r.Plan.tally.cold.Add(1)
 	}
 	return a, true, err
 }
@@ -43,7 +42,7 @@ func asWritten(ctx context.Context, r *Run) (a answer, done bool, err error) {
 	case r.Plan.fits && len(r.call.args) == r.Plan.Inputs:
 	case !r.args().FormsMatch(inc.Forms) && inc.BaseExact() && len(r.call.args) == r.Plan.Inputs:
 		if a, err = r.send(ctx); err == nil {
-			r.Plan.tally.ranCold()
+			r.Plan.tally.cold.Add(1)
 			rowChangesOf(r).note(&inc.Row, changedOnBase)
 		}
 		return a, true, err
@@ -51,7 +50,7 @@ func asWritten(ctx context.Context, r *Run) (a answer, done bool, err error) {
 		r.cause = argumentUnfit
 		return answer{}, false, nil
 	}
-	if r.conn.Origin.RoleUnknown() {
+	if r.conn.Rare.Any(link.RoleUnknown) {
 		r.cause = roleUnknown
 	}
 	return answer{}, false, nil
@@ -73,7 +72,7 @@ func onOtherSide(ctx context.Context, r *Run) (a answer, done bool, err error) {
 // onOwnRow runs an increment on its base row in a transaction that has the row to itself. If it does not, the increment waits until it
 // is known whether such transactions go on to drain the row.
 func onOwnRow(ctx context.Context, r *Run) (a answer, done bool, err error) {
-	if !r.conn.Tx.KeepsLocks() {
+	if !r.conn.Rare.Any(link.TxOpen) {
 		return answer{}, false, nil
 	}
 	in := incrementOf(r)
@@ -99,7 +98,7 @@ func onAnyRow(ctx context.Context, r *Run) (a answer, done bool, err error) {
 	if !r.cause.fellBack() {
 		return answer{}, false, nil
 	}
-	r.Plan.tally.fellBack()
+	r.Plan.tally.fallbacks.Add(1)
 	if inc := r.Plan.Increment; !inc.Upsert || inc.Companions || !r.args().FitBase(&r.Plan.Base) {
 		return answer{}, false, nil
 	}
@@ -111,43 +110,40 @@ func onAnyRow(ctx context.Context, r *Run) (a answer, done bool, err error) {
 	return a, true, err
 }
 
-// fitsAny reports whether the increment may go to a slot, and to the base row, whatever its arguments are.
-func (in increment) fitsAny() bool {
-	return in.run.Plan.fits && len(in.run.call.args) == in.run.Plan.Inputs
-}
-
 // fitsBase reports whether the application's own statement, with its arguments, is exact
 // on the base row whatever the row's slots hold.
 func (in increment) fitsBase() bool {
-	if in.fitsAny() {
+	if in.run.Plan.fits && len(in.run.call.args) == in.run.Plan.Inputs {
 		return true
 	}
 	require, ok := in.of.OnBase()
 	return ok && in.run.args().Fit(require, true)
 }
 
-// isCold reports whether an increment is to run on its base row because the row is cold. In a
-// transaction the row is then locked until the transaction ends.
-func (in increment) isCold() bool {
-	c := in.conn
-	counter := in.of.Table.Counter
-	if counter.Options.Placement != schema.PlacementAdaptive || counter.Layout == schema.LayoutJournal ||
-		!in.fitsBase() && !(in.of.Latest && slotlessOf(in.run).provable()) {
-		return false
+// rowOf names the row of a table by its key.
+func (r *Run) rowOf(t *schema.Table, key []rewrite.KeyValue) (slots.RowKey, bool) {
+	if len(t.Counter.Key) == 0 || len(key) == 0 {
+		return slots.RowKey{Table: t.Counter.Slotted(), Node: r.conn.node.Number}, len(t.Counter.Key) == 0
 	}
-	row, keyed := in.heatKey()
-	if !keyed {
-		return false
-	}
-	row.Node = 0 // nodes of a cluster have the row in common
-	if !c.Tx.KeepsLocks() {
-		in.run.standing = c.Shared.heat.Look(row)
-		if in.run.Plan.tally.heatedRow(in.run.standing.Became); !in.run.standing.Hot {
-			in.run.row = row
+	var buf [64]byte
+	b, args := buf[:0], r.args()
+	for _, k := range key {
+		b = append(b, ',')
+		for i := range k.Parts {
+			b = append(b, k.Parts[i].Of(r.Plan.Values)...)
+			if i == len(k.Args) {
+				break
+			}
+			v, ok := args.Value(k.Args[i])
+			if !ok {
+				return slots.RowKey{}, false
+			}
+			if b, ok = argument.AppendValue(b, v); !ok {
+				return slots.RowKey{}, false
+			}
 		}
-		return !in.run.standing.Hot
 	}
-	return !in.run.holdsHot(row)
+	return slots.RowKey{Table: t.Counter.Slotted(), Values: string(b), Node: r.conn.node.Number}, true
 }
 
 // maxCounting is how many rows a transaction holds; further ones are cold for it.
@@ -160,7 +156,6 @@ func (r *Run) holdsHot(row slots.RowKey) bool {
 	if !counted && len(c.counting) < maxCounting {
 		r.standing = c.Shared.heat.Hold(row)
 		hot = r.standing.Hot
-		r.Plan.tally.heatedRow(r.standing.Became)
 		if c.counting == nil {
 			c.counting = map[slots.RowKey]bool{}
 		}

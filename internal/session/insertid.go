@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
@@ -17,33 +18,19 @@ import (
 // and if it affects none the number is still to be set. After the connection has been returned to
 // the pool, it is set only for a statement that reads LAST_INSERT_ID().
 
-// owedInsertID is a number that still has to be set in the session.
-type owedInsertID struct {
-	value int64
-	state insertIDState
-}
-
-type insertIDState byte
-
-const (
-	insertIDKnown   insertIDState = iota // the session has what it should have
-	insertIDPending                      // the number has to be set
-	insertIDPooled                       // so it was when the connection went back to the pool
-)
+// noInsertID is for Rare.Clear: the session has the number that it should have.
+const noInsertID = link.InsertIDOwed | link.InsertIDPooled
 
 // drew notes the number that an execution has drawn as a member of a group.
-func (o *owedInsertID) drew(n int64) { o.value, o.state = n, insertIDPending }
-
-// reset notes that the connection has gone back to the pool.
-func (o *owedInsertID) reset() {
-	if o.state == insertIDPending {
-		o.state = insertIDPooled
-	}
+func drew(c *Conn, n int64) {
+	c.insertID = n
+	c.Rare.Clear(noInsertID)
+	c.Rare.Set(link.InsertIDOwed)
 }
 
-// neededBy reports whether the number has to be set in the session before a statement.
-func (o *owedInsertID) neededBy(lx *lex.Rules, query string) bool {
-	if o.state == insertIDKnown {
+// needsInsertID reports whether the number has to be set in the session before a statement.
+func needsInsertID(rare *link.Rare, lx *lex.Rules, query string) bool {
+	if !rare.Any(noInsertID) {
 		return false
 	}
 	if lex.ContainsFold(query, "insert_id") || lex.ContainsFold(query, "identity") {
@@ -54,7 +41,7 @@ func (o *owedInsertID) neededBy(lx *lex.Rules, query string) bool {
 	case "SELECT", "UPDATE", "DELETE", "SET", "SHOW", "BEGIN", "START", "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE":
 		return strings.Contains(strings.TrimRight(query, "; \t\r\n"), ";")
 	}
-	return o.state == insertIDPending
+	return rare.Any(link.InsertIDOwed)
 }
 
 // drawsNumber reports whether executions of a plan set the session's number, and do not ask for
@@ -68,17 +55,17 @@ func (c *Conn) knownToDraw(query string) bool {
 
 // drewAlone notes that an execution has drawn its number by itself, so the session has it.
 func drewAlone(r *Run, res driver.Result) {
-	if r.conn.insertID.state == insertIDKnown || !drawsNumber(r.Plan) {
+	if !r.conn.Rare.Any(noInsertID) || !drawsNumber(r.Plan) {
 		return
 	}
 	if n, err := res.RowsAffected(); err == nil && n > 0 {
-		r.conn.insertID.state = insertIDKnown
+		r.conn.Rare.Clear(noInsertID)
 	}
 }
 
 // setInsertID sets the drawn number in the session, if the execution draws the next one by a query: that does not show whether it has.
 func setInsertID(ctx context.Context, r *Run) error {
-	if !r.call.wantsRows || r.conn.insertID.state == insertIDKnown || !drawsNumber(r.Plan) {
+	if !r.call.wantsRows || !r.conn.Rare.Any(noInsertID) || !drawsNumber(r.Plan) {
 		return nil
 	}
 	return r.conn.giveInsertID(ctx)
@@ -86,7 +73,7 @@ func setInsertID(ctx context.Context, r *Run) error {
 
 // giveInsertIDBefore sets the drawn number in the session, if a statement needs it.
 func (c *Conn) giveInsertIDBefore(ctx context.Context, query string) error {
-	if !c.insertID.neededBy(c.Shared.Dialect.LexRules(), query) || c.knownToDraw(query) {
+	if !needsInsertID(c.Rare, c.Shared.Dialect.LexRules(), query) || c.knownToDraw(query) {
 		return nil
 	}
 	return c.giveInsertID(ctx)
@@ -98,9 +85,9 @@ func (c *Conn) giveInsertID(ctx context.Context) error {
 	if !ok {
 		return nil
 	}
-	if _, err := c.ParentExec(ctx, setter.SetInsertID(c.insertID.value), nil); err != nil {
+	if _, err := c.ParentExec(ctx, setter.SetInsertID(c.insertID), nil); err != nil {
 		return err
 	}
-	c.insertID.state = insertIDKnown
+	c.Rare.Clear(noInsertID)
 	return nil
 }

@@ -38,7 +38,7 @@ type lockedRows struct {
 func (dr *drain) lookAt(ctx context.Context, d *rewrite.DrainTable) (*lockedRows, error) {
 	c := dr.conn
 	if c.Engine.Pipeliner == nil || c.Tx.Own() || !lockOfKey(d) || len(d.Lock) != 1 || d.Look.Snapshot == nil || d.Look.Held == nil ||
-		d.Folding == rewrite.FoldNothing || len(d.Table.Counter.Rights.Ungranted) > 0 || c.Origin.RoleSet() {
+		d.Folding == rewrite.FoldNothing || len(d.Table.Counter.Rights.Ungranted) > 0 || c.Rare.Any(link.RoleSet) {
 		return nil, nil
 	}
 	var list []dialect.Statement

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 
+	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/rewrite"
 )
 
@@ -62,7 +63,7 @@ func (dr *drain) lockByRead(ctx context.Context, d *rewrite.DrainTable) ([][]any
 func (dr *drain) mayLockByRead(d *rewrite.DrainTable) bool {
 	c := dr.conn
 	return !c.Tx.Own() && !c.Cluster && lockOfKey(d) && d.Folding == rewrite.FoldByName && len(d.Lock) == 1 &&
-		len(dr.run.call.options) == 0 && len(d.Table.Counter.Rights.Ungranted) == 0 && !c.Origin.RoleSet() &&
+		len(dr.run.call.options) == 0 && len(d.Table.Counter.Rights.Ungranted) == 0 && !c.Rare.Any(link.RoleSet) &&
 		!dr.run.partsStay && !dr.run.recalls()
 }
 

@@ -56,8 +56,8 @@ func (rd reading) queryReads(ctx context.Context) (driver.Rows, error) {
 	}
 	sets := &typedSets{parts: parts}
 	for _, part := range parts {
-		part.Plan.tally.ran()
-		part.Plan.tally.readExact()
+		part.Plan.tally.statements.Add(1)
+		part.Plan.tally.exact.Add(1)
 		var types []ColumnType
 		if part.Plan.Read.Types != nil {
 			var err error

@@ -88,12 +88,12 @@ func observedDrain(ctx context.Context, r *Run) (a answer, done bool, err error)
 	if a.rows != nil {
 		noteRead(c, r.Plan.Touched)
 		c.Tx.Read()
-		r.Plan.tally.readObserved()
+		r.Plan.tally.observed.Add(1)
 		return a, true, err
 	}
 	if err == nil {
 		if a, done, err = foldedFirst(ctx, r); !done {
-			r.Plan.tally.readExact()
+			r.Plan.tally.exact.Add(1)
 		}
 	}
 	return a, done, err
@@ -157,7 +157,7 @@ func (rd reading) firstRow(rows driver.Rows) (driver.Rows, error) {
 // to run in the other way.
 func (rd reading) observedError(ctx context.Context, err error) error {
 	c := rd.conn
-	if !rd.run.Plan.Read.Observed.MayFail || err == driver.ErrSkip || ctx.Err() != nil || c.Broken || c.failsTx(err) ||
+	if !rd.run.Plan.Read.Observed.MayFail || err == driver.ErrSkip || ctx.Err() != nil || c.Rare.Any(link.Broken) || c.failsTx(err) ||
 		c.Engine.SchemaChanged(err) {
 		return err
 	}
@@ -322,8 +322,11 @@ func (t direct) queryObserved(ctx context.Context, p *plan, c call) (driver.Rows
 			return rows, err
 		}
 	}
-	if len(c.options) == 0 && t.keeps(c.args) {
+	switch {
+	case len(c.options) > 0:
+		return t.conn.ParentQuery(ctx, query, link.JoinArgs(c.options, c.args))
+	case t.conn.PreparesArgs && t.keeps(c.args):
 		return t.queryUnpreparedOrKept(ctx, query, c.args)
 	}
-	return t.conn.ParentQuery(ctx, query, link.JoinArgs(c.options, c.args))
+	return t.conn.ParentQuery(ctx, query, c.args)
 }

@@ -43,7 +43,7 @@ func (dr *drain) optional(ctx context.Context) (answer, error) {
 	}
 	a, err := dr.retried(ctx)
 	var refused *link.NotMovedError
-	if err != nil && errors.As(err, &refused) && !dr.conn.Broken {
+	if err != nil && errors.As(err, &refused) && !dr.conn.Rare.Any(link.Broken) {
 		if marked {
 			if err := dr.run.exec(ctx, optionalRollback); err != nil {
 				return answer{}, err

@@ -14,8 +14,8 @@ import (
 // plan is a plan with what is learned when it runs.
 type plan struct {
 	*rewrite.Plan
-	source string       // the application's SQL; "" if it cannot be planned again
-	tally  *counts      // nil: not counted
+	source string // the application's SQL; "" if it cannot be planned again
+	tally  *counts
 	shadow any          // counts it in shadow mode; nil: it names no table in shadow
 	habit  *slots.Habit // of transactions with statements of its form; nil: none is kept
 	*learned
@@ -31,7 +31,7 @@ type plan struct {
 
 // planOf returns a new plan without statistics.
 func planOf(made *rewrite.Plan) *plan {
-	return &plan{Plan: made, learned: &learned{}, usual: usualOf(made)}
+	return &plan{Plan: made, tally: &uncounted, learned: &learned{}, usual: usualOf(made)}
 }
 
 // usual is what is usual about a statement, whose executions then skip what only others need.
@@ -39,8 +39,11 @@ type usual struct {
 	ways     *ways
 	groups   bool // executions may share a statement on the base row, whatever way each would take alone (increments only do in some)
 	ordinary bool // it is not refused, has nothing to do with tickets, draws no number, and no * has to be written out first
+	passes   bool // it goes to the parent as it is
 	quiet    bool // once it has succeeded, there is nothing to note but that one has run
+	drain    bool // it drains as most do, and with as many arguments as it takes none of its drain's can be missing: see ways.rare
 	locks    bool // perhaps it reads only what it locks
+	adapts   bool // it is an increment that runs on the base row while that is cold
 	fits     bool // it is an increment that may go to a slot, and to the base row, with any arguments of the right number
 }
 
@@ -53,10 +56,29 @@ func usualOf(p *rewrite.Plan) (u usual) {
 		u.groups = p.Class == rewrite.PassThrough || p.Class == rewrite.Drain || p.Class == rewrite.AdditiveBase
 		u.ordinary = u.ordinary && g.Lease.Block == 0 && g.InsertID == 0 && len(g.Stars) == 0
 	}
+	u.passes = p.Class == rewrite.PassThrough && p.Group == nil && len(p.Base.Changes) == 0 && p.Effects&rewrite.TicketRecall == 0
 	u.quiet = p.Effects == 0 && len(p.Base.DeletesFrom) == 0
+	u.drain = drainsAsMost(p)
 	u.locks = p.Base.LocksOnly || p.Class == rewrite.Drain
-	u.fits = p.Increment != nil && p.Increment.FitsAny(p.Inputs)
+	if inc := p.Increment; inc != nil {
+		u.fits = inc.FitsAny(p.Inputs)
+		u.adapts = inc.Table.Counter.Options.Placement == schema.PlacementAdaptive && inc.Table.Counter.Layout != schema.LayoutJournal
+	}
 	return u
+}
+
+// drainsAsMost reports whether none of ways.rare concerns a statement that is given all its arguments.
+func drainsAsMost(p *rewrite.Plan) bool {
+	lacking := func(a rewrite.Arg) bool {
+		return a.Name != "" || a.Number == "" && (a.Index < 0 || a.Index >= p.Inputs)
+	}
+	for i := range p.Drain.Tables {
+		if slices.ContainsFunc(p.Drain.Tables[i].Rows.Args, lacking) {
+			return false
+		}
+	}
+	return !p.Drain.OutsideTx && !p.Drain.InsideTx && p.Read.Observed == nil && p.Effects&rewrite.TicketRecall == 0 &&
+		(p.Group == nil || p.Effects&rewrite.TicketLock == 0)
 }
 
 // learned is what executions have shown about a statement, and about those of the same shape.
@@ -65,12 +87,6 @@ type learned struct {
 	proofs proofs
 	asked  atomic.Pointer[[]*slots.Sleeper] // see reading.tablesAsked
 	asleep proofs                           // of the form for tables without slots
-}
-
-// passes reports whether the statement goes to the parent as it is, and nothing about it has to be
-// remembered.
-func (p *plan) passes() bool {
-	return p.Class == rewrite.PassThrough && p.Group == nil && len(p.Base.Changes) == 0 && p.Effects&rewrite.TicketRecall == 0
 }
 
 // same reports whether both plans run the same SQL.

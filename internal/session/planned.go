@@ -17,12 +17,8 @@ import (
 // This file finds the plan of a statement, and notes what a statement may have changed once it has
 // run.
 
-// Plan returns the plan of a statement: from the cache, or made now. Facts that it needs are read
-// from the database.
-func (c *Conn) Plan(ctx context.Context, query string) (*plan, error) {
-	if p := c.plannedBefore(query); p != nil {
-		return p, nil
-	}
+// findPlan is Plan for a statement that has not run before, or in a session that is not ordinary.
+func (c *Conn) findPlan(ctx context.Context, query string) (*plan, error) {
 	if err := c.makeReady(ctx, query); err != nil {
 		return nil, err
 	}
@@ -63,7 +59,7 @@ func (c *Conn) Plan(ctx context.Context, query string) (*plan, error) {
 		}
 	}
 	if p != nil {
-		if hit && p.dynamic == nil && p.otherwise == nil && sc != nil && sc.Settled() && c.ordinary() {
+		if hit && p.dynamic == nil && p.otherwise == nil && sc != nil && sc.Settled() && !c.Rare.Any(atPlan) {
 			sc.Plans.Put(query, p)
 		}
 		return c.untouchedHere(ctx, p)
@@ -83,10 +79,10 @@ func (c *Conn) Plan(ctx context.Context, query string) (*plan, error) {
 // makeReady has the connection ready for a statement, and what the process does now and then looked after.
 func (c *Conn) makeReady(ctx context.Context, query string) error {
 	c.renewLease(ctx)
-	if c.Broken {
+	if c.Rare.Any(link.Broken) {
 		return link.ErrBroken
 	}
-	if err := c.detached.await(ctx); err != nil || c.insertID.state == insertIDKnown {
+	if err := c.detached.await(ctx); err != nil || !c.Rare.Any(link.InsertIDOwed|link.InsertIDPooled) {
 		return err
 	}
 	return c.giveInsertIDBefore(ctx, query)
@@ -100,7 +96,7 @@ func needsFacts(c *Conn, query string) bool {
 // mayBeElsewhere reports whether code outside slotsql may have moved the session to other tables
 // since it was last asked.
 func (c *Conn) mayBeElsewhere() bool {
-	return c.Facts.Old() && (c.Shared.ParentHooks.Any() || c.Origin.Lent())
+	return c.Facts.Old() && (c.Shared.ParentHooks.Any() || c.Rare.Any(link.Lent))
 }
 
 // planNow makes a plan, and reads the tables that the planner does not know yet.
@@ -128,6 +124,13 @@ func (c *Conn) planNow(ctx context.Context, query string) (*plan, error) {
 	}
 }
 
+// notePassed is noteRan for a statement that the parent was given as it is.
+func (c *Conn) notePassed(p *plan, err error) {
+	if c.noteRan(p, err); err != driver.ErrSkip {
+		c.Shared.shadowRan(p)
+	}
+}
+
 // noteRan notes what a statement that has run may have done to the session.
 func (c *Conn) noteRan(plan *plan, err error) {
 	if len(c.changes) > 0 && err != driver.ErrSkip && slots.MayLock(c.Dialect().LexRules(), plan.Plan) {
@@ -140,10 +143,10 @@ func (c *Conn) noteRan(plan *plan, err error) {
 	case err == driver.ErrSkip:
 		return // nothing has been sent
 	}
-	if c.detached.running() { // err is that of the caller's context, not of the shared statement
-		c.detached.putOff(func() { c.noteRan(plan, nil) })
-		return
+	if c.Rare.Any(link.Detached) && c.detached.putOff(func() { c.noteRan(plan, nil) }) {
+		return // err is that of the caller's context, not of the shared statement
 	}
+	c.Rare.Set(link.TxNoted)
 	c.touchTickets(plan.Plan, err)
 	if err != nil || !plan.locks {
 		c.Tx.LocksOnly(false)
@@ -161,7 +164,7 @@ func (c *Conn) noteRan(plan *plan, err error) {
 	}
 	if plan.Effects&rewrite.SessionChange != 0 {
 		c.MayHaveRole(plan.SQL)
-		c.Origin.Change()
+		c.Settings.Change()
 		c.Kept.Expire()
 	}
 	if plan.Effects&rewrite.Namespace != 0 {
@@ -177,12 +180,13 @@ func (c *Conn) noteRan(plan *plan, err error) {
 
 // noteQueried notes that a query has been sent: an error may still come with its rows.
 func (c *Conn) noteQueried(plan *rewrite.Plan) {
-	if c.detached.running() {
-		c.detached.putOff(func() { c.noteQueried(plan) })
+	if c.Rare.Any(link.Detached) && c.detached.putOff(func() { c.noteQueried(plan) }) {
 		return
 	}
-	c.Tx.Doubt()
-	c.Origin.Query()
+	if c.Engine.Watcher == nil {
+		c.Tx.Doubt()
+	}
+	c.Rare.Set(link.RowsOpen)
 	if plan.Effects&rewrite.TxControl != 0 && !single(plan.SQL) {
 		// Of several statements the later ones may run with their rows, or fail.
 		if !c.Idle() {
@@ -222,7 +226,7 @@ func (c *Conn) noteSchemaChange(query string) {
 		}
 	}
 	if c.Committed() {
-		c.Facts.Commit(c.Origin.RoleUnknown())
+		c.Facts.Commit()
 	}
 }
 
@@ -252,16 +256,18 @@ func (s *Shared) untouchedPlan(query string) *plan {
 		plan
 		of      rewrite.Plan
 		learned learned
+		counts  counts
 	}{of: rewrite.Untouched(s.Dialect, query)}
 	if s.Names.Moves(query) {
 		made.of.Effects |= rewrite.Moved
 	}
 	p := &made.plan
-	p.Plan, p.shadow, p.learned, p.untouched, p.usual = &made.of, s.shadowOf(query), &made.learned, true, usualOf(&made.of)
+	p.Plan, p.learned, p.tally, p.shadow = &made.of, &made.learned, &made.counts, s.shadowOf(query)
+	p.untouched, p.usual = true, usualOf(&made.of)
 	if strings.IndexByte(query, ';') >= 0 {
 		other := *p.Plan
 		other.Effects, other.TxEvents = rewrite.AnyEffect(s.Dialect, query), []lex.TxEvent{{Kind: lex.TxMayEnd}}
-		p.otherwise = &plan{Plan: &other, shadow: p.shadow, learned: p.learned, usual: usualOf(&other)}
+		p.otherwise = &plan{Plan: &other, shadow: p.shadow, tally: p.tally, learned: p.learned, usual: usualOf(&other)}
 	}
 	return p
 }
@@ -301,7 +307,7 @@ func (r *Run) CheckStars(ctx context.Context) error {
 // effect, and a drain has been undone or has changed no total.
 func replan(ctx context.Context, r *Run, err error) bool {
 	c := r.conn
-	if r.Plan.source == "" || r.Plan.AsIs() || r.Plan.Class == rewrite.Multi || c.Broken || !c.Engine.SchemaChanged(err) {
+	if r.Plan.source == "" || r.Plan.AsIs() || r.Plan.Class == rewrite.Multi || c.Rare.Any(link.Broken) || !c.Engine.SchemaChanged(err) {
 		return false
 	}
 	if c.Shared.Traits.ErrorAborts {

@@ -122,7 +122,7 @@ func execPortion(ctx context.Context, r *Run) (driver.Result, error) {
 // takesPortions reports whether the session and its transaction are such that statements may
 // take from slots.
 func takesPortions(c *Conn) bool {
-	return c.Shared.OpensAside && !c.Cluster && !c.Origin.RoleSet() && !c.Origin.RoleUnknown() && c.Ordinary() &&
+	return c.Shared.OpensAside && !c.Cluster && !c.Rare.Any(link.RoleSet) && !c.Rare.Any(link.RoleUnknown) && c.Ordinary() &&
 		!c.snapshotBegun() && sql.IsolationLevel(c.begun) != sql.LevelSerializable
 }
 
@@ -262,7 +262,7 @@ func (pt *portion) took(ctx context.Context, q *question, res driver.Result) (dr
 		portions.Pause(pt.at.Row)
 		return nil, cmp.Or(pt.putBack(context.WithoutCancel(ctx)), ctx.Err())
 	}
-	pt.run.Plan.tally.ranSlotted()
+	pt.run.Plan.tally.slotted.Add(1)
 	return &result{res, 1}, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/slotsql/slotsql/dialect"
+	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/rewrite"
 	"github.com/slotsql/slotsql/rewrite/schema"
 )
@@ -91,7 +92,7 @@ func (sl slotless) mayProve() bool {
 // provable is mayProve for any arguments.
 func (sl slotless) provable() bool {
 	c := sl.conn
-	if !c.Engine.Proves(sl.form.Proof) || len(sl.run.call.options) > 0 || sl.run.partsStay || c.Cluster || c.Origin.RoleSet() {
+	if !c.Engine.Proves(sl.form.Proof) || len(sl.run.call.options) > 0 || sl.run.partsStay || c.Cluster || c.Rare.Any(link.RoleSet) {
 		return false
 	}
 	t := sl.form.Tables[0].Table.Counter
@@ -178,9 +179,9 @@ func (sl slotless) judgeProof(ran bool, err error) (done bool, _ error) {
 	switch {
 	case err == nil && ran:
 		if sl.run.Plan.Increment != nil {
-			sl.run.Plan.tally.ranCold()
+			sl.run.Plan.tally.cold.Add(1)
 		} else {
-			sl.run.Plan.tally.drained()
+			sl.run.Plan.tally.drains.Add(1)
 		}
 		sl.run.Plan.proofs.note(true)
 		return true, nil

@@ -59,7 +59,7 @@ func observed(ctx context.Context, r *Run) (a answer, done bool, err error) {
 	if a.rows, err = readingOf(r).observe(ctx); a.rows == nil {
 		return answer{}, false, err
 	}
-	r.Plan.tally.readObserved()
+	r.Plan.tally.observed.Add(1)
 	return a, true, err
 }
 
@@ -68,7 +68,7 @@ func foldedFirst(ctx context.Context, r *Run) (a answer, done bool, err error) {
 	if a.rows, err = readingOf(r).foldFirst(ctx); a.rows == nil {
 		return answer{}, false, err
 	}
-	r.Plan.tally.foldedFirst()
+	r.Plan.tally.folded.Add(1)
 	return a, true, err
 }
 
@@ -102,7 +102,7 @@ func (rd reading) readExact(ctx context.Context) (a answer, err error) {
 	if !rd.run.call.wantsRows || len(rd.run.Plan.Base.Changes) > 0 {
 		return rd.run.runOnBase(ctx)
 	}
-	rd.run.Plan.tally.readExact()
+	rd.run.Plan.tally.exact.Add(1)
 	a, err = rd.run.send(ctx)
 	if err == nil && rd.conn.Shared.Traits.LateErrors {
 		a.rows, err = rd.firstRow(a.rows)

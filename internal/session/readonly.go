@@ -27,7 +27,7 @@ type unwritable struct {
 func (uw unwritable) isInReadOnlyTx(ctx context.Context) (bool, error) {
 	c := uw.conn
 	w, ok := c.Shared.Dialect.(dialect.ReadOnlyWatcher)
-	if !ok || !c.readOnly && !(c.Tx.KeepsLocks() && w.ConnReadOnly(c.Parent)) {
+	if !ok || !c.readOnly && !(c.Rare.Any(link.TxOpen) && w.ConnReadOnly(c.Parent)) {
 		return false, nil
 	}
 	if open, err := c.InTransaction(ctx); err != nil || !open {

@@ -2,25 +2,12 @@ package session
 
 import (
 	"database/sql/driver"
-
-	"github.com/slotsql/slotsql/internal/link"
 )
 
 // answer is what a call is answered with: a result for Exec, rows for Query.
 type answer struct {
 	result driver.Result
 	rows   driver.Rows
-}
-
-// counted reads the rows of an answer, if it has any, and returns how many they are, or else how
-// many rows have been affected.
-func (a answer) counted() (answer, int64, error) {
-	if a.rows == nil {
-		n, err := a.result.RowsAffected()
-		return a, n, link.Settled(err)
-	}
-	b, err := readBuffered(a.rows)
-	return answer{rows: b}, int64(len(b.rows)), err
 }
 
 var _ driver.Result = (*result)(nil)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/slotsql/slotsql/internal/argument"
 	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/internal/slots"
 	"github.com/slotsql/slotsql/rewrite"
@@ -141,7 +142,7 @@ func (rc rowChanges) changeKey(rows *rewrite.DrainTable, how changeKind) (k slot
 	ok = true
 	for _, a := range rows.Rows.Args {
 		if v, has := rc.run.args().Value(a); has {
-			if b, has = slots.AppendValue(append(b, ','), v); !has {
+			if b, has = argument.AppendValue(append(b, ','), v); !has {
 				ok = false
 			}
 		}
@@ -252,7 +253,7 @@ func (c *Conn) drainChangesOf(ctx context.Context, tables []*schema.Table) error
 func (c *Conn) unread() bool {
 	level := sql.IsolationLevel(c.begun)
 	each := c.Tx.Phase() == link.TxBegun && (level == sql.LevelReadCommitted || level == sql.LevelReadUncommitted)
-	return each || c.Tx.Unread() && !c.Origin.Dirty()
+	return each || c.Tx.Unread() && !c.Rare.Any(link.ChangedSettings)
 }
 
 // sameBefore reports whether the one row of a change is that of another one, of which the
@@ -330,7 +331,7 @@ func (in increment) hasDrained() bool {
 // before and must not change what is newer. It returns byPlan if it is not.
 func (rc rowChanges) locksFirst(ctx context.Context, rows *rewrite.DrainTable) (drainCause, error) {
 	c := rc.conn
-	if !c.Tx.KeepsLocks() || !rc.run.Plan.habit.LocksFirst() {
+	if !c.Rare.Any(link.TxOpen) || !rc.run.Plan.habit.LocksFirst() {
 		if !rows.Only {
 			return byPlan, nil
 		}
@@ -354,7 +355,7 @@ func (rc rowChanges) locksFirst(ctx context.Context, rows *rewrite.DrainTable) (
 // read only avoids a deadlock. A user without the rights to move slots would be refused for it, and so counts in a slot.
 func (in increment) drainsFirst(ctx context.Context) (drainCause, error) {
 	first, err := rowChangesOf(in.run).locksFirst(ctx, &in.of.Row)
-	if first == readAfterwards && (in.conn.Origin.RoleSet() || len(in.of.Table.Counter.Rights.Ungranted) > 0) {
+	if first == readAfterwards && (in.conn.Rare.Any(link.RoleSet) || len(in.of.Table.Counter.Rights.Ungranted) > 0) {
 		first = byPlan
 	}
 	return first, err

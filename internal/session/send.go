@@ -51,13 +51,15 @@ type sender interface {
 type direct struct{ conn *Conn }
 
 func (t direct) execSQL(ctx context.Context, p *rewrite.Plan, c call) (driver.Result, error) {
-	if (p.Increment != nil || p.Group != nil) && len(c.options) == 0 && (len(c.args) > 0 || t.conn.Shared.Traits.SlowParse) {
+	if len(c.options) > 0 {
+		return t.conn.ParentExec(ctx, p.SQL, link.JoinArgs(c.options, c.args))
+	}
+	slow := t.conn.Shared.Traits.SlowParse
+	if (slow || t.conn.PreparesArgs) && ((p.Increment != nil || p.Group != nil) && (slow || len(c.args) > 0) ||
+		(p.Drain.Proof != nil || len(p.Base.Changes) > 0) && t.keeps(c.args)) {
 		return t.execKept(ctx, p.SQL, c.args)
 	}
-	if (p.Drain.Proof != nil || len(p.Base.Changes) > 0) && len(c.options) == 0 && t.keeps(c.args) {
-		return t.execKept(ctx, p.SQL, c.args)
-	}
-	return t.conn.ParentExec(ctx, p.SQL, link.JoinArgs(c.options, c.args))
+	return t.conn.ParentExec(ctx, p.SQL, c.args)
 }
 
 func (t direct) querySQL(ctx context.Context, p *rewrite.Plan, c call) (driver.Rows, error) {
@@ -143,9 +145,11 @@ func (t direct) queryKept(ctx context.Context, sql string, args []driver.NamedVa
 
 // send runs the plan's SQL.
 func (r *Run) send(ctx context.Context) (a answer, err error) {
-	c, err := r.sqlCall()
-	if err != nil {
-		return answer{}, err
+	c := r.call
+	if r.Plan.Read.Args != nil {
+		if c, err = r.sqlCall(); err != nil {
+			return answer{}, err
+		}
 	}
 	if c.wantsRows {
 		a.rows, err = r.sender.querySQL(ctx, r.Plan.Plan, c)
@@ -163,6 +167,20 @@ func (r *Run) sendCounted(ctx context.Context) (answer, int64, error) {
 		return answer{}, 0, err
 	}
 	return a.counted()
+}
+
+// counted reads the rows of an answer, if it has any, and returns how many they are, or else how
+// many rows have been affected.
+func (a answer) counted() (answer, int64, error) {
+	if a.rows == nil {
+		n, err := a.result.RowsAffected()
+		if err != nil {
+			err = link.Settled(err)
+		}
+		return a, n, err
+	}
+	b, err := readBuffered(a.rows)
+	return answer{rows: b}, int64(len(b.rows)), err
 }
 
 // sql returns the SQL of one of the plan's statements for this execution.

@@ -13,14 +13,6 @@ import (
 
 // This file takes an increment in a slot through the coalescer.
 
-// sharing takes an execution through groups, on the base row or in a slot.
-type sharing struct {
-	run  *Run
-	conn *Conn
-}
-
-func sharingOf(r *Run) sharing { return sharing{r, r.conn} }
-
 // share runs the increment together with others of the same row that are in flight, and returns
 // its verdict: counted; failed, with the error; or alone, if nothing has been applied and it is to
 // run by itself.
@@ -134,7 +126,7 @@ func (sh sharing) runShared(ctx context.Context, m *slots.Member, b *slots.Batch
 	var err error
 	v.Result, n, err = incrementOf(sh.run).addToSlot(ctx, p, b)
 	if v.Outcome, v.Err = judge(sh.run, n, err); v.Outcome == slots.OutcomeCounted {
-		sh.run.Plan.tally.shared(len(b.Members) - 1)
+		sh.run.Plan.tally.coalesced.Add(uint64(len(b.Members) - 1))
 	}
 }
 
@@ -170,10 +162,4 @@ func judgeMany(r *Run, n int64, err error, rows int) (slots.Outcome, error) {
 		return slots.OutcomeAlone, nil // it does not wait at all
 	}
 	return judge(r, n, err)
-}
-
-// mayShare reports whether the execution may share a statement, in a slot or on the base row: it
-// has exactly the arguments of the statement, and its session is as the connector opened it.
-func (sh sharing) mayShare() bool {
-	return len(sh.run.call.options) == 0 && len(sh.run.call.args) == sh.run.Plan.Inputs && sh.conn.AsConnected()
 }

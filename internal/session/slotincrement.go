@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"math/rand/v2"
 
+	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/internal/slots"
 	"github.com/slotsql/slotsql/rewrite"
 	"github.com/slotsql/slotsql/rewrite/schema"
@@ -34,7 +35,7 @@ func inSlot(ctx context.Context, r *Run) (a answer, done bool, err error) {
 	if v.Err != nil {
 		return answer{}, false, v.Err
 	}
-	r.Plan.tally.ranSlotted()
+	r.Plan.tally.slotted.Add(1)
 	in.noteIncrement()
 	if err := rowChangesOf(r).holdIncrement(ctx); err != nil {
 		return answer{}, false, err
@@ -145,7 +146,7 @@ func (in increment) slotStatements(batch bool) slotStatements {
 	if batch {
 		st = slotStatements{inc.Coalesced.Add, &inc.Coalesced.Upsert, inc.Coalesced.Holding}
 	}
-	if !batch && in.conn.Tx.KeepsLocks() && !in.conn.Shared.Traits.OneWriter && (inc.AddLocked == nil || !in.run.Plan.habit.LeavesRow()) {
+	if !batch && in.conn.Rare.Any(link.TxOpen) && !in.conn.Shared.Traits.OneWriter && (inc.AddLocked == nil || !in.run.Plan.habit.LeavesRow()) {
 		st.update = inc.AddLocked
 	}
 	return st
@@ -153,7 +154,7 @@ func (in increment) slotStatements(batch bool) slotStatements {
 
 // upsertSlot adds to a slot by the upsert.
 func (in increment) upsertSlot(ctx context.Context, st slotStatements, own *addition) (res driver.Result, n int64, err error) {
-	if in.run.firm = st.firm != nil && in.conn.Origin.RoleSet(); in.run.firm {
+	if in.run.firm = st.firm != nil && in.conn.Rare.Any(link.RoleSet); in.run.firm {
 		return in.run.execBound(ctx, st.firm, own)
 	}
 	res, n, err = in.run.execBound(ctx, st.upsert, own)
@@ -180,7 +181,7 @@ func (in increment) place() slots.Place {
 		// The row is not known: take a slot of this connection's own, counting down from the last
 		// one.
 		p.Slot = picker.Range.Slot(n-1-c.slot%n, n)
-	case c.Tx.KeepsLocks() && keyed && !picker.Shares():
+	case c.Rare.Any(link.TxOpen) && keyed && !picker.Shares():
 		i, held := c.held[row]
 		if !held {
 			if i = picker.Placement.Take(row, n); i < 0 {
@@ -212,47 +213,12 @@ func (in increment) rowKey() (slots.RowKey, bool) {
 	return in.run.rowOf(in.of.Table, in.of.Key)
 }
 
-// heatKey names the row of this execution for its heat, by the key of the slots or by another one.
-// In a transaction that has counted in slots of the table, another key may mean a row that it has
-// counted in. Then heatKey returns false, so that this increment goes to a slot, too: two
+// namedByOther marks the key of a row as one that is not the key of the slots. In a transaction that has counted in slots of the table,
+// such a key may mean a row that it has counted in. Then namedByOther returns false, so that this increment goes to a slot, too: two
 // transactions that then changed the base row would wait for each other.
-func (in increment) heatKey() (slots.RowKey, bool) {
-	inc := in.of
-	row, ok := in.run.rowOf(inc.Table, inc.Which)
-	if inc.ByOther == "" || !ok {
-		return row, ok
-	}
-	row.Values = inc.ByOther + ":" + row.Values
-	return row, !in.conn.Tx.KeepsLocks() || !in.conn.addedToSlots(inc.Table)
-}
-
-// rowOf names the row of a table by its key.
-func (r *Run) rowOf(t *schema.Table, key []rewrite.KeyValue) (slots.RowKey, bool) {
-	if t.Counter.Single() {
-		return slots.RowKey{Table: t.Counter.Slotted(), Node: r.conn.node.Number}, true
-	}
-	if len(key) == 0 {
-		return slots.RowKey{}, false
-	}
-	var buf [64]byte
-	b := buf[:0]
-	for _, k := range key {
-		b = append(b, ',')
-		for i := range k.Parts {
-			b = append(b, k.Parts[i].Of(r.Plan.Values)...)
-			if i == len(k.Args) {
-				break
-			}
-			v, ok := r.args().Value(k.Args[i])
-			if !ok {
-				return slots.RowKey{}, false
-			}
-			if b, ok = slots.AppendValue(b, v); !ok {
-				return slots.RowKey{}, false
-			}
-		}
-	}
-	return slots.RowKey{Table: t.Counter.Slotted(), Values: string(b), Node: r.conn.node.Number}, true
+func (in increment) namedByOther(row *slots.RowKey) bool {
+	row.Values = in.of.ByOther + ":" + row.Values
+	return !in.conn.Rare.Any(link.TxOpen) || !in.conn.addedToSlots(in.of.Table)
 }
 
 // hold keeps a slot until the transaction ends.

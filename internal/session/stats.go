@@ -80,12 +80,14 @@ type counts struct {
 	examples examples
 }
 
-// countsOf returns what counts the plan of a statement; nil if nothing is run, and for one that
-// passes through.
+// uncounted is for plans beside the application's.
+var uncounted counts
+
+// countsOf returns what counts the plan of a statement. Nobody reads it if nothing is run, or the statement passes through.
 func countsOf(c *Conn, p *rewrite.Plan, query string) *counts {
 	s := c.Shared
 	if s.Role.Dry || p.Class == rewrite.PassThrough {
-		return nil
+		return &counts{}
 	}
 	of := tallies.Of(tally.Kind{Dialect: s.Dialect.Name(), Class: string(p.Class), Reason: p.Reason, Scope: p.DrainScope(), Tables: p.Tables})
 	if of.verdict.Load() == nil {
@@ -104,75 +106,7 @@ func (c *counts) said() string {
 	return ""
 }
 
-func (c *counts) ran() {
-	if c != nil {
-		c.statements.Add(1)
-	}
-}
-
-func (c *counts) drained() {
-	if c != nil {
-		c.drains.Add(1)
-	}
-}
-
-func (c *counts) shared(n int) {
-	if c != nil {
-		c.coalesced.Add(uint64(n))
-	}
-}
-
-func (c *counts) fellBack() {
-	if c != nil {
-		c.fallbacks.Add(1)
-	}
-}
-
-func (c *counts) ranCold() {
-	if c != nil {
-		c.cold.Add(1)
-	}
-}
-
 func (c *counts) ranGrouped(n int) {
-	if c != nil {
-		c.grouped.Add(uint64(n))
-		c.coalesced.Add(uint64(n - 1))
-	}
-}
-
-func (c *counts) ranSlotted() {
-	if c != nil {
-		c.slotted.Add(1)
-	}
-}
-
-func (c *counts) drewTicket() {
-	if c != nil {
-		c.tickets.Add(1)
-	}
-}
-
-func (c *counts) heatedRow(became bool) {
-	if c != nil && became {
-		c.heated.Add(1)
-	}
-}
-
-func (c *counts) readObserved() {
-	if c != nil {
-		c.observed.Add(1)
-	}
-}
-
-func (c *counts) foldedFirst() {
-	if c != nil {
-		c.folded.Add(1)
-	}
-}
-
-func (c *counts) readExact() {
-	if c != nil {
-		c.exact.Add(1)
-	}
+	c.grouped.Add(uint64(n))
+	c.coalesced.Add(uint64(n - 1))
 }

@@ -120,7 +120,7 @@ func named(args []driver.Value) []driver.NamedValue {
 
 // ExecContext implements driver.StmtExecContext.
 func (s *stmt) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
-	if s.conn.busy() {
+	if s.conn.Rare.Any(mayBeBusy) && s.conn.busy() {
 		return link.StmtExec(ctx, s.parent, args)
 	}
 	r, err := s.plannedRun(ctx, args, false)
@@ -135,7 +135,7 @@ func (s *stmt) ExecContext(ctx context.Context, args []driver.NamedValue) (drive
 
 // QueryContext implements driver.StmtQueryContext.
 func (s *stmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
-	if s.conn.busy() {
+	if s.conn.Rare.Any(mayBeBusy) && s.conn.busy() {
 		return link.StmtQuery(ctx, s.parent, args)
 	}
 	r, err := s.plannedRun(ctx, args, true)
@@ -143,7 +143,7 @@ func (s *stmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driv
 		return nil, err
 	}
 	s.conn.Shared.shadowQueried(r.Plan, r.call.args, r.call.options)
-	known := s.conn.knownOpen(r.Plan.Plan)
+	known := s.conn.Engine.Watcher == nil && s.conn.knownOpen(r.Plan.Plan)
 	a, err := r.run(ctx)
 	return s.conn.queried(r.Plan, known, a.rows, err)
 }
@@ -151,16 +151,19 @@ func (s *stmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driv
 // plannedRun plans the statement again, since the facts may have changed after it was prepared.
 // While they have not, the plan comes from the cache.
 func (s *stmt) plannedRun(ctx context.Context, args []driver.NamedValue, wantsRows bool) (*Run, error) {
-	_, values, options, err := s.conn.Engine.RewriteArgs(ctx, s.conn.Parent, s.query, args)
-	if err != nil {
-		return nil, err
+	var options []driver.NamedValue
+	var err error
+	if len(args) > 0 && s.conn.Engine.Args != nil {
+		if _, args, options, err = s.conn.Engine.Args.RewriteArgs(ctx, s.conn.Parent, s.query, args); err != nil {
+			return nil, err
+		}
 	}
 	p, err := s.conn.Plan(ctx, s.query)
 	if err != nil {
 		return nil, err
 	}
 	s.plan = p
-	return s.conn.takeRun(p, s, call{args: values, options: options, wantsRows: wantsRows}), nil
+	return s.conn.takeRun(p, s, call{args: args, options: options, wantsRows: wantsRows}), nil
 }
 
 // ready prepares SQL that is about to run, unless that has been done.

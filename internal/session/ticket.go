@@ -101,7 +101,7 @@ func (dw draw) mayDraw(ctx context.Context) (key string, inTx, ok bool, err erro
 		dw.run.partsStay || ctx.Err() != nil || len(dw.run.call.options) > 0 || len(dw.run.call.args) != dw.run.Plan.Inputs {
 		return "", false, false, nil
 	}
-	if inTx = c.Tx.KeepsLocks() || !c.InAutocommit(); inTx {
+	if inTx = c.Rare.Any(link.TxOpen) || !c.InAutocommit(); inTx {
 		if ok, err := dw.mayDrawInTx(ctx); !ok || err != nil {
 			return "", true, false, err
 		}
@@ -318,9 +318,9 @@ func ticketNumber(v driver.Value) (int64, bool) {
 // ticketAnswer returns the answer to the execution that has drawn a number.
 func (dw draw) ticketAnswer(n slots.Ticket) answer {
 	b := n.Answer.(*block)
-	dw.run.Plan.tally.drewTicket()
+	dw.run.Plan.tally.tickets.Add(1)
 	if !dw.run.call.wantsRows {
-		dw.conn.insertID.drew(b.top - n.Behind)
+		drew(dw.conn, b.top-n.Behind)
 		return answer{result: &result{insertID(b.top - n.Behind), b.affected}}
 	}
 	row := slices.Clone(b.rows[0])

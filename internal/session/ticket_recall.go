@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/rewrite"
 )
 
@@ -25,7 +26,7 @@ func (c *Conn) touchTickets(plan *rewrite.Plan, err error) {
 	if plan.Effects&(rewrite.TicketLock|rewrite.TicketRecall) == 0 && (err == nil || !c.Shared.Traits.ErrorAborts) {
 		return
 	}
-	if c.Tx.KeepsLocks() || !c.InAutocommit() {
+	if c.Rare.Any(link.TxOpen) || !c.InAutocommit() {
 		c.tickets = ticketsTouched
 	}
 }

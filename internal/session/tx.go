@@ -19,10 +19,14 @@ func (c *Conn) Begin() (driver.Tx, error) {
 
 // BeginTx implements driver.ConnBeginTx.
 func (c *Conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
-	if err := c.detached.await(ctx); err != nil {
-		return nil, err
+	if c.Rare.Any(link.Detached) {
+		if err := c.detached.await(ctx); err != nil {
+			return nil, err
+		}
 	}
-	c.LookHereIfDue(ctx)
+	if !c.Ready() {
+		c.LookHereIfDue(ctx)
+	}
 	goesOn := c.Engine.Watcher != nil && c.Engine.Watcher.ConnInTransaction(c.Parent) // BEGIN sent as SQL: PostgreSQL only warns
 	t, err := c.ParentBegin(ctx, c.levelFor(opts))
 	if err != nil {
@@ -48,7 +52,7 @@ type tx struct {
 // Commit implements driver.Tx. It leaves the state of the transaction unknown: after a failed
 // commit one may still be open, and the session may have autocommit off.
 func (t *tx) Commit() error {
-	if t.conn.Broken {
+	if t.conn.Rare.Any(link.Broken) {
 		_ = t.Rollback()
 		return link.ErrRolledBack
 	}

@@ -3,6 +3,7 @@ package session
 import (
 	"strings"
 
+	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/internal/slots"
 	"github.com/slotsql/slotsql/rewrite"
 	"github.com/slotsql/slotsql/rewrite/lex"
@@ -22,7 +23,9 @@ import (
 // noteTxEnd notes that no transaction is open, or a new one.
 func (c *Conn) noteTxEnd() {
 	c.release()
-	c.SettleFacts(true)
+	if c.SettleFacts(true); c.Tx.None() {
+		c.Rare.Clear(link.TxNoted)
+	}
 }
 
 // noteTxDoubt notes that the transaction may have ended.
@@ -77,7 +80,7 @@ func (c *Conn) noteTxControl(plan *rewrite.Plan, err error) {
 		c.noteTxEvent(e, ddl)
 	}
 	if c.keepsTx(query) {
-		c.Tx = before
+		c.Tx.Keep(before)
 	}
 	c.giveUpLocks()
 	c.SettleFacts(false)

@@ -3,7 +3,9 @@ package session
 import (
 	"context"
 	"database/sql/driver"
+	"slices"
 
+	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/rewrite"
 )
 
@@ -16,10 +18,14 @@ type way func(ctx context.Context, r *Run) (a answer, done bool, err error)
 
 // ways are those of a statement.
 type ways struct {
+	// rows is tried first if the statement was sent by Query.
+	rows way
 	// fast are tried until one has run the statement, or has found a reason to drain (Run.cause).
 	fast []way
 	// exact run the statement whatever has been found. The last of them always does.
 	exact []way
+	// rare are tried before exact, unless the plan needs none of them, and the execution has all its arguments: see usual.drain.
+	rare []way
 }
 
 // The ways of each class. They are set by init, since ways themselves make plans, which have ways.
@@ -27,37 +33,41 @@ var incrementWays, baseWays, guardedWays, drainWays, readWays, severalWays ways
 
 func init() {
 	// What is neither an addition nor a query: as it is while there is nothing to fold, else behind a fold.
-	drainWays = ways{exact: []way{
-		lacksArgument,    // it cannot run: as it is, for its error
-		outsideTx,        // the engine refuses it in a transaction: behind a transaction that folds
-		lacksTransaction, // the engine refuses it outside one: as it is, for its error
-		behindRecall,     // it may lower numbers that blocks of tickets have been leased from
-		observedDrain,    // a query that writes beside slots: with the question whether there are any, of many rows once they are folded
-		whileAsleep,      // no table has slots: with that proven for whole tables, if anything may be written
-		whileSlotless,    // its row has no slots: with that proven for the row
-		foldOptional,     // it may be the statement that makes folds succeed again
-		afterDrain,       // slots are folded into the base rows, and it runs in the same transaction; where nothing may be written, as it is
-	}}
+	drainWays = ways{
+		rare: []way{
+			lacksArgument,    // it cannot run: as it is, for its error
+			outsideTx,        // the engine refuses it in a transaction: behind a transaction that folds
+			lacksTransaction, // the engine refuses it outside one: as it is, for its error
+			behindRecall,     // it may lower numbers that blocks of tickets have been leased from
+			observedDrain,    // a query that writes beside slots: with the question whether there are any, of many rows once they are folded
+		},
+		exact: []way{
+			whileAsleep,   // no table has slots: with that proven for whole tables, if anything may be written
+			whileSlotless, // its row has no slots: with that proven for the row
+			foldOptional,  // it may be the statement that makes folds succeed again
+			afterDrain,    // slots are folded into the base rows, and it runs in the same transaction; where nothing may be written, as it is
+		},
+	}
 
 	// An increment of one row: on its base row while nobody waits for that, else in a slot.
 	incrementWays = ways{
+		rows: returningRows, // on the base row, which has the values to return
 		fast: []way{
-			returningRows, // sent as a query: on the base row, which has the values to return
-			asWritten,     // its key is written in a form that only the engine compares: on whatever row that is
-			onColdRow,     // its row is cold: on the base row, alone or in a group, with slots that are left of hotter times
-			onOtherSide,   // it gives where slots of a bounded counter only take: on the base row
-			onOwnRow,      // its transaction has the row to itself: on the base row
-			onLockedRow,   // its transaction goes on to read the row, or has read it: locked first
-			inSlot,        // its row is hot: in a slot, alone or in a group
+			asWritten,   // its key is written in a form that only the engine compares: on whatever row that is
+			onColdRow,   // its row is cold: on the base row, alone or in a group, with slots that are left of hotter times
+			onOtherSide, // it gives where slots of a bounded counter only take: on the base row
+			onOwnRow,    // its transaction has the row to itself: on the base row
+			onLockedRow, // its transaction goes on to read the row, or has read it: locked first
+			inSlot,      // its row is hot: in a slot, alone or in a group
 		},
-		exact: append([]way{onAnyRow}, drainWays.exact...),
+		exact: slices.Concat([]way{onAnyRow}, drainWays.rare, drainWays.exact),
 	}
 
 	// Any other addition, and a statement that concerns no counter: as it is.
-	baseWays = ways{fast: []way{onBase}, exact: drainWays.exact}
+	baseWays = ways{fast: []way{onBase}, rare: drainWays.rare, exact: drainWays.exact}
 
 	// A decrement with a guard (AND stock >= ?): what the base row alone allows, or a portion in a slot, needs no drain.
-	guardedWays = ways{fast: []way{fromPortion, onGuardedBase}, exact: drainWays.exact}
+	guardedWays = ways{fast: []way{fromPortion, onGuardedBase}, rare: drainWays.rare, exact: drainWays.exact}
 
 	// A query of counters.
 	readWays = ways{exact: []way{
@@ -96,6 +106,14 @@ func waysOf(p *rewrite.Plan) *ways {
 // try runs the statement in the first way that does it.
 func (r *Run) try(ctx context.Context, w *ways) (a answer, err error) {
 	done := false
+	if w.rows != nil && r.call.wantsRows {
+		if a, done, err = w.rows(ctx, r); done || err != nil {
+			return a, err
+		}
+		if r.cause != byPlan {
+			return r.exactly(ctx, w)
+		}
+	}
 	for _, way := range w.fast {
 		if a, done, err = way(ctx, r); done || err != nil {
 			return a, err
@@ -109,8 +127,15 @@ func (r *Run) try(ctx context.Context, w *ways) (a answer, err error) {
 
 // exactly runs the statement in the first of the ways that are exact whatever has been found.
 func (r *Run) exactly(ctx context.Context, w *ways) (a answer, err error) {
+	done := false
+	if w.rare != nil && !(r.Plan.drain && len(r.call.args) == r.Plan.Inputs) {
+		for _, way := range w.rare {
+			if a, done, err = way(ctx, r); done || err != nil {
+				return a, err
+			}
+		}
+	}
 	for _, way := range w.exact {
-		done := false
 		if a, done, err = way(ctx, r); done || err != nil {
 			break
 		}
@@ -120,7 +145,7 @@ func (r *Run) exactly(ctx context.Context, w *ways) (a answer, err error) {
 
 // run runs the plan. If the facts that it was made with no longer hold, a new plan is made and run.
 func (r *Run) run(ctx context.Context) (answer, error) {
-	r.Plan.tally.ran()
+	r.Plan.tally.statements.Add(1)
 	if !r.Plan.ordinary && r.Plan.Class != rewrite.Read { // a read of a table without slots needs no * written out
 		if err := r.CheckStars(ctx); err != nil {
 			return answer{}, err
@@ -147,7 +172,11 @@ func (r *Run) runOnce(ctx context.Context) (a answer, err error) {
 			return a, err
 		}
 	}
-	defer func() { r.conn.noteRan(r.Plan, err) }()
+	defer func() {
+		if err != nil || !r.Plan.quiet || r.conn.Rare.Any(mayNote) {
+			r.conn.noteRan(r.Plan, err)
+		}
+	}()
 	if !r.Plan.ordinary {
 		if needsRecall(r) {
 			return runRecalled(ctx, r)
@@ -158,6 +187,9 @@ func (r *Run) runOnce(ctx context.Context) (a answer, err error) {
 	}
 	if r.Plan.groups && (r.Plan.Class != rewrite.AdditiveBase || r.args().FitBase(&r.Plan.Base)) {
 		return sharingOf(r).runGrouped(ctx, r.runBesideGroups)
+	}
+	if r.Plan.ordinary {
+		return r.try(ctx, r.Plan.ways)
 	}
 	return r.runAlone(ctx)
 }
@@ -196,7 +228,7 @@ func (r *Run) runWithRetries(ctx context.Context, f func(context.Context) (answe
 	auto := r.conn.InAutocommit() && !r.partsStay && !r.Plan.Base.Several && r.Plan.Effects&(calls|rewrite.SchemaChange) != calls
 	for tries := 1; ; tries++ {
 		a, err := f(ctx)
-		if err == nil || !auto || r.conn.Broken || !r.conn.Retry(ctx, tries, err) {
+		if err == nil || !auto || r.conn.Rare.Any(link.Broken) || !r.conn.Retry(ctx, tries, err) {
 			return a, err
 		}
 	}

@@ -281,7 +281,7 @@ func (w *Shadower) connected(ctx context.Context, f func() error) (err error) {
 // CatchUp implements session.Shadow: where the database has one writer, it plans and
 // compares on a connection that has just been taken from the pool.
 func (w *Shadower) CatchUp(ctx context.Context, c *session.Conn) {
-	if !w.inline || w.queue.waiting.Load() == 0 || c.Facts.HasTemporary() || c.Broken {
+	if !w.inline || w.queue.waiting.Load() == 0 || c.Facts.HasTemporary() || c.Rare.Any(link.Broken) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, inlinePatience)
@@ -297,7 +297,7 @@ func (w *Shadower) CatchUp(ctx context.Context, c *session.Conn) {
 		w.failed(j, w.do(ctx, c.Parent, j))
 	}
 	if !w.endSnapshot(ctx, c) {
-		c.Broken = true // the pool takes another one
+		c.Rare.Set(link.Broken) // the pool takes another one
 	}
 }
 

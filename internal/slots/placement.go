@@ -1,11 +1,9 @@
 package slots
 
 import (
-	"database/sql/driver"
 	"hash/maphash"
 	"maps"
 	"math/rand/v2"
-	"strconv"
 	"sync"
 	"sync/atomic"
 )
@@ -236,26 +234,6 @@ func (s *Picker) Release(p Place) {
 	if p.Ordinal >= 0 {
 		s.Placement.Give(p.Row, p.Ordinal)
 	}
-}
-
-// AppendValue appends an argument in a form in which different values differ; false for a type
-// whose equality is not plain.
-func AppendValue(b []byte, v driver.NamedValue) ([]byte, bool) {
-	switch x := v.Value.(type) {
-	case int64:
-		return strconv.AppendInt(b, x, 10), true
-	case int:
-		return strconv.AppendInt(b, int64(x), 10), true
-	case uint64:
-		return strconv.AppendUint(b, x, 10), true
-	case bool:
-		return strconv.AppendBool(b, x), true
-	case string:
-		return append(append(strconv.AppendInt(append(b, 's'), int64(len(x)), 10), ':'), x...), true
-	case []byte:
-		return append(append(strconv.AppendInt(append(b, 'b'), int64(len(x)), 10), ':'), x...), x != nil
-	}
-	return b, false
 }
 
 // Held returns the number of rows of which slots are held.

@@ -50,6 +50,11 @@ func (co *Coalescer) Enter(hash uint64) (Turn, bool) {
 	return Turn{shard: s, entry: e, hash: hash}, true
 }
 
+// Leave ends the turn if nobody waits for it. It reports false if others do, or a group has given it: then it is to be passed on.
+func (t Turn) Leave() bool {
+	return t.group == nil && (t.entry == nil || t.entry.hash.CompareAndSwap(t.hash, 0))
+}
+
 // Led reports whether a group has given the turn.
 func (t Turn) Led() bool { return t.group != nil }
 
@@ -61,7 +66,7 @@ func (t Turn) Disperse() { t.pass((*Group).disperse) }
 
 // pass leaves the turn to a group, if there is one. The group learns of it under the shard's lock.
 func (t Turn) pass(on func(*Group)) {
-	if t.group == nil && (t.entry == nil || t.entry.hash.CompareAndSwap(t.hash, 0)) {
+	if t.Leave() {
 		return
 	}
 	s := t.shard

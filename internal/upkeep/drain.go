@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/slotsql/slotsql/internal/catalog"
+	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/internal/rollup"
 	"github.com/slotsql/slotsql/internal/session"
 	"github.com/slotsql/slotsql/internal/slots"
@@ -173,7 +174,7 @@ func (d *drainer) fold(ctx context.Context, t *schema.Table, r *DrainReport) err
 
 // open connects, unless there is a connection that can be used.
 func (d *drainer) open(ctx context.Context) (err error) {
-	if d.conn != nil && d.conn.Broken {
+	if d.conn != nil && d.conn.Rare.Any(link.Broken) {
 		d.close()
 	}
 	if d.conn != nil {

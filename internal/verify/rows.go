@@ -48,7 +48,7 @@ func (v *verifier) close() {
 }
 
 func (v *verifier) open(ctx context.Context) error {
-	if v.conn != nil && v.conn.Broken {
+	if v.conn != nil && v.conn.Rare.Any(link.Broken) {
 		v.close()
 	}
 	if v.conn != nil {
@@ -247,7 +247,7 @@ func (v *verifier) transaction(ctx context.Context, f func() (commit bool, err e
 	clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), link.EndPatience)
 	defer cancel()
 	if eerr := end(clean, commit && err == nil); eerr != nil {
-		v.conn.Broken = true
+		v.conn.Rare.Set(link.Broken)
 		err = errors.Join(err, eerr)
 	}
 	v.conn.Drain.Undo() // rolled back with the rest
