@@ -131,7 +131,7 @@ type readsRun struct {
 func runReads(t *testing.T, dialect string, seed uint64, more func() bool, sum *readsTally) {
 	made := random.NewReads(dialect, seed)
 	pair := twin.New(t, twin.Options{Dialect: dialect, Schema: made.Schema, Config: made.Config, Params: made.Params})
-	r := &readsRun{player: &player{pair: pair, params: made.Params}, dialect: dialect, made: made}
+	r := &readsRun{player: &player{pair: pair, params: made.Params, reads: true}, dialect: dialect, made: made}
 	defer r.close()
 	foreign(t, pair)
 	for i := range random.Sessions {
