@@ -100,12 +100,13 @@ func (g *generator) fromTwo(t *table, qualifier string) string {
 	return a + " + CASE WHEN " + b + g.pick(" > ", " < ") + g.value(either(g, bounds)) + " THEN 1 ELSE " + g.pick("0", "2", "-1") + " END"
 }
 
-// setOfTwo writes assignments of what two counters make: to one of them, to both, or to an ordinary column.
+// setOfTwo writes assignments of what two counters make: to one of them, to both, or to an ordinary column. A role that may change the
+// column and no counters may not drain (docs/divergences.md).
 func (g *generator) setOfTwo(t *table, qualifier, target string) string {
 	c := either(g, t.counters())
 	set := target + g.quote(c.name) + " = " + g.fromTwo(t, qualifier)
 	switch o := t.valued(); {
-	case len(o) > 0 && g.one(3):
+	case len(o) > 0 && g.one(3) && !g.restricted:
 		c = either(g, o)
 		set = target + g.quote(c.name) + " = "
 		if c.kind == number {

@@ -186,6 +186,8 @@ type generator struct {
 	nextOf   *column
 	changes  []change
 	created  map[string]string // DDL by table
+
+	restricted bool // made for Role
 }
 
 // ThisDatabase stands in statements for the name of the database, which on MySQL is

@@ -151,6 +151,8 @@ func (g *generator) grants() {
 // refusable writes a statement of that role: one that counts, or a read of a row.
 // Others, conditions on companions among them, may need further rights for their drain (docs/divergences.md).
 func (g *generator) refusable() string {
+	g.restricted = true
+	defer func() { g.restricted = false }()
 	t := g.counterTable()
 	n := either(g, t.counters())
 	if g.one(4) {
