@@ -53,7 +53,7 @@ var suites = []suite{
 	},
 	{
 		name: "modernc sqlite", source: source{module: "modernc.org/sqlite", version: "v1.60.1"}, engine: "sqlite",
-		args:   []string{"-test.short", "-test.skip=^TestConcurrentGoroutines$"}, // it builds and runs itself
+		args:   []string{"-test.short", "-test.skip=^TestConcurrentGoroutines$"},          // it builds and runs itself
 		tables: "{testtable: {key: [], counters: {integer: {}}}, users: {touch: [name]}}", // most make a t, each of columns of its own
 	},
 	{
