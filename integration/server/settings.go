@@ -1,8 +1,8 @@
 package server
 
 // A setting is one in which a throwaway server differs from a freshly installed one, apart from where
-// its files, its socket and its log are. Whatever is not listed here, tests and benchmarks meet as users do, except that
-// tests of one setting set it.
+// its files, its socket and its log are. Whatever is not listed here, tests and benchmarks meet as users do, except that most
+// sessions of TestRandomReads have jit=off (integration/random/reads.go says why), and that tests of one setting set it.
 type setting struct {
 	text, why string
 	volatile  bool // not where commits are to reach the disk: see EnvDurable
@@ -12,7 +12,6 @@ var postgresSettings = []setting{
 	{text: "listen_addresses=", why: "no TCP port: tests run side by side, and on machines of others"},
 	{text: "max_connections=600", why: "the tests of several packages share one server"},
 	{text: "max_prepared_transactions=10", why: "tests of PREPARE TRANSACTION"},
-	{text: "jit=off", why: "tables that were never analyzed pass for large ones, and a join takes many times as long to compile as to run", volatile: true},
 	{text: "fsync=off", why: volatile, volatile: true},
 	{text: "synchronous_commit=off", why: volatile, volatile: true},
 	{text: "full_page_writes=off", why: volatile, volatile: true},
