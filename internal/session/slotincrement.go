@@ -146,7 +146,8 @@ func (in increment) slotStatements(batch bool) slotStatements {
 	if batch {
 		st = slotStatements{inc.Coalesced.Add, &inc.Coalesced.Upsert, inc.Coalesced.Holding}
 	}
-	if !batch && in.conn.Rare.Any(link.TxOpen) && !in.conn.Shared.Traits.OneWriter && (inc.AddLocked == nil || !in.run.Plan.habit.LeavesRow()) {
+	alone := batch || !in.conn.Rare.Any(link.TxOpen) || in.conn.Shared.Traits.OneWriter
+	if !alone && (inc.AddLocked == nil || !in.run.Plan.habit.LeavesRow()) {
 		st.update = inc.AddLocked
 	}
 	return st
