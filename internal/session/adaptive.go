@@ -165,9 +165,7 @@ func (in increment) execCold(ctx context.Context) (answer, error) {
 		}
 		return answer{}, err
 	}
-	if n > 0 {
-		in.run.Plan.tally.cold.Add(1)
-	}
+	in.run.Plan.tally.cold.Add(1)
 	if !in.conn.InAutocommit() {
 		err = in.addedToRow(ctx, n)
 	}
@@ -242,6 +240,7 @@ func (in increment) addThenAsk(ctx context.Context) (a answer, done bool, err er
 	a = in.run.answerOf(&out[0], nil)
 	switch {
 	case out[0].Affected == 0:
+		in.run.Plan.tally.cold.Add(1)
 	case len(out[1].Rows) == 0:
 		in.run.Plan.tally.cold.Add(1)
 		slotlessOf(in.run).noteProvenInTx(true)

@@ -95,6 +95,7 @@ func (g *group) runPart(ctx context.Context, members []*slots.Member) (parts [][
 		g.tell(slots.Verdict{Outcome: slots.OutcomeAlone}, members...) // to meet its own error
 	default:
 		g.refuse(members[0])
+		g.run.Plan.tally.ranGrouped(1)
 	}
 	return nil
 }
@@ -113,6 +114,8 @@ func (g *group) splitBound(ctx context.Context, members []*slots.Member) (parts 
 	for _, m := range rest {
 		if g.demandsAsMuch(m, demanded) {
 			g.refuse(m)
+			g.run.Plan.tally.grouped.Add(1)
+			g.run.Plan.tally.coalesced.Add(1)
 		} else {
 			lesser = append(lesser, m)
 		}
