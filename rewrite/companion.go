@@ -228,8 +228,13 @@ func (sw slotWriter) proofOfUpsert(d ProvingDialect) *Proof {
 			return nil
 		}
 	}
+	set := map[string]int{} // how often a column is assigned: SQLite does so once
 	for _, a := range sw.m.st.Conflict.Set {
-		if a.Value == nil || !slices.Contains(sw.m.table.Counter.Counters, sw.p.names.TargetColumn(sw.m.sc, sw.m.target, a.Column)) {
+		set[sw.p.names.TargetColumn(sw.m.sc, sw.m.target, a.Column)]++
+	}
+	for _, a := range sw.m.st.Conflict.Set {
+		name := sw.p.names.TargetColumn(sw.m.sc, sw.m.target, a.Column)
+		if a.Value == nil || !slices.Contains(sw.m.table.Counter.Counters, name) || set[name] > 1 {
 			continue
 		}
 		var tp template
