@@ -78,7 +78,7 @@ func TestPages(t *testing.T) {
 }
 
 var (
-	aNumber = regexp.MustCompile(`[0-9][0-9.,:TZ-]*(?:[nµm]?s|[hm][0-9hms]+)?|\(devel\)`)
+	aNumber = regexp.MustCompile(`v?[0-9][0-9.,:TZ-]*(?:[nµm]?s|[hm][0-9hms]+)?|\(devel\),?`)
 	spaces  = regexp.MustCompile(` +`)
 )
 
