@@ -39,7 +39,7 @@ const (
 	// callers wait on average, it does not grow.
 	forgiven = 4
 	// tryTime is how long the others wait for what an increment that tries the base row finds.
-	tryTime = 100 * time.Millisecond
+	tryTime = time.Second
 	// suspectFor is how long a slow update is remembered.
 	suspectFor = time.Second
 )
