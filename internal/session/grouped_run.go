@@ -199,10 +199,9 @@ type groupReply struct {
 	rows     [][]driver.Value
 }
 
-// send runs the statement, after a drain if its members' statements would need one. If the base
-// row satisfies the guards of bounded counters nothing is drained: see rewrite.Bounded. The SQL is a member's own where
-// that is not "". Anything
-// else that the group's statement demands is about the base row.
+// send runs the statement, after a drain if its members' statements would need one. If the base row satisfies the guards of bounded
+// counters nothing is drained: see rewrite.Bounded. Anything else that the group's statement demands is about the base row. The SQL is a
+// member's own where that is not "".
 func (g *group) send(ctx context.Context, bound *rewrite.Bound, sql string, args []driver.NamedValue) (a groupReply, err error) {
 	r := g.run
 	if sql == "" {
