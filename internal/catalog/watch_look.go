@@ -68,7 +68,7 @@ func (v *View) lookHere(ctx context.Context) {
 		if !v.Tx.None() {
 			return
 		}
-	} else if v.Rare.Any(link.RowsOpen) || v.Rare.Any(link.TxOpen) || !v.InAutocommit() {
+	} else if v.Rare.Any(link.RowsOpen|link.TxOpen) || !v.InAutocommit() {
 		return
 	}
 	w := &v.Catalog.Watch

@@ -133,7 +133,8 @@ func (c *Conn) notePassed(p *plan, err error) {
 
 // noteRan notes what a statement that has run may have done to the session.
 func (c *Conn) noteRan(plan *plan, err error) {
-	if len(c.changes) > 0 && err != driver.ErrSkip && slots.MayLock(c.Dialect().LexRules(), plan.Plan) {
+	// Where a miss locks, increments in a transaction lock the base row whatever it goes on to.
+	if len(c.changes) > 0 && !c.Shared.Traits.MissLocks && err != driver.ErrSkip && slots.MayLock(c.Dialect().LexRules(), plan.Plan) {
 		goesOn(c.changes, nil)
 	}
 	switch {
