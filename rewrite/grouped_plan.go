@@ -41,7 +41,7 @@ type grouper struct {
 	uses            map[Arg][]string
 }
 
-// overwriting is what is known of a statement of which one member's values are left.
+// overwriting describes a shared statement that stores the values of one member only.
 type overwriting struct {
 	touch bool // it only sets touched columns
 	// ownSQL reports whether the group's statement is one member's own, which may have literals of its own.

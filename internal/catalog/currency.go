@@ -114,7 +114,7 @@ func (v *View) Ready() bool {
 	return now < v.seen.until && looked > 0 && now-looked < lookAgain
 }
 
-// See notes whether a session's facts hold for any statement, of which Noticed.News was as given before they were examined.
+// See notes whether a session's facts hold for any statement. News is Noticed.News as it was before they were examined.
 func See(v *View, news int64) {
 	v.seen = seen{}
 	if sc := v.Schema; sc != nil && sc.Settled() {

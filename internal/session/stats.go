@@ -83,7 +83,7 @@ type counts struct {
 // uncounted is for plans beside the application's.
 var uncounted counts
 
-// countsOf returns what counts the plan of a statement. Nobody reads it if nothing is run, or the statement passes through.
+// countsOf returns what counts the plan of a statement. If nothing is run, or the statement passes through, the counts are never read.
 func countsOf(c *Conn, p *rewrite.Plan, query string) *counts {
 	s := c.Shared
 	if s.Role.Dry || p.Class == rewrite.PassThrough {

@@ -108,16 +108,16 @@ func (h *Habit) NoteWouldDrain() {
 // LocksFirst reports whether statements of the form lock their base row first.
 func (h *Habit) LocksFirst() bool { return h != nil && h.locksFirst.Load() }
 
-// NoteGoesOn notes that a transaction with such a statement has gone on to one that may lock the base row: a row that refers to it, or
-// another increment.
+// NoteGoesOn notes that such a transaction, after its increment, has run another statement that may lock the base row: it inserts a row
+// that refers to it, for example, or increments again.
 func (h *Habit) NoteGoesOn() {
 	if h != nil {
 		h.goesOn.Store(true)
 	}
 }
 
-// LeavesRow reports whether increments of the form may leave the base row unlocked, as its transactions ask for nothing behind them. One
-// that did would hold a slot while it waited for whoever holds the row and waits for the slot.
+// LeavesRow reports whether increments of the form may leave the base row unlocked, because its transactions lock nothing after
+// them. One that did could deadlock: it would hold a slot and wait for the row, while another held the row and waited for the slot.
 func (h *Habit) LeavesRow() bool { return h != nil && h.harmless.Load() && !h.goesOn.Load() }
 
 // Await waits for another transaction that is on trial for the row, or puts the connection's own

@@ -50,7 +50,7 @@ func (co *Coalescer) Enter(hash uint64) (Turn, bool) {
 	return Turn{shard: s, entry: e, hash: hash}, true
 }
 
-// Leave ends the turn if nobody waits for it. It reports false if others do, or a group has given it: then it is to be passed on.
+// Leave ends the turn if nobody waits for it. It returns false if others wait, or a group gave it: the caller then has to pass it on.
 func (t Turn) Leave() bool {
 	return t.group == nil && (t.entry == nil || t.entry.hash.CompareAndSwap(t.hash, 0))
 }
