@@ -41,18 +41,8 @@ func touched(t *testing.T, p *twin.Pair, changed bool) {
 	p.Wrapped.SetMaxOpenConns(clients)
 	p.Wrapped.SetMaxIdleConns(clients)
 	touch := func(query string, args ...any) (affected int64) {
-		var all atomic.Int64
 		query = twin.Placeholders(p.Dialect, query)
-		crowd(t, times, func(ctx context.Context, _, _ int) error {
-			res, err := p.Wrapped.ExecContext(ctx, query, args...)
-			if err != nil {
-				return err
-			}
-			n, err := res.RowsAffected()
-			all.Add(n)
-			return err
-		})
-		return all.Load()
+		return affectedByCrowd(t, p, times, func() (string, []any) { return query, args })
 	}
 	if n := touch("UPDATE sessions SET ip = ? WHERE id = ?", "none", 9); n != 0 {
 		t.Errorf("%d rows affected that do not exist", n)
@@ -88,6 +78,23 @@ func touched(t *testing.T, p *twin.Pair, changed bool) {
 	}
 }
 
+// affectedByCrowd has the crowd run statements, so many times each, and returns how many rows they have affected in all.
+func affectedByCrowd(t *testing.T, p *twin.Pair, times int, next func() (query string, args []any)) int64 {
+	t.Helper()
+	var all atomic.Int64
+	crowd(t, times, func(ctx context.Context, _, _ int) error {
+		query, args := next()
+		res, err := p.Wrapped.ExecContext(ctx, query, args...)
+		if err != nil {
+			return err
+		}
+		n, err := res.RowsAffected()
+		all.Add(n)
+		return err
+	})
+	return all.Load()
+}
+
 // Touches, and compare and sets, share statements though each has literals of its own.
 func TestGroupedLiterals(t *testing.T) {
 	for _, dialect := range []string{"mysql", "postgres", "sqlite"} {
@@ -105,18 +112,10 @@ func TestGroupedLiterals(t *testing.T) {
 			const times = 10
 			var sent atomic.Int64
 			run := func(query string) (affected int64) {
-				var all atomic.Int64
-				crowd(t, times, func(ctx context.Context, _, _ int) error {
+				return affectedByCrowd(t, p, times, func() (string, []any) {
 					i := sent.Add(1)
-					res, err := p.Wrapped.ExecContext(ctx, strings.NewReplacer("[i]", fmt.Sprint(i), "[day]", fmt.Sprintf("%02d", i%28+1)).Replace(query))
-					if err != nil {
-						return err
-					}
-					n, err := res.RowsAffected()
-					all.Add(n)
-					return err
+					return strings.NewReplacer("[i]", fmt.Sprint(i), "[day]", fmt.Sprintf("%02d", i%28+1)).Replace(query), nil
 				})
-				return all.Load()
 			}
 			if dialect != "mysql" { // which counts the rows changed, so that there touches have to agree
 				untilGrouped(t, dialect, func(int) {
