@@ -106,11 +106,12 @@ func (d *Dialect) marks(ctx context.Context, s dialect.Session, names []dialect.
 
 // glanceQuery asks for what the server counts of definitions. A change takes the table's definition out of
 // the server's cache, and its next use opens it: either the first number falls, or the second
-// one has risen. A table that nobody has opened yet is not in the cache, and rights are not in the definition. So statements
-// that may give a name to a table, or change rights, are counted as well, but they are when they begin: where no thread
-// runs but this one, they have ended. (The server adds up what each thread has counted before whether it runs.)
+// one has risen. A table that nobody has opened yet, or not lately, is not in the cache, and rights are not in the definition. So
+// statements that give a name to a table or take it away, or change rights, are counted as well, but they are when they begin: where
+// no thread runs but this one, they have ended. (The server adds up what each thread has counted before whether it runs.)
 const glanceQuery = "SHOW GLOBAL STATUS WHERE Variable_name IN" +
-	" ('Threads_running', 'Open_table_definitions', 'Opened_table_definitions', 'Com_create_view', 'Com_create_table', 'Com_alter_table', 'Com_rename_table'," +
+	" ('Threads_running', 'Open_table_definitions', 'Opened_table_definitions', 'Com_create_view', 'Com_create_table', 'Com_alter_table'," +
+	" 'Com_rename_table', 'Com_drop_table', 'Com_drop_view'," +
 	" 'Com_grant', 'Com_grant_role', 'Com_grant_roles', 'Com_revoke', 'Com_revoke_all', 'Com_revoke_role', 'Com_revoke_roles')"
 
 // Glance implements dialect.Watcher.

@@ -42,19 +42,32 @@ func TestRecalls(t *testing.T) {
 			lowers = append(lowers, "UPDATE queues SET next = 700 WHERE id = 1 RETURNING next")
 		}
 		if dialect != "sqlite" {
-			lowers = append(lowers, "TRUNCATE TABLE queues", "INSERT INTO queues (id, next) VALUES (1, 50)")
+			lowers = append(lowers, "TRUNCATE TABLE queues")
 		}
 		for _, query := range lowers {
-			if took := run(query); (took < least) != strings.HasPrefix(query, "INSERT") {
+			if took := run(query); took < least {
 				t.Errorf("%s took %v", query, took)
 			}
 		}
-		for query, lowers := range map[string]bool{
-			"UPDATE queues SET next = next + ? WHERE id = 1": false, "UPDATE queues SET next = next - ? WHERE id = 1": true,
-		} {
-			if took := run(o.sql(query), 3); (took >= least) != lowers {
-				t.Errorf("%s took %v", query, took)
+		// A statement that has to wait does so each time; a busy machine does not delay each of so many as long.
+		atOnce := func(query string, args func(i int) []any) {
+			t.Helper()
+			quickest := time.Hour
+			for i := range 20 {
+				quickest = min(quickest, run(o.sql(query), args(i)...))
 			}
+			if quickest >= least {
+				t.Errorf("%s took %v", query, quickest)
+			}
+		}
+		none := func(int) []any { return nil }
+		atOnce("INSERT INTO queues (id, next) VALUES (?, 50)", func(i int) []any { return []any{100 + i} })
+		if dialect != "sqlite" {
+			o.exec(db, "INSERT INTO queues (id, next) VALUES (1, 50)")
+		}
+		atOnce("UPDATE queues SET next = next + ? WHERE id = 1", func(int) []any { return []any{3} })
+		if took := run(o.sql("UPDATE queues SET next = next - ? WHERE id = 1"), 3); took < least {
+			t.Errorf("a negative step took %v", took)
 		}
 		st, err := db.PrepareContext(t.Context(), o.sql("UPDATE queues SET next = ? WHERE id = 1"))
 		if err != nil {
@@ -69,12 +82,9 @@ func TestRecalls(t *testing.T) {
 			t.Errorf("the base row has %d", base)
 		}
 		for _, query := range []string{
-			"UPDATE queues SET next = next + 5", "UPDATE queues SET name = 'z' WHERE id = 1", "INSERT INTO queues (id, next) VALUES (9, 1)",
-			"SELECT next FROM queues",
+			"UPDATE queues SET next = next + 5", "UPDATE queues SET name = 'z' WHERE id = 1", "SELECT next FROM queues",
 		} {
-			if took := run(query); took >= 400*time.Millisecond {
-				t.Errorf("%s took %v", query, took)
-			}
+			atOnce(query, none)
 		}
 	})
 }
