@@ -39,7 +39,7 @@ func TestGolden(t *testing.T) {
 			here := false
 			for _, d := range c.Dialects {
 				s, plan := planned(t, c, d)
-				plans[d] = golden.Print(s.SQL, plan, s.AllSteps)
+				plans[d] = golden.Print(engines[d].LexRules(), s.SQL, plan, s.AllSteps)
 				here = here || string(plan.Class) == c.Class
 				if want := c.Plan(d); !*update && plans[d] != want {
 					t.Errorf("%s: the plan is\n%s\nnot\n%s\n(-update writes it)", d, plans[d], want)

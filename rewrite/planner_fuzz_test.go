@@ -86,12 +86,13 @@ func checkPlan(t *testing.T, dialect string, pl *rewrite.Planner, sql string) {
 	if err != nil {
 		t.Fatalf("%v, although the catalog knows every table", err)
 	}
+	printed := func(p *rewrite.Plan) string { return golden.Print(pl.Dialect.LexRules(), sql, p, true) }
 	again, err := pl.Plan(sql)
-	if err != nil || golden.Print(sql, plan, true) != golden.Print(sql, again, true) {
-		t.Fatalf("two plans of %q: %v\n%s\n%s", sql, err, golden.Print(sql, plan, true), golden.Print(sql, again, true))
+	if err != nil || printed(plan) != printed(again) {
+		t.Fatalf("two plans of %q: %v\n%s\n%s", sql, err, printed(plan), printed(again))
 	}
 	if !pl.Catalog.(*golden.Catalog).Mentions(sql) && (plan.Class != rewrite.PassThrough || plan.SQL != sql) {
-		t.Fatalf("no counter table is named in %q:\n%s", sql, golden.Print(sql, plan, false))
+		t.Fatalf("no counter table is named in %q:\n%s", sql, printed(plan))
 	}
 	c := planCheck{t, pl.Dialect, dialect, sql}
 	c.plan(plan, sql)

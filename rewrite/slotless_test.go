@@ -54,7 +54,7 @@ func runsAsItIs(t *testing.T, dialect, sql string, plan *rewrite.Plan) {
 	if !asIs || plan.SQL != sql || plan.Increment != nil || len(drain.Tables)+len(drain.Before)+len(drain.After) > 0 ||
 		len(base.Changes)+len(base.DeletesFrom) > 0 || base.Fresh || len(read.Stars) > 0 || read.Args != nil ||
 		read.Types != nil {
-		t.Errorf("%s: the plan of\n%s\nis\n%s", dialect, sql, golden.Print(sql, plan, true))
+		t.Errorf("%s: the plan of\n%s\nis\n%s", dialect, sql, golden.Print(engines[dialect].LexRules(), sql, plan, true))
 	}
 }
 

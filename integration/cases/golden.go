@@ -57,7 +57,7 @@ func run(t *testing.T, g group, f *fixture, c *golden.Case) (restored bool) {
 	t.Helper()
 	s := statement(t, c, g.dialect)
 	plan := f.plan(t, s)
-	printed := golden.Print(s.SQL, plan, s.AllSteps)
+	printed := golden.Print(Dialects[g.dialect].LexRules(), s.SQL, plan, s.AllSteps)
 	if want := c.Plan(g.dialect); printed != want {
 		t.Errorf("with the facts of the database the plan is\n%s\nnot\n%s", printed, want)
 	}
@@ -70,7 +70,7 @@ func run(t *testing.T, g group, f *fixture, c *golden.Case) (restored bool) {
 		return !t.Failed()
 	}
 	if other := f.served(t, s); other != nil {
-		plan, printed = other, golden.Print(s.SQL, other, s.AllSteps)
+		plan, printed = other, golden.Print(Dialects[g.dialect].LexRules(), s.SQL, other, s.AllSteps)
 	}
 	alone := plan.Effects != 0 || s.SkipE2E != ""
 	if alone {

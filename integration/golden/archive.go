@@ -1,6 +1,9 @@
 package golden
 
-import "strings"
+import (
+	"path/filepath"
+	"strings"
+)
 
 // archive is a file in the txtar format of golang.org/x/tools: a comment, and sections that
 // begin with a line "-- name --".
@@ -10,6 +13,15 @@ type archive struct {
 }
 
 type section struct{ Name, Data string }
+
+// names returns the names of a section that stands for several: "mysql, sqlite.sql" is mysql.sql and sqlite.sql.
+func (s section) names() []string {
+	list := strings.Split(s.Name, ", ")
+	for i := range len(list) - 1 {
+		list[i] += filepath.Ext(s.Name)
+	}
+	return list
+}
 
 func parseArchive(text string) *archive {
 	a := &archive{}

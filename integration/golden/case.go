@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"sort"
 	"strings"
@@ -72,17 +73,21 @@ func read(path string) (*Case, error) {
 	}
 	known := []string{"config.yaml", "schema.sql", "seed.sql", "statement.sql"}
 	for _, d := range Dialects {
-		known = append(known, d+".sql", d+".plan", "schema."+d+".sql", "seed."+d+".sql")
+		known = append(known, d, d+".sql", "schema."+d+".sql", "seed."+d+".sql")
 		if c.section(d+".sql") != nil || c.section("statement.sql") != nil {
 			c.Dialects = append(c.Dialects, d)
 		}
 	}
-	for i, f := range a.Sections {
-		if !slices.Contains(known, f.Name) {
-			return nil, fmt.Errorf("unknown section %q", f.Name)
-		}
-		if slices.ContainsFunc(a.Sections[:i], func(o section) bool { return o.Name == f.Name }) {
-			return nil, fmt.Errorf("section %q twice", f.Name)
+	seen := map[string]bool{}
+	for _, f := range a.Sections {
+		for _, name := range f.names() {
+			switch {
+			case !slices.Contains(known, name):
+				return nil, fmt.Errorf("unknown section %q", name)
+			case seen[name] && !slices.Contains(Dialects, name):
+				return nil, fmt.Errorf("section %q twice", name)
+			}
+			seen[name] = true
 		}
 	}
 	if len(c.Dialects) == 0 {
@@ -98,7 +103,7 @@ func read(path string) (*Case, error) {
 
 func (c *Case) section(name string) *section {
 	for i := range c.archive.Sections {
-		if c.archive.Sections[i].Name == name {
+		if slices.Contains(c.archive.Sections[i].names(), name) {
 			return &c.archive.Sections[i]
 		}
 	}
@@ -223,35 +228,59 @@ func number(v any) any {
 }
 
 // Plan is the plan that is written in the file.
-func (c *Case) Plan(dialect string) string { return c.text(dialect + ".plan") }
-
-// Update writes the plans into the file, each behind the last section that
-// its dialect has a part in.
-func (c *Case) Update(plans map[string]string) error {
-	var files []section
-	add := func(d string) {
-		if plan, ok := plans[d]; ok {
-			files = append(files, section{Name: d + ".plan", Data: plan})
-		}
-	}
-	own := func(d string) bool { return c.section(d+".sql") != nil }
+func (c *Case) Plan(dialect string) (plan string) {
 	for _, f := range c.archive.Sections {
-		if strings.HasSuffix(f.Name, ".plan") {
-			continue
-		}
-		files = append(files, f)
-		d, isSQL := strings.CutSuffix(f.Name, ".sql")
-		if isSQL && slices.Contains(Dialects, d) {
-			add(d)
-		}
-		if f.Name == "statement.sql" {
-			for _, d := range Dialects {
-				if !own(d) {
-					add(d)
-				}
-			}
+		if slices.Contains(f.names(), dialect) {
+			plan += f.Data
 		}
 	}
-	c.archive.Sections = files
+	return plan
+}
+
+// Update writes the plans into the file, behind everything else.
+func (c *Case) Update(plans map[string]string) error {
+	others := slices.DeleteFunc(c.archive.Sections, func(f section) bool { return slices.Contains(Dialects, f.names()[0]) })
+	c.archive.Sections = append(others, merged(c.Dialects, plans)...)
 	return os.WriteFile(c.path, []byte(c.archive.String()), 0o644)
 }
+
+// merged groups the dialects that have the same plan, and of those that differ writes what all have in common, in the same order, only
+// once. So the sections of a dialect hold its plan.
+func merged(dialects []string, plans map[string]string) (out []section) {
+	write := func(name string, entries ...string) {
+		if n := len(out); len(entries) > 0 && (n == 0 || out[n-1].Name != name) {
+			out = append(out, section{Name: name})
+		}
+		for _, e := range entries {
+			out[len(out)-1].Data += e
+		}
+	}
+	var names []string
+	var left [][]string
+	for _, d := range dialects {
+		entries := entry.FindAllString(plans[d], -1)
+		if same := slices.IndexFunc(left, func(other []string) bool { return slices.Equal(other, entries) }); same >= 0 {
+			names[same] += ", " + d
+		} else {
+			names, left = append(names, d), append(left, entries)
+		}
+	}
+	for _, e := range left[0] {
+		if slices.ContainsFunc(left, func(entries []string) bool { return !slices.Contains(entries, e) }) {
+			continue
+		}
+		for i, entries := range left {
+			at := slices.Index(entries, e)
+			write(names[i], entries[:at]...)
+			left[i] = entries[at+1:]
+		}
+		write(strings.Join(dialects, ", "), e)
+	}
+	for i, entries := range left {
+		write(names[i], entries...)
+	}
+	return out
+}
+
+// entry is a line of a plan with the indented ones below it.
+var entry = regexp.MustCompile(`.*\n(?: .*\n)*`)

@@ -10,13 +10,11 @@ import (
 func (b *printer) read(indent, sql string, p *rewrite.Plan) {
 	b.observed(indent, sql, p)
 	if p.Read.Types != nil {
-		shape := p.Read.Types.SQL.Of(nil)
-		if shape == sql+"\nLIMIT 0" {
-			shape = "asked of the original with LIMIT 0"
+		if shape := p.Read.Types.SQL.Of(nil); shape == sql+"\nLIMIT 0" {
+			b.line(indent, "types", "asked of the original with LIMIT 0")
 		} else {
-			shape += arrow(p.Read.Types.Args)
+			b.sql(indent, "types", shape, p.Read.Types.Args)
 		}
-		b.line(indent, "types", shape)
 	}
 }
 
@@ -26,14 +24,14 @@ func (b *printer) observed(indent, sql string, p *rewrite.Plan) {
 	if o == nil {
 		return
 	}
-	said := added(sql, o.SQL.Of(p.Values))
+	key := "observed"
 	if o.DecidesRows {
-		said += "; no row is no answer"
+		key += ", no row is no answer"
 	}
 	if o.MayFail {
-		said += "; may fail"
+		key += ", may fail"
 	}
-	b.line(indent, "observed", said)
+	b.sql(indent, key, added(sql, o.SQL.Of(p.Values)), nil)
 	if p.Read.FoldFirst {
 		b.line(indent, "fold first", "outside transactions")
 	}
@@ -41,7 +39,7 @@ func (b *printer) observed(indent, sql string, p *rewrite.Plan) {
 		return
 	}
 	if held := o.Row.Held.Of(p.Values); held != o.SQL.Of(p.Values) {
-		b.line(indent, "row held", added(sql, held))
+		b.sql(indent, "row held", added(sql, held), nil)
 	}
 }
 
@@ -54,7 +52,7 @@ func added(sql, longer string) string {
 			return strings.TrimSuffix(strings.TrimSpace(item[2:]), " AS slotsql_slots")
 		}
 	}
-	return strings.TrimRight(longer, "\n")
+	return longer
 }
 
 // proofs writes the forms of a statement that needs no drain if its row has no slots.
@@ -64,21 +62,21 @@ func (b *printer) proofs(indent string, proof *rewrite.Proof) {
 	}
 	confirmed := "confirmed by"
 	if proof.Bound.SQL.Of(nil) != "" {
-		b.line(indent, "without slots", b.proof(proof.Bound))
+		b.proof(indent, proof.Bound)
 		confirmed = "or confirmed by"
 	}
 	for _, after := range []*rewrite.Bound{proof.Confirm, proof.ConfirmRead} {
 		if after != nil {
-			b.line(indent, confirmed, bound(*after))
+			b.bound(indent, confirmed, *after)
 		}
 	}
 }
 
 // proof writes a drain's statement for a row without slots.
-func (b *printer) proof(x rewrite.Bound) string {
-	sql := strings.TrimRight(x.SQL.Of(nil), "\n")
+func (b *printer) proof(indent string, x rewrite.Bound) {
+	sql := x.SQL.Of(nil)
 	if !b.allSteps {
 		sql = locked.ReplaceAllLiteralString(sql, "(the row is locked)")
 	}
-	return sql + arrow(x.Args)
+	b.sql(indent, "without slots", sql, x.Args)
 }

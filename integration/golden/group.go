@@ -17,28 +17,28 @@ func (b *printer) group(indent string, p *rewrite.Plan, allSteps bool) {
 	if g == nil {
 		return
 	}
-	b.line(indent, "group", bound(g.Bound))
+	b.bound(indent, "group", g.Bound)
 	indent += "  "
 	if g.Unchanged != nil {
-		b.line(indent, "unchanged", bound(*g.Unchanged))
+		b.bound(indent, "unchanged", *g.Unchanged)
 	}
 	if cs := g.CompareAndSet; cs != nil {
 		if cs.Step != nil {
 			b.line(indent, "version", cs.Version+" "+step(cs.Step))
 		}
-		b.line(indent, "still", bound(cs.Still))
+		b.bound(indent, "still", cs.Still)
 	}
 	if g.Lease.Block > 0 {
 		b.line(indent, "blocks", fmt.Sprintf("of at most %d", g.Lease.Block))
 	}
 	if g.Lease.TryLock != nil && allSteps {
-		b.line(indent, "try lock", bound(*g.Lease.TryLock))
+		b.bound(indent, "try lock", *g.Lease.TryLock)
 	}
 	if g.One != nil {
-		b.line(indent, "of one", bound(*g.One))
+		b.bound(indent, "of one", *g.One)
 	}
 	if g.Many != nil && allSteps {
-		b.line(indent, "of many rows", bound(g.Many.Bound))
+		b.bound(indent, "of many rows", g.Many.Bound)
 	}
 	b.line(indent, "shares", shares(g.Shares))
 	for _, x := range g.Guards {

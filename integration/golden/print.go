@@ -7,23 +7,29 @@ import (
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite"
+	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
-// Print writes a plan as the cases show it: one line for each thing that it
-// does, with the arguments that it binds behind an arrow. Of a drain of certain
-// keys it shows the lock, which has the application's own predicate in it; a
-// drain of all rows of a table has the same text for every statement, so it is
-// only named, and so are the drain that an increment falls back to, and what a
-// statement on PostgreSQL asks of its lock on the base row. allSteps shows them all.
-func Print(sql string, p *rewrite.Plan, allSteps bool) string {
-	b := printer{allSteps: allSteps}
+const width = 120 // of SQL, in bytes
+
+// Print writes a plan as the cases show it: everything that it does, SQL one
+// clause a line, with the arguments that it binds behind an arrow. Of a drain
+// of certain keys it shows the lock, which has the application's own predicate
+// in it; a drain of all rows of a table has the same text for every statement,
+// so it is only named, and so are the drain that an increment falls back to,
+// and what a statement on PostgreSQL asks of its lock on the base row. allSteps
+// shows them all.
+func Print(rules *lex.Rules, sql string, p *rewrite.Plan, allSteps bool) string {
+	b := printer{rules: rules, allSteps: allSteps}
 	b.plan("", sql, p.Whole(), allSteps)
 	return b.String()
 }
 
 type printer struct {
 	strings.Builder
+	rules    *lex.Rules
 	allSteps bool
+	printed  map[string]string // SQL of several clauses of this plan, by its key
 }
 
 // certain is the condition that an increment's lock on the base row is certain.
@@ -33,12 +39,55 @@ var certain = regexp.MustCompile(`\(SELECT CASE WHEN slotsql_b\.xmax = .*? AND s
 var locked = regexp.MustCompile(`CASE WHEN \S+\.xmax = .*? AS slotsql_m\) ELSE FALSE END`)
 
 // upsert writes an increment's statement.
-func (b *printer) upsert(x rewrite.Bound) string {
+func (b *printer) upsert(indent, key string, x rewrite.Bound) {
 	sql := x.SQL.Of(nil)
 	if !b.allSteps {
 		sql = certain.ReplaceAllLiteralString(sql, "(the lock is certain)")
 	}
-	return sql + arrow(x.Args)
+	b.sql(indent, key, sql, x.Args)
+}
+
+func (b *printer) bound(indent, key string, x rewrite.Bound) {
+	b.sql(indent, key, x.SQL.Of(nil), x.Args)
+}
+
+// sql writes a statement: one of several clauses a clause a line, and once in a plan. No two statements are written alike: one whose
+// lines do not give it back, because other white space is in their place, is written verbatim.
+func (b *printer) sql(indent, key, sql string, list []rewrite.Arg) {
+	margin := indent + "  "
+	lines := lex.Clauses(b.rules, sql, "", width-len(margin))
+	lines[0] = sql[:len(sql)-len(strings.TrimLeft(sql, " "))] + lines[0]
+	same := ""
+	for before, one := range b.printed {
+		if one == sql {
+			same = before
+		}
+	}
+	switch {
+	case same != "":
+		b.line(indent, key, fmt.Sprintf("same SQL as %q", same)+arrow(list))
+		return
+	case len(lines) > 1 && joined(lines) == sql:
+		b.WriteString(indent + key + ":\n" + margin + strings.Join(lines, "\n"+margin) + arrow(list) + "\n")
+	default:
+		b.line(indent, key, sql+arrow(list))
+	}
+	if b.printed[key] == "" && len(lines) > 1 {
+		b.printed[key] = sql
+	}
+}
+
+// joined puts one space, or none within parentheses, in the place of each line break and of the white space behind it.
+func joined(lines []string) string {
+	sql := lines[0]
+	for _, line := range lines[1:] {
+		line = strings.TrimLeft(line, " ")
+		if !strings.HasSuffix(sql, "(") && !strings.HasPrefix(line, ")") {
+			sql += " "
+		}
+		sql += line
+	}
+	return sql
 }
 
 func (b *printer) line(indent, key, value string) {
@@ -50,6 +99,7 @@ func (b *printer) line(indent, key, value string) {
 
 //nolint:funlen // one section of a golden file after another
 func (b *printer) plan(indent, sql string, p *rewrite.Plan, allSteps bool) {
+	b.printed = map[string]string{"statement": sql}
 	class := string(p.Class)
 	if len(p.Tables) > 0 {
 		class += " " + strings.Join(p.Tables, ", ")
@@ -59,25 +109,25 @@ func (b *printer) plan(indent, sql string, p *rewrite.Plan, allSteps bool) {
 		b.line(indent, "reason", strings.Join(strings.Fields(p.Reason), " "))
 	}
 	if p.SQL != sql {
-		b.line(indent, "text", strings.TrimRight(p.SQL, "\n")+arrow(p.Read.Args))
+		b.sql(indent, "text", p.SQL, p.Read.Args)
 	}
 	b.read(indent, sql, p)
 	if inc := p.Increment; inc != nil {
-		b.line(indent, "increment", b.upsert(inc.Bound))
+		b.upsert(indent, "increment", inc.Bound)
 		if inc.Add != nil {
-			b.line(indent, "again", bound(*inc.Add))
+			b.bound(indent, "again", *inc.Add)
 		}
 		if inc.AddLocked != nil {
-			b.line(indent, "again, in a transaction", bound(*inc.AddLocked))
+			b.bound(indent, "again, in a transaction", *inc.AddLocked)
 		}
 		if inc.Asked != nil {
-			b.line(indent, "asked behind it, in a transaction", bound(*inc.Asked))
-			b.line(indent, "stated once more", bound(*inc.Stated))
+			b.bound(indent, "asked behind it, in a transaction", *inc.Asked)
+			b.bound(indent, "stated once more", *inc.Stated)
 		}
 		if co := inc.Coalesced; co != nil {
-			b.line(indent, "coalesced", b.upsert(co.Upsert))
+			b.upsert(indent, "coalesced", co.Upsert)
 			if co.Add != nil {
-				b.line(indent, "coalesced again", bound(*co.Add))
+				b.bound(indent, "coalesced again", *co.Add)
 			}
 			b.line(indent, "shares", shares(co.Shares))
 		}
@@ -96,14 +146,14 @@ func (b *printer) plan(indent, sql string, p *rewrite.Plan, allSteps bool) {
 	}
 	if p.Bounded != nil {
 		if own := p.Bounded.Own; own != nil {
-			b.line(indent, "bounded", bound(*own))
+			b.bound(indent, "bounded", *own)
 		} else {
 			b.line(indent, "bounded", "runs as it is where the base row satisfies the guards")
 		}
 		if po := p.Bounded.Portion; po != nil {
-			b.line(indent, "portion", bound(po.Take))
+			b.bound(indent, "portion", po.Take)
 			if len(po.Base.Parts) > 0 {
-				b.line(indent, "  if", value(po.Base))
+				b.sql(indent+"  ", "if", value(po.Base), po.Base.Args)
 			}
 		}
 	}
@@ -113,16 +163,16 @@ func (b *printer) plan(indent, sql string, p *rewrite.Plan, allSteps bool) {
 	}
 	b.proofs(indent, p.Drain.Proof)
 	if read := p.Drain.LockingRead; read != nil {
-		b.line(indent, "in a transaction", strings.TrimRight(read.SQL.Of(nil), "\n"))
+		b.sql(indent, "in a transaction", read.SQL.Of(nil), nil)
 	}
 	for _, d := range p.Drain.Tables {
 		b.drain(indent, p, d, allSteps)
 	}
 	for _, x := range p.Drain.Before {
-		b.line(indent, "before", bound(x))
+		b.bound(indent, "before", x)
 	}
 	for _, x := range p.Drain.After {
-		b.line(indent, "after", bound(x))
+		b.bound(indent, "after", x)
 	}
 	if e := effects(p.Effects); e != "" {
 		b.line(indent, "session", e)
@@ -134,11 +184,6 @@ func (b *printer) plan(indent, sql string, p *rewrite.Plan, allSteps bool) {
 		b.line(indent, "tickets", "their rows may be locked")
 	}
 	for i, part := range p.Parts {
-		// The first statement of a call begins where the call's SQL does.
-		own := strings.TrimSpace(part.Plan.SQL)
-		if part.Plan.Class == rewrite.Read {
-			own = ""
-		}
 		head := fmt.Sprintf("part %d", i+1)
 		if part.Params > 0 {
 			head += fmt.Sprintf(", arguments from %d on", part.ArgBase+1)
@@ -150,11 +195,9 @@ func (b *printer) plan(indent, sql string, p *rewrite.Plan, allSteps bool) {
 			head += ", ends it"
 		}
 		b.WriteString(indent + head + "\n")
-		if own != "" {
-			b.line(indent+"  ", "text", own)
-			own = part.Plan.SQL
-		}
-		b.plan(indent+"  ", own, part.Plan, false)
+		b.printed = map[string]string{}
+		b.sql(indent+"  ", "statement", part.SQL, nil)
+		b.plan(indent+"  ", part.SQL, part.Plan, false)
 	}
 }
 
@@ -176,12 +219,12 @@ func (b *printer) drain(indent string, p *rewrite.Plan, d rewrite.DrainTable, al
 			b.line(indent+"  ", "for", given(g)+"; else all rows")
 		}
 		if w.Probe != nil {
-			b.line(indent+"  ", "count first", bound(*w.Probe))
+			b.bound(indent+"  ", "count first", *w.Probe)
 		}
 	}
 	for i, x := range d.Lock {
 		if i == 0 || allSteps {
-			b.line(indent+"  ", "lock", bound(x))
+			b.bound(indent+"  ", "lock", x)
 		}
 	}
 	if d.Folding == rewrite.FoldByName && allSteps {
@@ -189,19 +232,17 @@ func (b *printer) drain(indent string, p *rewrite.Plan, d rewrite.DrainTable, al
 	}
 	for _, x := range d.Fold {
 		if allSteps || len(d.Lock) == 0 {
-			b.line(indent+"  ", "fold", bound(x))
+			b.bound(indent+"  ", "fold", x)
 		}
 	}
 }
-
-func bound(x rewrite.Bound) string { return x.SQL.Of(nil) + arrow(x.Args) }
 
 func value(k rewrite.KeyValue) string {
 	parts := make([]string, len(k.Parts))
 	for i := range k.Parts {
 		parts[i] = k.Parts[i].Of(nil)
 	}
-	return strings.Join(parts, "?") + arrow(k.Args)
+	return strings.Join(parts, "?")
 }
 
 func arrow(list []rewrite.Arg) string {

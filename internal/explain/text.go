@@ -137,7 +137,7 @@ func (e *Explanation) detail(r *report, rules *lex.Rules, indent string) {
 	}
 	statement := func(label, sql string) {
 		if strings.TrimSpace(sql) != "" {
-			r.lines = append(append(r.lines, indent+label+":"), clauses(rules, sql, indent+margin(label))...)
+			r.lines = append(append(r.lines, indent+label+":"), lex.Clauses(rules, sql, indent+margin(label), width)...)
 		}
 	}
 	statements := func(label string, list []ExplainedStatement) {

@@ -1,15 +1,13 @@
-package explain
+package lex
 
 import (
 	"slices"
 	"strings"
-
-	"github.com/slotsql/slotsql/rewrite/lex"
 )
 
-// clauses breaks SQL into lines, one for each clause, and those that are too long at white space. It changes white space only.
-func clauses(rules *lex.Rules, sql, indent string) (out []string) {
-	for _, c := range split(rules, strings.TrimSpace(sql)) {
+// Clauses breaks SQL into lines, one for each clause, and those longer than width bytes at white space. It changes white space only.
+func Clauses(rules *Rules, sql, indent string, width int) (out []string) {
+	for _, c := range clauses(rules, strings.TrimSpace(sql)) {
 		line := indent + strings.Repeat("  ", c.depth)
 		margin := line + "    "
 		for i, w := range c.words {
@@ -36,12 +34,12 @@ type clause struct {
 // splitter takes a statement apart.
 type splitter struct {
 	sql    string
-	tokens []lex.Token
+	tokens []Token
 	open   []bool // of each open parenthesis: whether it holds a query with lines of its own
 }
 
-func split(rules *lex.Rules, sql string) []clause {
-	s := splitter{sql: sql, tokens: lex.Tokens(rules, sql)}
+func clauses(rules *Rules, sql string) []clause {
+	s := splitter{sql: sql, tokens: Tokens(rules, sql)}
 	out := []clause{{}}
 	end := 0
 	for i, t := range s.tokens {
@@ -105,14 +103,14 @@ var notAfter = map[string][]string{
 
 // beginsClause reports whether the token is the first one of a clause.
 func (s *splitter) beginsClause(i int) bool {
-	if s.tokens[i].Kind != lex.Word || s.text(i-1) == "." {
+	if s.tokens[i].Kind != Word || s.text(i-1) == "." {
 		return false
 	}
 	switch w := s.word(i); w {
 	case "ON":
 		return s.word(i+1) == "CONFLICT" || s.word(i+1) == "DUPLICATE"
 	case "VALUES":
-		return s.text(i-1) == ")" || s.tokens[max(i-1, 0)].Kind != lex.Operator
+		return s.text(i-1) == ")" || s.tokens[max(i-1, 0)].Kind != Operator
 	default:
 		not, begins := notAfter[w]
 		return begins && !slices.Contains(not, s.word(i-1))
