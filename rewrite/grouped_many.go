@@ -4,29 +4,22 @@ import "github.com/slotsql/slotsql/rewrite/schema"
 
 // This file plans the statement by which groups of different rows of a table run as one.
 //
-// It adds to all of its rows or to none, and none when one of them is missing or locked:
-// it never waits. So it is never part of a deadlock, in whatever order others lock
-// these rows, and holds no row while it waits for another one. When it adds to none each
-// row's group runs by itself, as if there were no such statement.
+// It adds to all of its rows or to none, and to none when one of them is missing. Each row's group then runs by itself, as if there
+// were no such statement.
 
-// A ManyRowsDialect is a Dialect of an engine with a statement that adds to many base
-// rows.
+// A ManyRowsDialect is a Dialect of an engine with one writer at a time, where increments of other rows wait for one another as
+// those of the same row do.
 type ManyRowsDialect interface {
-	// AddToRows writes it, "" for a table that has none: what is added to every row that
-	// is named is stored as it is, or the statement fails, or affects no row. Columns of
-	// in are keys, then a delta for each counter.
+	// AddToRows writes a statement that adds to many base rows, "" for a table that has none: what is added to every row that
+	// is named is stored as it is, or the statement fails, or affects no row.
 	AddToRows(t *schema.Table, in ManyRowsSQL) string
 }
 
-// ManyRowsSQL is the variable part of AddToRows: markers for the rows, given in
-// two forms, of which a dialect takes the one it reads faster. Both hold, for
-// each row, the key's values and a delta for each counter.
+// ManyRowsSQL is the variable part of AddToRows.
 type ManyRowsSQL struct {
-	// Columns are lists such as {1,2,3}, one for each of these values.
-	Columns []string
-	// JSON is a list of lists such as [[1,5],[2,1]], one for each row.
+	// JSON is a marker for a list of lists such as [[1,5],[2,1]]: for each row the key's values, and a delta for each counter.
 	JSON string
-	// Count is the number of rows.
+	// Count is a marker for the number of rows.
 	Count string
 	// Deltas names the counters.
 	Deltas []string
@@ -56,9 +49,6 @@ func (g *grouper) many() {
 	}
 	var tp template
 	in := ManyRowsSQL{JSON: tp.mark(bound(Arg{Many: ManyRows, Index: -1})), Count: tp.mark(bound(Arg{Many: ManyCount, Index: -1}))}
-	for i := range len(key) + len(g.counts) {
-		in.Columns = append(in.Columns, tp.mark(bound(Arg{Many: ManyColumn, Column: i, Index: -1})))
-	}
 	for _, n := range g.counts {
 		if n.column.Nullable {
 			return

@@ -248,10 +248,9 @@ type Arg struct {
 // Many is a part of ManyRowsSQL.
 type Many int
 
-// The parts: not one of them, a column of all rows, all rows, their number.
+// The parts: not one of them, all rows, their number.
 const (
 	NotMany Many = iota
-	ManyColumn
 	ManyRows
 	ManyCount
 )

@@ -279,8 +279,6 @@ func arg(a rewrite.Arg) string {
 		return summed(a)
 	}
 	switch a.Many {
-	case rewrite.ManyColumn:
-		return fmt.Sprintf("column %d", a.Column+1)
 	case rewrite.ManyRows:
 		return "rows"
 	case rewrite.ManyCount:

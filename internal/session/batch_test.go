@@ -12,7 +12,7 @@ import (
 )
 
 // A statement for many rows counts for all of its members, or for none: they then share one with
-// those of their row. It never waits, so a lock timeout says that it has done nothing.
+// those of their row. Who waits for the write lock has waited as long as the leader.
 func TestJudgeMany(t *testing.T) {
 	t.Parallel()
 	r := &Run{conn: WrapConn(New(fake.Probing, &config.Config{}), nil)}
@@ -23,7 +23,7 @@ func TestJudgeMany(t *testing.T) {
 	}{
 		"all rows":            {3, nil, slots.OutcomeCounted},
 		"row is missing":      {0, nil, slots.OutcomeAlone},
-		"row is locked":       {0, fake.ErrTimeout, slots.OutcomeAlone},
+		"lock timeout":        {0, fake.ErrTimeout, slots.OutcomeFailed},
 		"refused":             {0, fake.ErrRefused, slots.OutcomeAlone},
 		"some rows":           {2, nil, slots.OutcomeFailed},
 		"bad connection":      {0, driver.ErrBadConn, slots.OutcomeRetry},

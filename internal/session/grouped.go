@@ -33,14 +33,12 @@ func (sh sharing) runGrouped(ctx context.Context, alone func(context.Context) (a
 	if !ok {
 		return alone(ctx)
 	}
-	hash := co.Hash(g.SameSQL.Of(sh.run.Plan.Values), args, sh.conn.peers())
-	if !sh.inCrowd() {
-		if turn, ok := co.Enter(hash); ok {
-			defer sh.passOn(turn)
-			return alone(ctx)
-		}
+	key := sh.groupKey(args)
+	if turn, ok := co.Enter(key.hash); ok {
+		defer turn.End()
+		return alone(ctx)
 	}
-	return sh.runBehind(ctx, alone, args, hash)
+	return sh.runBehind(ctx, alone, args, key)
 }
 
 // mayShare reports whether the execution may share a statement, in a slot or on the base row: it
@@ -53,28 +51,10 @@ func (sh sharing) mayShare() bool {
 // with the same facts, for which names mean the same tables.
 func (c *Conn) peers() int64 { return int64(c.node.Number)<<40 | c.Schema.Number() }
 
-// inCrowd reports whether the table is crowded, and has a statement for many rows.
-func (sh sharing) inCrowd() bool {
-	g := sh.run.Plan.Group
-	return g != nil && g.Many != nil && sh.conn.Shared.heat.Crowded(g.Table.Counter.Slotted())
-}
-
-// passOn ends a leader's turn: one in the queue leads, or all go to where the members of other
-// rows are.
-func (sh sharing) passOn(t slots.Turn) {
-	switch {
-	case t.Leave():
-	case sh.inCrowd():
-		t.Disperse()
-	default:
-		t.End()
-	}
-}
-
 // runBehind runs an execution that has met others: in a group, or by alone when its turn has come.
-func (sh sharing) runBehind(ctx context.Context, alone func(context.Context) (answer, error), args []byte, hash uint64) (answer, error) {
-	v, turn := sh.inGroup(ctx, args, hash)
-	defer sh.passOn(turn)
+func (sh sharing) runBehind(ctx context.Context, alone func(context.Context) (answer, error), args []byte, key groupKey) (answer, error) {
+	v, turn := sh.inGroup(ctx, args, key)
+	defer turn.End()
 	switch {
 	case v.Outcome == slots.OutcomeAlone:
 		if !turn.Led() {
@@ -97,29 +77,27 @@ func (sh sharing) runBehind(ctx context.Context, alone func(context.Context) (an
 // inGroup runs the execution together with those that overlap with it, and returns its verdict:
 // counted or refused, with its result; failed, with its error; or alone, if nothing has been applied
 // and it is to run by itself. An execution that runs alone may have the turn, for which others wait.
-func (sh sharing) inGroup(ctx context.Context, args []byte, hash uint64) (slots.Verdict, slots.Turn) {
+func (sh sharing) inGroup(ctx context.Context, args []byte, key groupKey) (slots.Verdict, slots.Turn) {
 	alone, co := slots.Verdict{Outcome: slots.OutcomeAlone}, sh.conn.Shared.coalescer
-	alike := sh.run.Plan.Group.SameSQL.Of(sh.run.Plan.Values)
 	var many [16]byte
 	m, signs, ok := sh.member(ctx, args)
 	if !ok {
 		return alone, slots.Turn{}
 	}
-	// It may not share a statement with those of other rows, which adds signed numbers.
-	rowOnly := sh.run.args().UnsignedShares(sh.run.Plan.Group.Shares) != nil
 	for range maxJoins {
-		form := slots.Form{SQL: alike, Peers: sh.conn.peers(), Shares: sh.run.Plan.Group.Shares, Hash: hash}
+		form := slots.Form{SQL: key.sql, Peers: sh.conn.peers(), Shares: sh.run.Plan.Group.Shares, Hash: key.hash}
 		form.Single = sh.run.Plan.Group.CompareAndSet != nil
 		common := signs
-		m.Key, m.Row = nil, slots.RowKey{}
-		if !rowOnly && sh.joinsMany(hash) && sh.joinMany(m, &form) {
+		if m.Key, m.Row = key.numbers, key.row; key.numbers != nil {
+			form.Single = true
 			common = manyArgs(many[:0], m)
-			form.Hash = co.Hash(form.SQL, common, form.Peers)
 		}
 		v, turn := sh.leadOrWait(ctx, m, co.Join(form, common, m))
 		switch v.Outcome {
-		case slots.OutcomeRetry, slots.OutcomeByRow, slots.OutcomeRejoin:
-			rowOnly = v.Outcome == slots.OutcomeByRow
+		case slots.OutcomeByRow:
+			key = sh.rowKey(args)
+			continue
+		case slots.OutcomeRetry:
 			continue
 		}
 		sh.conn.spares.keepMember(m, v)

@@ -10,50 +10,39 @@ import (
 	"github.com/slotsql/slotsql/rewrite"
 )
 
-// Groups of different rows of a table run as one statement while the table is crowded: several of
-// its rows have had groups of several members within a second, see slots.Heat. That is exact for
-// the same reasons as one group is: the members overlap, the statement does to each row what the
-// members of that row add, and it is applied as a whole or not at all. If it has not been applied,
-// its members go to the groups of their rows.
+// An engine with one writer at a time has groups of tables and not of rows: increments of other rows would wait, too, and each commit
+// by itself. That is exact for the same reasons as a row's group is: the members overlap, the statement does to each row what the
+// members of that row add, and it is applied as a whole or not at all. If it has not been applied, its members go to the groups of
+// their rows.
 
-// groupRow returns the row that the execution is for; false if its plan has no statement for many
-// rows, or the key does not consist of numbers.
-func (sh sharing) groupRow() (key []int64, row slots.RowKey, ok bool) {
+// A groupKey says which executions may share a statement with this one.
+type groupKey struct {
+	sql     string
+	hash    uint64
+	numbers []int64      // the row's key, where they may be of any row of the table; else nil
+	row     slots.RowKey // the same
+}
+
+// groupKey returns the execution's: the table's if the plan has a statement for many rows, the row's key consists of numbers, and what
+// is added is signed.
+func (sh sharing) groupKey(args []byte) groupKey {
 	g := sh.run.Plan.Group
-	if g.Many == nil || sh.run.Plan.Class == rewrite.Drain {
-		return nil, row, false
+	if g.Many == nil || sh.run.Plan.Class == rewrite.Drain || sh.run.args().UnsignedShares(g.Shares) != nil {
+		return sh.rowKey(args)
 	}
-	key = make([]int64, len(g.Many.Key))
-	if !sh.run.args().NumberKey(g.Many.Key, key) {
-		return nil, row, false
+	k := groupKey{numbers: make([]int64, len(g.Many.Key))}
+	if !sh.run.args().NumberKey(g.Many.Key, k.numbers) {
+		return sh.rowKey(args)
 	}
-	return key, slots.RowKey{Table: g.Table.Counter.Slotted(), Values: argument.WriteNumbers(key)}, true
+	k.sql, k.row = sh.run.sql(&g.Many.Bound), slots.RowKey{Table: g.Table.Counter.Slotted(), Values: argument.WriteNumbers(k.numbers)}
+	k.hash = sh.conn.Shared.coalescer.Hash(k.sql, nil, sh.conn.peers())
+	return k
 }
 
-// joinsMany reports whether the execution is to share a statement with those of other rows. While
-// a statement for its row alone is under way it waits for that one, which may be waiting for a
-// transaction that holds the row.
-func (sh sharing) joinsMany(byRow uint64) bool {
-	return sh.inCrowd() && !sh.conn.Shared.coalescer.Busy(byRow)
-}
-
-// noteShared notes that members of one row have shared a statement.
-func (sh sharing) noteShared(members []*slots.Member) {
-	if len(members) < 2 {
-		return
-	}
-	if _, row, ok := sh.groupRow(); ok {
-		sh.conn.Shared.heat.NoteGrouped(row)
-	}
-}
-
-// joinMany makes the execution one of a group of many rows, if its key consists of numbers.
-func (sh sharing) joinMany(m *slots.Member, form *slots.Form) bool {
-	key, row, ok := sh.groupRow()
-	if ok {
-		m.Key, m.Row, form.SQL, form.Many = key, row, sh.run.sql(&sh.run.Plan.Group.Many.Bound), true
-	}
-	return ok
+// rowKey is the groupKey of executions for the same row.
+func (sh sharing) rowKey(args []byte) groupKey {
+	sql := sh.run.Plan.Group.SameSQL.Of(sh.run.Plan.Values)
+	return groupKey{sql: sql, hash: sh.conn.Shared.coalescer.Hash(sql, args, sh.conn.peers())}
 }
 
 // manyArgs appends what members of different rows have in common besides the statement: the sign

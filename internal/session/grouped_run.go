@@ -38,7 +38,7 @@ func (g *group) lead(ctx context.Context) {
 		for _, part := range g.todo { // the parent panics
 			g.tell(slots.Verdict{Outcome: slots.OutcomeFailed, Err: errLeaderGone}, part...)
 		}
-		sharingOf(g.run).passOn(g.members[0].Turn()) // now that their callers may be back
+		g.members[0].Turn().End() // now that their callers may be back
 		g.members[0].Tell(g.verdict)
 	}()
 	for len(g.todo) > 0 {
@@ -184,7 +184,6 @@ func (g *group) runStatement(ctx context.Context, members []*slots.Member) (slot
 		members = g.others(ctx, &a, members)
 		g.tellEach(a, members)
 		r.Plan.tally.ranGrouped(len(members))
-		sharingOf(r).noteShared(members)
 	case slots.OutcomeAlone:
 		return outcome, err // which says how the group is split
 	}

@@ -35,8 +35,7 @@ type LiveTable struct {
 	Placement string         `json:"placement"`
 	OnDrain   schema.OnDrain `json:"on_drain"`
 	Counters  []string       `json:"counters"`
-	Hot       int            `json:"hot"`     // rows that are hot
-	Crowded   bool           `json:"crowded"` // the table is hot as a whole
+	Hot       int            `json:"hot"` // rows that are hot
 	Sleep     SleepStats     `json:"sleep"`
 }
 
@@ -167,7 +166,6 @@ func (s *Shared) live(now time.Time) LiveStats {
 		for _, st := range stored {
 			if same(st.Table) {
 				lt.Hot += hot[st.Slotted]
-				lt.Crowded = lt.Crowded || s.heat.Crowded(st.Slotted)
 				tried = tried.orLater(TrialStats(s.heat.Trial(st.Slotted)))
 				state = slices.MaxFunc([]slots.TableSleep{state, s.Folding.Sleep.State(st.Slotted)}, slots.TableSleep.Compare)
 			}

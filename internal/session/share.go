@@ -158,8 +158,6 @@ func judgeMany(r *Run, n int64, err error, rows int) (slots.Outcome, error) {
 		return slots.OutcomeCounted, nil
 	case err == nil && n != 0:
 		return slots.OutcomeFailed, &link.UnknownOutcomeError{Cause: fmt.Sprintf("of %d rows only %d were counted", rows, n)}
-	case err != nil && r.conn.Engine.LockTimeout(err):
-		return slots.OutcomeAlone, nil // it does not wait at all
 	}
 	return judge(r, n, err)
 }

@@ -117,41 +117,27 @@ func (b *Batch) Deliver(v Verdict) {
 	}
 }
 
-// Value returns an argument of a statement for many rows: the number of rows, one column of all of
-// them, or all of their keys and sums.
+// Value returns an argument of a statement for many rows: the number of rows, or all of their keys and sums.
 func (b *Batch) Value(a rewrite.Arg, shares []rewrite.Share) any {
 	if a.Many == rewrite.ManyCount {
 		return int64(len(b.Rows))
 	}
 	var out []byte
 	for _, r := range b.Rows {
-		out = append(out, ',')
-		if a.Many == rewrite.ManyColumn {
-			out = r.append(out, a.Column, shares)
-			continue
+		out = append(out, ',', '[')
+		for i, k := range r.key {
+			if i > 0 {
+				out = append(out, ',')
+			}
+			out = strconv.AppendInt(out, k, 10)
 		}
-		open := len(out)
-		for i := range len(r.key) + len(shares) {
-			out = r.append(append(out, ','), i, shares)
+		for i, sum := range r.Sums {
+			out = fmt.Append(append(out, ','), Decimal(sum, shares[i].Scale))
 		}
-		out[open] = '['
 		out = append(out, ']')
-	}
-	if a.Many == rewrite.ManyColumn {
-		out[0] = '{'
-		return string(append(out, '}'))
 	}
 	out[0] = '['
 	return string(append(out, ']'))
-}
-
-// append appends a value of the row.
-func (r *batchRow) append(out []byte, column int, shares []rewrite.Share) []byte {
-	if column < len(r.key) {
-		return strconv.AppendInt(out, r.key[column], 10)
-	}
-	i := column - len(r.key)
-	return fmt.Append(out, Decimal(r.Sums[i], shares[i].Scale))
 }
 
 // Decimal returns a number of units of the last of scale digits after the decimal point.

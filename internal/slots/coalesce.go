@@ -14,8 +14,8 @@ import (
 // Coalescer lets executions of an increment that overlap share one statement.
 //
 // An execution that meets no other runs alone, just as without a coalescer. While its statement is
-// at the server, others queue behind it: those of the same row or, while the table is
-// crowded, of the same table. When it has returned, one of those leads: it takes the others along,
+// at the server, others queue behind it: those of the same row or, on an engine with one writer
+// at a time, of the same table. When it has returned, one of those leads: it takes the others along,
 // runs one statement that adds what all of them add, and each returns with its own result once
 // that is committed. So the statements of a queue follow one another without a pause, each with
 // everything that has come in meanwhile.
@@ -72,7 +72,6 @@ type Form struct {
 	Peers  int64 // the sessions that may share them
 	Shares []rewrite.Share
 	Single bool // one is under way at a time: what it does keeps all others from doing it
-	Many   bool // for several base rows
 	// Hash is the hash of a key on a base row. It is 0 for a key on slots.
 	Hash uint64
 }
@@ -94,7 +93,6 @@ const (
 	OutcomeLead                     // run a batch, or the queue
 	OutcomeAlone                    // nothing has been applied: run it without the others
 	OutcomeByRow                    // nothing has been applied: share a statement with those of its row only
-	OutcomeRejoin                   // nothing has been done yet: choose a group again
 	OutcomeRetry                    // nothing has been applied: the statement never reached the server
 	OutcomeFailed                   // with the batch's error, which is the member's own
 	OutcomeAbandoned                // its caller has given up
@@ -200,7 +198,7 @@ func (co *Coalescer) most(g *Group) int {
 	if g.last <= 2 {
 		most = 2
 	}
-	if took := time.Duration(co.onBase.took.Load()); took > 0 && !g.form.Many { // those of many rows would skip each other's
+	if took := time.Duration(co.onBase.took.Load()); took > 0 {
 		far := min(co.RoundTrip(), took) // a look may have met a busy server
 		most = max(most, min(maxLeaders, int(far/max(took-far, shortestHold))))
 	}
@@ -283,23 +281,6 @@ func (g *Group) next() {
 	}
 	if g.leaders--; g.leaders == 0 && g.last <= 1 {
 		g.drop() // nothing to remember, as for nearly all rows
-	}
-}
-
-// disperse ends a leader's turn, and has the queue choose a group again. A group of many rows has
-// no other to go to. The shard's lock is held.
-func (g *Group) disperse() {
-	if g.form.Many {
-		g.next()
-		return
-	}
-	for _, m := range g.queue {
-		m.Tell(Verdict{Outcome: OutcomeRejoin})
-	}
-	clear(g.queue)
-	g.queue = g.queue[:0]
-	if g.leaders--; g.leaders == 0 {
-		g.drop()
 	}
 }
 

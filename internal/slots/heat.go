@@ -17,15 +17,12 @@ type Heat struct {
 	known    atomic.Int64 // number of rows in all shards: while it is 0 all rows are cold
 	payoffs  sync.Map     // by table: *payoff
 	counting atomic.Int32 // those that count increments
-	crowds   sync.Map     // by table: *crowd
 	nextAsk  atomic.Int64 // Unix nanoseconds: no increment asks about its row until then
 	// answer is how long the server takes to answer a question, at least, in nanoseconds, and forgotten at forget: the server may have
 	// been busy.
 	answer, forget atomic.Int64
 	// Queues is called when a row is found to queue, before it has slots.
 	Queues func()
-	// crowded: some table has been crowded. Until then the clock is not read for it.
-	crowded atomic.Bool
 }
 
 const (

@@ -186,39 +186,6 @@ func TestHeatForgets(t *testing.T) {
 	})
 }
 
-// A table is hot as a whole when several of its rows are grouped within a second.
-func TestHeatCrowd(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h := NewHeat()
-		other := RowKey{Table: "posts", Values: "other"}
-		group := func(table string, rows int, every time.Duration) {
-			for i := range rows {
-				h.NoteGrouped(RowKey{Table: table, Values: fmt.Sprint(i)})
-				time.Sleep(every)
-			}
-		}
-		group("posts", crowdRows-1, 0)
-		group("pages", crowdRows, 0)
-		if h.Crowded(other.Table) {
-			t.Error("hot for fewer rows than are a crowd")
-		}
-		time.Sleep(2 * crowdWindow)
-		group("posts", 2*crowdRows, crowdWindow)
-		if h.Crowded(other.Table) {
-			t.Error("hot for rows that are grouped one after another")
-		}
-		group("posts", crowdRows, 0)
-		if !h.Crowded(other.Table) {
-			t.Error("not hot for a crowd")
-		}
-		time.Sleep(shortestPeriod + time.Millisecond)
-		if h.Crowded(other.Table) {
-			t.Error("still hot")
-		}
-	})
-}
-
 // Rows that transactions hold stay known. A shard that is full of them is not swept for each further one.
 func TestHeatHeld(t *testing.T) {
 	t.Parallel()

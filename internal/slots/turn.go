@@ -50,47 +50,22 @@ func (co *Coalescer) Enter(hash uint64) (Turn, bool) {
 	return Turn{shard: s, entry: e, hash: hash}, true
 }
 
-// Leave ends the turn if nobody waits for it. It returns false if others wait, or a group gave it: the caller then has to pass it on.
-func (t Turn) Leave() bool {
-	return t.group == nil && (t.entry == nil || t.entry.hash.CompareAndSwap(t.hash, 0))
-}
-
 // Led reports whether a group has given the turn.
 func (t Turn) Led() bool { return t.group != nil }
 
-// End gives the turn to those that have come in meanwhile.
-func (t Turn) End() { t.pass((*Group).next) }
-
-// Disperse is End, but has those that have come in meanwhile choose another group.
-func (t Turn) Disperse() { t.pass((*Group).disperse) }
-
-// pass leaves the turn to a group, if there is one. The group learns of it under the shard's lock.
-func (t Turn) pass(on func(*Group)) {
-	if t.Leave() {
+// End gives the turn to those that have come in meanwhile. The group learns of it under the shard's lock.
+func (t Turn) End() {
+	if t.group == nil && (t.entry == nil || t.entry.hash.CompareAndSwap(t.hash, 0)) {
 		return
 	}
 	s := t.shard
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if t.group != nil {
-		on(t.group)
+		t.group.next()
 	} else {
-		on(t.entry.group)
+		t.entry.group.next()
 	}
-}
-
-// Busy reports whether a statement of a key is in flight.
-func (co *Coalescer) Busy(hash uint64) bool {
-	s, e := co.turn(hash)
-	switch e.hash.Load() {
-	case 0:
-		return false
-	case hash | groupBit:
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		return e.group != nil && e.group.leaders > 0
-	}
-	return true
 }
 
 // Turn returns the turn of a member that its group has given it.
