@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -58,7 +59,7 @@ part(rel, kind, oid, version) AS (
   UNION ALL SELECT f.adrelid, NULL, NULL, f.xmin FROM pg_catalog.pg_attrdef f WHERE f.adrelid = ANY ((SELECT oids FROM rels)::pg_catalog.oid[])
   UNION ALL SELECT k.conrelid, NULL, NULL, k.xmin FROM pg_catalog.pg_constraint k WHERE k.conrelid = ANY ((SELECT oids FROM rels)::pg_catalog.oid[])
   UNION ALL SELECT i.indrelid, NULL, NULL, i.xmin FROM pg_catalog.pg_index i WHERE i.indrelid = ANY ((SELECT oids FROM rels)::pg_catalog.oid[])
-  UNION ALL SELECT i.indrelid, 'i', x.oid, x.xmin FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class x ON x.oid = i.indexrelid
+  UNION ALL SELECT i.indrelid, CASE WHEN i.indisprimary THEN 'k' ELSE 'i' END, x.oid, x.xmin FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class x ON x.oid = i.indexrelid
     WHERE i.indrelid = ANY ((SELECT oids FROM rels)::pg_catalog.oid[])
   UNION ALL SELECT g.tgrelid, NULL, NULL, g.xmin FROM pg_catalog.pg_trigger g WHERE g.tgrelid = ANY ((SELECT oids FROM rels)::pg_catalog.oid[])
   UNION ALL SELECT w.ev_class, NULL, NULL, w.xmin FROM pg_catalog.pg_rewrite w WHERE w.ev_class = ANY ((SELECT oids FROM rels)::pg_catalog.oid[])
@@ -100,37 +101,40 @@ func (d *Dialect) Marks(ctx context.Context, s dialect.Session, names []dialect.
 	return marks, nil
 }
 
+// rulesQuery asks for the versions of all rules, those of views included, as a number.
+const rulesQuery = "(SELECT pg_catalog.hash_array_extended(pg_catalog.array_agg(w.xmin), 0) FROM pg_catalog.pg_rewrite w WHERE w.oid >= " + firstOwn + ")"
+
 // Glance implements dialect.Watcher: it looks at the catalog rows that marks count, in any session. They are found by the
-// numbers that the marks have, so the query joins nothing, and the server plans it in a fraction of the time. It
-// leaves out what changes only together with rows that it looks at: defaults (their columns), first children (their
-// parents) and what a table inherits from (its columns; of a partition, itself). It looks at all rules, as a new view changes
-// no table.
+// numbers that the marks have, so the query joins no catalogs, and the server plans it in a fraction of the time. Versions are
+// hashed to 64 bits, since writing them out takes as long as planning. It leaves out what changes only together with rows that it
+// looks at: defaults (their columns), first children (their parents), what a table inherits from (its columns; of a partition,
+// itself) and the indexes of primary keys (their constraints). It looks at all rules, as a new view changes no table.
 func (d *Dialect) Glance(
 	ctx context.Context, s dialect.Session, names []dialect.WrittenName, marks []dialect.Mark,
 ) (dialect.Glance, error) {
-	var looks []string
-	look := func(catalog, where string) {
-		looks = append(looks, "(SELECT pg_catalog.array_agg(c.xmin) FROM pg_catalog."+catalog+" c WHERE c."+where+")")
+	looks := []string{rulesQuery}
+	look := func(catalog, column, list string) { // as a join, which hashes the list where the catalog is read in full
+		looks = append(looks, "(SELECT pg_catalog.hash_array_extended(pg_catalog.array_agg(c.xmin), 0) FROM pg_catalog."+catalog+
+			" c WHERE "+column+" IN (SELECT pg_catalog.unnest(o."+list+")))")
 	}
-	look("pg_class", "oid = ANY (o.relations)")
-	look("pg_attribute", "attrelid = ANY (o.tables) AND c.attnum > 0")
-	look("pg_constraint", "conrelid = ANY (o.tables)")
-	look("pg_index", "indrelid = ANY (o.tables)")
-	look("pg_trigger", "tgrelid = ANY (o.tables)")
-	look("pg_rewrite", "oid >= "+firstOwn)
+	look("pg_class", "c.oid", "relations")
+	look("pg_attribute", "c.attnum > 0 AND c.attrelid", "tables")
+	look("pg_constraint", "c.conrelid", "tables")
+	look("pg_index", "c.indrelid", "tables")
+	look("pg_trigger", "c.tgrelid", "tables")
 	parents, domains := numbers(marks, "p"), numbers(marks, "t")
 	if len(parents) > 0 {
-		look("pg_inherits", "inhparent = ANY (o.parents)")
+		look("pg_inherits", "c.inhparent", "parents")
 	}
 	if len(domains) > 0 {
-		look("pg_type", "oid = ANY (o.domains)")
-		look("pg_constraint", "contypid = ANY (o.domains)")
+		look("pg_type", "c.oid", "domains")
+		look("pg_constraint", "c.contypid", "domains")
 	}
 	var lists []string
 	for _, of := range [][]string{numbers(marks, "rpi"), numbers(marks, "rp"), parents, domains} {
 		lists = append(lists, "'{"+strings.Join(of, ",")+"}'::pg_catalog.oid[]")
 	}
-	return glance(ctx, s, namesThatTell(names, marks), strings.Join(looks, ", ")+
+	return glance(ctx, s, names, marks, strings.Join(looks, ", ")+
 		") FROM (SELECT "+strings.Join(lists, ", ")+" OFFSET 0) AS o(relations, tables, parents, domains)") // 0: the planner counts ten elements, see markQuery
 }
 
@@ -148,20 +152,30 @@ func GlanceKept(
 		return "'{" + strings.Join(numbers(marks, kinds), ",") + "}'::pg_catalog." + as + "[]"
 	}
 	constants := make([]string, 0, len(marks))
-	for _, n := range numbers(marks, "rpi") {
+	for _, n := range numbers(marks, "rpik") {
 		constants = append(constants, "'"+n+"'")
 	}
-	return glance(ctx, s, namesThatTell(names, marks), "pg_catalog.pg_backend_pid(), 'now'::pg_catalog.timestamptz,"+
-		" CASE WHEN false THEN ARRAY["+strings.Join(constants, ", ")+"]::pg_catalog.regclass[] END,"+
-		" (SELECT pg_catalog.md5(pg_catalog.array_agg(w.xmin)::text) FROM pg_catalog.pg_rewrite w WHERE w.oid >= "+firstOwn+"),"+
-		" (SELECT pg_catalog.array_agg(k.xmin) FROM pg_catalog.pg_constraint k WHERE k.contypid = ANY ("+list("t", "oid")+")),"+
+	return glance(ctx, s, names, marks, "pg_catalog.pg_backend_pid(), 'now'::pg_catalog.timestamptz,"+
+		" CASE WHEN false THEN ARRAY["+strings.Join(constants, ", ")+"]::pg_catalog.regclass[] END, "+
+		rulesQuery+", (SELECT pg_catalog.array_agg(k.xmin) FROM pg_catalog.pg_constraint k WHERE k.contypid = ANY ("+list("t", "oid")+")),"+
 		" (SELECT pg_catalog.array_agg(t.xmin) FROM pg_catalog.pg_type t WHERE t.oid = ANY ("+list("t", "oid")+")))")
 }
 
 // glance asks what names mean, and for more, which ends the list of what is asked for.
-func glance(ctx context.Context, s dialect.Session, names []dialect.WrittenName, more string) (dialect.Glance, error) {
-	rows, err := s.Query(ctx, "SELECT pg_catalog.concat_ws(' ', (SELECT pg_catalog.array_agg(pg_catalog.to_regclass(a.name)::pg_catalog.oid)"+
-		" FROM pg_catalog.json_array_elements_text("+literal(namesJSON(names))+"::pg_catalog.json) AS a(name)), "+more)
+func glance(
+	ctx context.Context, s dialect.Session, names []dialect.WrittenName, marks []dialect.Mark, more string,
+) (dialect.Glance, error) {
+	mean := func(names []dialect.WrittenName) string {
+		return "(SELECT pg_catalog.array_agg(pg_catalog.to_regclass(a.name)::pg_catalog.oid)" +
+			" FROM pg_catalog.json_array_elements_text(" + literal(namesJSON(names)) + "::pg_catalog.json) AS a(name)), "
+	}
+	tell, others := namesThatTell(names, marks)
+	ask := mean(tell) + "pg_catalog.to_regnamespace(pg_catalog.quote_ident(pg_catalog.current_schema()))::pg_catalog.oid, "
+	for _, schema := range slices.Sorted(maps.Keys(others)) {
+		ask += "CASE WHEN pg_catalog.current_schema() IS DISTINCT FROM " + literal(schema) + " THEN " +
+			strings.TrimSuffix(mean(others[schema]), ", ") + " END, "
+	}
+	rows, err := s.Query(ctx, "SELECT pg_catalog.concat_ws(' ', "+ask+more)
 	if err != nil {
 		return dialect.Glance{}, fmt.Errorf("postgres: looking at the tables' definitions: %w", err)
 	}
@@ -169,7 +183,7 @@ func glance(ctx context.Context, s dialect.Session, names []dialect.WrittenName,
 }
 
 // numbers returns the OIDs of the parts of marks that are of these kinds: r, tables and views; p, tables that may have
-// children; i, indexes; t, domains.
+// children; k, indexes of primary keys; i, others; t, domains.
 func numbers(marks []dialect.Mark, kinds string) (out []string) {
 	for _, m := range marks {
 		for _, p := range strings.Fields(m.Parts) {
@@ -182,17 +196,24 @@ func numbers(marks []dialect.Mark, kinds string) (out []string) {
 	return slices.Compact(out)
 }
 
-// namesThatTell leaves out names that mean the same tables as long as the others do, and no table is renamed or moved: of
-// those with one schema one is enough.
-func namesThatTell(names []dialect.WrittenName, marks []dialect.Mark) (out []dialect.WrittenName) {
-	seen := map[string]bool{}
+// namesThatTell returns the names that have to be asked for: the others mean the same tables as long as these do, and no table is
+// renamed or moved. Of those with one schema one is enough. So it is of those without that mean tables of one schema (others), while
+// that is the first one of the search path.
+func namesThatTell(
+	names []dialect.WrittenName, marks []dialect.Mark,
+) (tell []dialect.WrittenName, others map[string][]dialect.WrittenName) {
+	seen, others := map[dialect.WrittenName]bool{}, map[string][]dialect.WrittenName{}
 	for i, n := range names {
-		if n.Schema == "" || marks[i].Name == "" || !seen[n.Schema] {
-			out = append(out, n)
+		of := dialect.WrittenName{Schema: n.Schema, Name: marks[i].Schema}
+		switch {
+		case marks[i].Name == "" || !seen[of]:
+			tell = append(tell, n)
+		case n.Schema == "":
+			others[of.Name] = append(others[of.Name], n)
 		}
-		seen[n.Schema] = seen[n.Schema] || marks[i].Name != ""
+		seen[of] = seen[of] || marks[i].Name != ""
 	}
-	return out
+	return tell, others
 }
 
 // Server implements dialect.Watcher. A standby and its primary have one identifier, and have not started in the same

@@ -80,6 +80,8 @@ func TestConformance(t *testing.T) {
 				"ALTER TABLE posts DROP CONSTRAINT little",
 				"ALTER INDEX posts_grp RENAME TO posts_group",
 				"DROP INDEX posts_group",
+				"ALTER INDEX posts_pkey RENAME TO posts_key",
+				"ALTER TABLE posts RENAME CONSTRAINT posts_key TO posts_pkey",
 				"CREATE TRIGGER up BEFORE UPDATE ON posts FOR EACH ROW EXECUTE FUNCTION suppress_redundant_updates_trigger()",
 				"ALTER TABLE posts DISABLE TRIGGER up",
 				"DROP TRIGGER up ON posts",
@@ -121,6 +123,12 @@ func TestConformance(t *testing.T) {
 				"ALTER TABLE other.posts SET SCHEMA public",
 				"ALTER TABLE posts RENAME TO thing",
 				"ALTER TABLE thing RENAME TO posts",
+				"CREATE TABLE thing (id BIGINT)",
+				"CREATE SCHEMA AUTHORIZATION CURRENT_USER CREATE TABLE thing (id BIGINT)", // the first one of the search path
+				"DROP TABLE thing",
+				"CREATE TABLE thing (id BIGINT)",
+				"DO $$BEGIN EXECUTE format('ALTER SCHEMA %I RENAME TO other_user', CURRENT_USER); END$$",
+				"DROP TABLE thing",
 			},
 			Glances: []dialecttest.Glance{pgdialect.GlanceKept},
 			Columns: []dialecttest.Column{

@@ -16,7 +16,7 @@ import (
 // A process notices what any other client changes about the tables that matter: the marks of
 // configured tables and slot tables are compared with those at which the facts in use were read.
 // Looks are driven by use. A statement that names a configured table, and finds the last look more
-// than a second and a half old, has another one begin on a side connection, and does not wait for it. If the
+// than one and three quarters of a second old, has another one begin on a side connection, and does not wait for it. If the
 // last look is more than two seconds old, because nothing was done meanwhile, the statement waits.
 // So what was changed two seconds before a statement began is noticed, and an idle process does
 // not look.
@@ -25,7 +25,7 @@ import (
 // by the next look.
 
 const (
-	lookAgain = 1500 * time.Millisecond // after which another look begins
+	lookAgain = 1750 * time.Millisecond // after which another look begins
 	lookFirst = 2 * time.Second         // after which a statement waits for it
 )
 
