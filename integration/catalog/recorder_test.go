@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/slotsql/slotsql/integration/twin"
 )
@@ -19,6 +20,7 @@ type recorder struct {
 	mu      sync.Mutex
 	queries []string
 	kept    []string      // executions of prepared statements
+	quick   time.Duration // what the quickest of the queries took that are not the application's; 0: there was none
 	hold    chan struct{} // nil: nothing is held
 }
 
@@ -73,6 +75,14 @@ func (r *recorder) note(ctx context.Context, query string) error {
 	}
 }
 
+func (r *recorder) timed(query string, took time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !strings.Contains(query, "/* app */") && (r.quick == 0 || took < r.quick) {
+		r.quick = took
+	}
+}
+
 // readsColumns recognises the one query of a reading that is for the columns.
 func readsColumns(q string) bool {
 	return strings.Contains(q, "NUMERIC_PRECISION") || strings.Contains(q, "pg_catalog.format_type") ||
@@ -116,7 +126,10 @@ func (c recorded) QueryContext(ctx context.Context, q string, args []driver.Name
 	if err := c.r.note(ctx, q); err != nil {
 		return nil, err
 	}
-	return c.Conn.(driver.QueryerContext).QueryContext(ctx, q, args)
+	began := time.Now()
+	rows, err := c.Conn.(driver.QueryerContext).QueryContext(ctx, q, args)
+	c.r.timed(q, time.Since(began))
+	return rows, err
 }
 
 func (c recorded) ExecContext(ctx context.Context, q string, args []driver.NamedValue) (driver.Result, error) {
