@@ -113,22 +113,22 @@ func (d *Dialect) Glance(
 	ctx context.Context, s dialect.Session, names []dialect.WrittenName, marks []dialect.Mark,
 ) (dialect.Glance, error) {
 	looks := []string{rulesQuery}
-	look := func(catalog, column, list string) { // as a join, which hashes the list where the catalog is read in full
+	look := func(catalog, number, list string) { // as a join, which hashes the list where the catalog is read in full
 		looks = append(looks, "(SELECT pg_catalog.hash_array_extended(pg_catalog.array_agg(c.xmin), 0) FROM pg_catalog."+catalog+
-			" c WHERE "+column+" IN (SELECT pg_catalog.unnest(o."+list+")))")
+			" c JOIN pg_catalog.unnest(o."+list+") n(oid) ON n.oid = c."+number+")")
 	}
-	look("pg_class", "c.oid", "relations")
-	look("pg_attribute", "c.attnum > 0 AND c.attrelid", "tables")
-	look("pg_constraint", "c.conrelid", "tables")
-	look("pg_index", "c.indrelid", "tables")
-	look("pg_trigger", "c.tgrelid", "tables")
+	look("pg_class", "oid", "relations")
+	look("pg_attribute", "attrelid AND c.attnum > 0", "tables")
+	look("pg_constraint", "conrelid", "tables")
+	look("pg_index", "indrelid", "tables")
+	look("pg_trigger", "tgrelid", "tables")
 	parents, domains := numbers(marks, "p"), numbers(marks, "t")
 	if len(parents) > 0 {
-		look("pg_inherits", "c.inhparent", "parents")
+		look("pg_inherits", "inhparent", "parents")
 	}
 	if len(domains) > 0 {
-		look("pg_type", "c.oid", "domains")
-		look("pg_constraint", "c.contypid", "domains")
+		look("pg_type", "oid", "domains")
+		look("pg_constraint", "contypid", "domains")
 	}
 	var lists []string
 	for _, of := range [][]string{numbers(marks, "rpi"), numbers(marks, "rp"), parents, domains} {
@@ -167,7 +167,7 @@ func glance(
 ) (dialect.Glance, error) {
 	mean := func(names []dialect.WrittenName) string {
 		return "(SELECT pg_catalog.array_agg(pg_catalog.to_regclass(a.name)::pg_catalog.oid)" +
-			" FROM pg_catalog.json_array_elements_text(" + literal(namesJSON(names)) + "::pg_catalog.json) AS a(name)), "
+			" FROM pg_catalog.json_array_elements_text(" + literal(namesJSON(names)) + "::text::pg_catalog.json) AS a(name)), " // text: read only where it is used
 	}
 	tell, others := namesThatTell(names, marks)
 	ask := mean(tell) + "pg_catalog.to_regnamespace(pg_catalog.quote_ident(pg_catalog.current_schema()))::pg_catalog.oid, "
