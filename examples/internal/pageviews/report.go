@@ -95,16 +95,18 @@ func (r *report) totals(runs ...*outcome) (exact bool) {
 
 // verdict is the last line: what each driver keeps up with, and what is gained where nothing queues.
 func (r *report) verdict(plain, wrapped *outcome, exact bool) {
+	disturbed := false // by other programs: a lower rate was too much
 	most := func(o *outcome) (rate int) {
 		for i, at := range o.at {
 			if at.keptUp() {
+				disturbed = disturbed || i > 0 && !o.at[i-1].keptUp()
 				rate = max(rate, o.rates[i])
 			}
 		}
 		return rate
 	}
 	p, w := most(plain), most(wrapped)
-	text := fmt.Sprintf("Verdict: plain keeps up with %s requests a second, slotsql with %s", humanize.Comma(int64(p)), humanize.Comma(int64(w)))
+	text := fmt.Sprintf("Verdict: plain keeps up with %s, slotsql with %s", perSecond(p), perSecond(w))
 	switch last := len(plain.rates) - 1; {
 	case w > p && w == wrapped.rates[last]:
 		text += " (the most that was offered)"
@@ -113,13 +115,27 @@ func (r *report) verdict(plain, wrapped *outcome, exact bool) {
 	case w < p:
 		text += ": a loss here"
 	}
-	text += fmt.Sprintf(". At %s a second, where hardly anything queues, there is nothing to gain.", humanize.Comma(int64(plain.rates[0])))
+	text += "."
+	switch low := plain.rates[0]; {
+	case disturbed || p == 0 || w == 0:
+		text += " Other programs disturbed this run, which even lower rates were too much for: run it again."
+	default:
+		text += fmt.Sprintf(" At %s, where hardly anything queues, there is nothing to gain.", perSecond(low))
+	}
 	if exact {
 		text += " All totals are exact."
 	} else {
 		text += " A TOTAL IS WRONG."
 	}
 	r.wrap(text)
+}
+
+// perSecond writes a rate of requests.
+func perSecond(rate int) string {
+	if rate == 0 {
+		return "none of these rates"
+	}
+	return humanize.Comma(int64(rate)) + " requests a second"
 }
 
 func (r *report) prose(text string) {
