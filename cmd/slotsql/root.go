@@ -32,8 +32,22 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if err == nil {
 		return exitOK
 	}
+	if unknown := unknownCommand(root, args); unknown != nil {
+		err = unknown
+	}
 	o.json = o.json || asksForJSON(args)
 	return o.fail(stderr, err)
+}
+
+// unknownCommand is the error of a command that does not exist, where flags follow it that the root command does not have either.
+func unknownCommand(root *cobra.Command, args []string) error {
+	if len(args) == 0 || strings.HasPrefix(args[0], "-") {
+		return nil
+	}
+	if found, _, err := root.Find(args[:1]); err != nil || found != root {
+		return nil
+	}
+	return knownCommand(root, args[:1])
 }
 
 // commentIsNoFlag moves a statement that begins with a comment behind the flags.

@@ -54,6 +54,7 @@ func TestOffline(t *testing.T) {
 		{"init help", "", []string{"init", "--help"}, 0, "Propose a configuration: find the columns", ""},
 		{"driver completion", "", []string{"__complete", "check", "--driver", ""}, 0, "mysql\npostgres\nsqlite\n:4\n", "..."},
 		{"unknown command", "", []string{"frobnicate"}, 2, "", "slotsql: unknown command \"frobnicate\" for \"slotsql\"\n"},
+		{"mistyped command with flags", "", []string{"chek", "--driver", "postgres", "--dsn", "x"}, 2, "", "slotsql: unknown command \"chek\" for \"slotsql\": did you mean check?\n"},
 		{"mistyped command", "", []string{"chek"}, 2, "", "slotsql: unknown command \"chek\" for \"slotsql\": did you mean check?\n"},
 		{"unknown flag", "", []string{"check", "--frobnicate"}, 2, "", "slotsql: unknown flag: --frobnicate\n"},
 		{"arguments", "", []string{"check", "all"}, 2, "", "slotsql: unknown command \"all\" for \"slotsql check\"\n"},
