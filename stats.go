@@ -11,7 +11,7 @@ import (
 //
 //   - Dialect, Tables (the counter tables concerned), Class (as slotsql explain reports it),
 //     Reason (why the statements are not faster; "" if they are as fast as can be) and Scope
-//     (which rows a statement of class drain drains; "" for other classes) identify the kind.
+//     (which rows a statement that may drain drains; "" for others) identify the kind.
 //   - Verdict says in a sentence how one of these statements compares with plain, as slotsql
 //     explain does.
 //   - Statements is how many were run, including failed ones.

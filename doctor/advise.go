@@ -128,12 +128,19 @@ func (l *looker) plan(e *slotsql.Explainer, list []*Statement) error {
 		if err != nil {
 			return err
 		}
-		st.Class, st.Reason, st.shares = x.Class, x.Reason, x.Group != nil
-		if strings.HasPrefix(st.Reason, rewrite.Rejected) { // the parser's words may hold values
-			st.Reason = rewrite.Rejected
-		}
+		st.planned(x)
 	}
 	return nil
+}
+
+// planned notes what the planner makes of a statement.
+func (st *Statement) planned(x *slotsql.Explanation) {
+	st.Class, st.Verdict, st.Reason, st.shares = x.Class, x.Verdict, x.Reason, x.Group != nil
+	if strings.HasPrefix(st.Reason, rewrite.Rejected) { // the parser's words may hold values
+		st.Reason = rewrite.Rejected
+		st.Verdict = strings.Replace(x.Verdict, x.Because, st.Reason, 1)
+	}
+	st.why = cmp.Or(x.Because, st.Reason)
 }
 
 const heldWithoutSlots = "transactions hold the row while increments wait, which groups (slots: 0) cannot shorten"
@@ -158,6 +165,8 @@ func (l *looker) whyConfigured(s *Spot, cfg *config.TableConfig, p *Proposed) st
 			return "a waiting statement drains: " + st.Reason
 		case "additive", "upsert":
 			return "these increments would go to slots: the waiting sessions use the plain driver, or fold slots (a drain, or a roll-up)"
+		case "draw", "additive-base":
+			return "the waiting statements do not go to slots: " + st.why
 		}
 	}
 	return "the waiting statements do not go to slots"

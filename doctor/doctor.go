@@ -81,19 +81,21 @@ type Spot struct {
 type Statement struct {
 	SQL  string `json:"statement"`
 	Seen int    `json:"seen"`
-	// Class and Reason are the planner's result, with the configuration that is proposed
+	// Class, Verdict and Reason are the planner's result, as in an Explanation, with the configuration that is proposed
 	// or in use. Cut reports whether the server shows only the beginning of the
 	// statement, so that it cannot be planned.
-	Class  string `json:"class,omitempty"`
-	Reason string `json:"reason,omitempty"`
-	Cut    bool   `json:"cut,omitempty"`
-	// By is the trigger or routine in which it waits; "" if it waits by itself. Class and Reason are then those of
+	Class   string `json:"class,omitempty"`
+	Verdict string `json:"verdict,omitempty"`
+	Reason  string `json:"reason,omitempty"`
+	Cut     bool   `json:"cut,omitempty"`
+	// By is the trigger or routine in which it waits; "" if it waits by itself. The planner's result is then that for
 	// the routine's own statement.
 	By string `json:"by,omitempty"`
 
 	full   string
 	inside []string // statements of the routine
 	shares bool     // a group on the base row has it
+	why    string   // it goes to no slot
 }
 
 // Holder is a statement of sessions that others wait for. Idle reports whether the

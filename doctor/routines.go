@@ -66,7 +66,7 @@ func (l *looker) planInside(e *slotsql.Explainer, st *Statement) error {
 		if err != nil {
 			return err
 		}
-		st.Class, st.Reason, st.shares = x.Class, x.Reason, x.Group != nil
+		st.planned(x)
 		if fast(x.Class) {
 			break
 		}

@@ -26,6 +26,9 @@ const (
 	// Drain: slots are folded into the base rows under lock, then the original statement
 	// runs, in one transaction.
 	Drain Class = "drain"
+	// Draw: to people what the planner has as a Drain or AdditiveBase, of executions that share a
+	// statement and get a number each. See Plan.Reported.
+	Draw Class = "draw"
 	// Multi: several statements in one call, each with its own plan.
 	Multi Class = "multi"
 	// Refused: the statement cannot be run exactly; Reason says what to do.

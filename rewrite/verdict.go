@@ -104,6 +104,14 @@ func (g *Group) shares() string {
 	return "overlapping executions share a statement"
 }
 
+// Reported is the class that people are told: those who draw numbers together do not look for them among drains.
+func (p *Plan) Reported() Class {
+	if (p.Class == Drain || p.Class == AdditiveBase) && p.Group != nil && p.Group.draws() && p.denies() == "" {
+		return Draw
+	}
+	return p.Class
+}
+
 // draws reports whether an execution learns the number that the counter then has.
 func (g *Group) draws() bool {
 	for _, share := range g.Returns {

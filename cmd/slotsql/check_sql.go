@@ -21,12 +21,12 @@ import (
 // errFailing means that statements are as --fail-on does not want them.
 var errFailing = errors.New("statements fail the check")
 
-// What --fail-on takes, each with the classes that it fails on.
-var failOn = map[string][]rewrite.Class{
+// What --fail-on takes, each with the lists that it fails on.
+var failOn = map[string][]string{
 	"never":   nil,
-	"refused": {rewrite.Refused},
-	"drained": {rewrite.Refused, rewrite.Drain},
-	"base":    {rewrite.Refused, rewrite.Drain, rewrite.AdditiveBase},
+	"refused": {"refused"},
+	"drained": {"refused", "drained"},
+	"base":    {"refused", "drained", "base"},
 }
 
 var failOnNames = []string{"never", "refused", "drained", "base"}
@@ -53,6 +53,7 @@ type classShare struct {
 // checkedStatement are all statements of one shape that become the same.
 type checkedStatement struct {
 	Statement string   `json:"statement"`
+	Verdict   string   `json:"verdict"` // of slotsql explain
 	Reason    string   `json:"reason"`
 	Scope     string   `json:"scope,omitempty"`
 	Tables    []string `json:"tables"`
@@ -67,6 +68,7 @@ var classOrder = []rewrite.Class{
 	rewrite.Additive,
 	rewrite.Upsert,
 	rewrite.AdditiveBase,
+	rewrite.Draw,
 	rewrite.Drain,
 	rewrite.Refused,
 }
@@ -75,6 +77,8 @@ var classOrder = []rewrite.Class{
 // several.
 type verdict struct {
 	class  rewrite.Class
+	fast   bool
+	says   string // the sentence of slotsql explain
 	sql    string
 	reason string
 	scope  string // of a drain
@@ -94,14 +98,28 @@ func judged(e *slotsql.Explanation) []verdict {
 		}
 		return out
 	}
-	v := verdict{rewrite.Class(e.Class), e.Statement, e.Reason, e.Scope, e.Tables, e.NotGrouped}
+	v := verdict{rewrite.Class(e.Class), e.Speed == string(rewrite.SpeedFast), e.Verdict, e.Statement, e.Reason, e.Scope, e.Tables, e.NotGrouped}
 	if strings.HasPrefix(v.reason, rewrite.Rejected) { // the parser's words may hold values
 		v.reason = rewrite.Rejected + "; slotsql explain shows where"
+		v.says = strings.Replace(e.Verdict, e.Because, v.reason, 1)
 	}
 	if e.Denied {
 		v.class, v.reason = rewrite.Refused, "on_drain: error, and the statement drains: "+v.reason
 	}
 	return []verdict{v}
+}
+
+// list is the one that a statement is on; "" for what is as fast as can be.
+func (v verdict) list() string {
+	switch {
+	case v.class == rewrite.Refused:
+		return "refused"
+	case v.scope != "" || v.class == rewrite.Drain:
+		return "drained"
+	case v.class == rewrite.AdditiveBase || v.class == rewrite.Draw:
+		return "base"
+	}
+	return ""
 }
 
 // maxVerdicts bounds the statements that are remembered: a log may hold as many as
@@ -115,7 +133,7 @@ type tally struct {
 	cached    map[string][]verdict
 	classes   map[rewrite.Class]int
 	found     map[string]*checkedStatement
-	by        map[*checkedStatement]rewrite.Class
+	by        map[*checkedStatement]string // its list
 	count     int
 }
 
@@ -126,7 +144,7 @@ func newTally(e engine, x *slotsql.Explainer) *tally {
 		map[string][]verdict{},
 		map[rewrite.Class]int{},
 		map[string]*checkedStatement{},
-		map[*checkedStatement]rewrite.Class{},
+		map[*checkedStatement]string{},
 		0,
 	}
 }
@@ -147,17 +165,15 @@ func (t *tally) add(st workload.Statement) error {
 	for _, v := range verdicts {
 		t.count++
 		t.classes[v.class]++
-		switch v.class {
-		case rewrite.AdditiveBase, rewrite.Drain, rewrite.Refused:
-		default:
+		if v.list() == "" {
 			continue
 		}
 		shape := digest.Text(t.engine.dialect.LexRules(), v.sql)
-		key := strings.Join([]string{string(v.class), shape, v.reason, v.scope}, "\x00")
+		key := strings.Join([]string{string(v.class), shape, v.says, v.reason, v.scope}, "\x00")
 		c := t.found[key]
 		if c == nil {
-			c = &checkedStatement{Statement: shape, Reason: v.reason, Scope: v.scope, Tables: orEmpty(v.tables), Line: st.Line}
-			t.found[key], t.by[c] = c, v.class
+			c = &checkedStatement{Statement: shape, Verdict: v.says, Reason: v.reason, Scope: v.scope, Tables: orEmpty(v.tables), Line: st.Line}
+			t.found[key], t.by[c] = c, v.list()
 		}
 		c.Count++
 	}
@@ -171,10 +187,10 @@ func (t *tally) report(file string, form workload.Form, fail string) *statements
 			r.Classes = append(r.Classes, classShare{string(class), n, float64(n) / float64(t.count)})
 		}
 	}
-	of := func(class rewrite.Class) []checkedStatement {
+	of := func(list string) []checkedStatement {
 		out := []checkedStatement{}
 		for _, c := range t.found {
-			if t.by[c] == class {
+			if t.by[c] == list {
 				out = append(out, *c)
 			}
 		}
@@ -189,9 +205,11 @@ func (t *tally) report(file string, form workload.Form, fail string) *statements
 		})
 		return out
 	}
-	r.Base, r.Drained, r.Refused = of(rewrite.AdditiveBase), of(rewrite.Drain), of(rewrite.Refused)
-	for _, class := range failOn[fail] {
-		r.Failing += t.classes[class]
+	r.Base, r.Drained, r.Refused = of("base"), of("drained"), of("refused")
+	for c, list := range t.by {
+		if slices.Contains(failOn[fail], list) {
+			r.Failing += c.Count
+		}
 	}
 	return r
 }
@@ -245,17 +263,11 @@ func (r *statementsReport) print(w io.Writer) {
 		}
 		fmt.Fprintf(w, "%s:\n", title)
 		for _, c := range statements {
-			fmt.Fprintf(w, "  %s, line %d: %s\n", number(c.Count, "time"), c.Line, c.Statement)
-			if c.Reason != "" {
-				fmt.Fprintf(w, "    %s\n", c.Reason)
-			}
-			if c.Scope != "" {
-				fmt.Fprintf(w, "    drains %s\n", c.Scope)
-			}
+			fmt.Fprintf(w, "  %s, line %d: %s\n    %s\n", number(c.Count, "time"), c.Line, c.Statement, c.Verdict)
 		}
 	}
-	list("on the base row, as with the plain driver", r.Base)
-	list("drained", r.Drained)
+	list("on the base row", r.Base)
+	list("drained while the table is awake", r.Drained)
 	list("refused", r.Refused)
 	for _, n := range r.Notes {
 		fmt.Fprintln(w, "note: "+n)

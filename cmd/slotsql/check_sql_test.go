@@ -160,6 +160,29 @@ func TestCheckFailsOn(t *testing.T) {
 	}
 }
 
+// A draw is none of the drains, nor of the increments, but where it may drain it fails the check as they do.
+func TestCheckDraws(t *testing.T) {
+	draws := map[string]string{
+		"mysql":    "UPDATE posts SET views = LAST_INSERT_ID(views + 1) WHERE id = 1;",
+		"postgres": "UPDATE posts SET views = views + 1 WHERE id = 1 RETURNING views;",
+		"sqlite":   "UPDATE posts SET views = views + 1 WHERE id = 1 RETURNING views;",
+	}
+	for driver, draw := range draws {
+		for slots, code := range map[string]int{"64": exitProblems, "0": exitOK} {
+			adaptive := write(t, "slotsql.yaml", "version: 1\ntables:\n  posts: {slots: "+slots+", counters: {views: }}\n")
+			r, stderr, got := checked(t, draw, "--driver", driver, "--schema", "testdata/schema.sql", "--config", adaptive, "--sql", "-", "--fail-on", "drained")
+			list := r.Statements.Drained
+			if code == exitOK {
+				list = r.Statements.Base
+			}
+			if got != code || !slices.Equal(r.Statements.Classes, []classShare{{"draw", 1, 1}}) || len(list) != 1 ||
+				!strings.HasPrefix(list[0].Verdict, "Fast: overlapping draws share a statement") {
+				t.Errorf("%s, slots %s: %d %s %+v", driver, slots, got, stderr, r.Statements)
+			}
+		}
+	}
+}
+
 func TestCheckText(t *testing.T) {
 	statements := write(
 		t,
@@ -188,19 +211,17 @@ no problems
   additive-base           1   16.7 %
   drain                   3   50.0 %
   refused                 1   16.7 %
-on the base row, as with the plain driver:
+on the base row:
   1 time, line 2: UPDATE posts SET views = views + ?
-    WHERE does not fix one row by a unique key
-drained:
+    As plain: it runs as written, because WHERE does not fix one row by a unique key; instead: name the row by a unique key.
+drained while the table is awake:
   2 times, line 4: UPDATE posts SET views = ?
-    the statement sets counter views
-    drains all rows
+    Slower: while posts is awake, all slots of posts are folded first, because the statement sets counter views; instead: add the difference.
   1 time, line 7: SELECT ?)) FROM
-    the parser rejects the statement; slotsql explain shows where
-    drains all rows
+    Slower: while posts is awake, all slots of posts are folded first, because the parser rejects the statement; slotsql explain shows where.
 refused:
   1 time, line 6: PREPARE s FROM ?
-    SQL-level PREPARE hides its statement from slotsql; prepare it through database/sql (db.Prepare)
+    Refused: SQL-level PREPARE hides its statement from slotsql; prepare it through database/sql (db.Prepare).
 1 statement that --fail-on rejects
 `
 	if stdout != want || stderr != "" || code != exitProblems {

@@ -363,7 +363,7 @@ func (s *known) explained(cmd *cobra.Command, proposals []*propose.Proposal, sta
 		}
 		for _, p := range proposals {
 			if v, ok := worst(verdicts, p); ok && !p.Guess && p.Off == "" {
-				p.Judge(st, v.class, cmp.Or(v.reason, v.alone))
+				p.Judge(propose.Use{Statement: *st, Class: string(v.class), Verdict: v.says, Reason: cmp.Or(v.reason, v.alone)}, v.fast)
 			}
 		}
 	}

@@ -32,14 +32,14 @@ type Explanation struct {
 	// Groups tells which executions share a statement on the base row, or why none do.
 	Groups string `json:"groups,omitempty"`
 
-	// Class is pass-through, additive, additive-base, upsert, read, drain,
+	// Class is pass-through, additive, additive-base, upsert, read, draw, drain,
 	// multi or refused; see docs/contributing/life-of-a-statement.md.
 	Class string `json:"class"`
 	// Reason is why the statement is not faster, or why it is refused; empty when it is as
 	// fast as can be.
 	Reason string   `json:"reason,omitempty"`
 	Tables []string `json:"tables,omitempty"` // the counter tables concerned
-	// Scope is what a statement of class drain drains: "rows of a unique key" or "all rows".
+	// Scope is what a statement that may drain drains: "rows of a unique key" or "all rows".
 	Scope string `json:"scope,omitempty"`
 
 	// Denied reports whether the statement drains, and on_drain: error refuses
@@ -192,7 +192,7 @@ func unwrapConn(dc any) *session.Conn {
 //nolint:funlen // one case for each part of a plan
 func explanation(p *rewrite.Plan, query, unslotted string) *Explanation {
 	p = p.Whole()
-	e := &Explanation{Statement: query, Class: string(p.Class), Reason: p.Reason, Tables: p.Tables, Scope: p.DrainScope()}
+	e := &Explanation{Statement: query, Class: string(p.Reported()), Reason: p.Reason, Tables: p.Tables, Scope: p.DrainScope()}
 	e.judge(p.Verdict(unslotted))
 	if p.Class == rewrite.Refused {
 		return e

@@ -66,7 +66,7 @@ func (dr *drain) warn(ctx context.Context, d *rewrite.DrainTable, some bool) {
 	if dr.run.Plan.SQL == "" {
 		return
 	}
-	class, reason := dr.run.Plan.Class, dr.run.Plan.Reason
+	class, reason := dr.run.Plan.Reported(), dr.run.Plan.Reason
 	switch {
 	case dr.reason != "":
 		class, reason = rewrite.Drain, dr.reason

@@ -13,7 +13,7 @@ import (
 type StatementStats struct {
 	Dialect string   `json:"dialect"`
 	Tables  []string `json:"tables"` // the counter tables concerned
-	Class   string   `json:"class"`  // as `slotsql explain` says it: additive, read, drain, ...
+	Class   string   `json:"class"`  // as `slotsql explain` says it: additive, read, draw, drain, ...
 	Reason  string   `json:"reason"` // why it is not faster; "" when it is as fast as can be
 
 	// Verdict says in a sentence how one of these statements compares with plain, as `slotsql explain` does.
@@ -89,7 +89,7 @@ func countsOf(c *Conn, p *rewrite.Plan, query string) *counts {
 	if s.Role.Dry || p.Class == rewrite.PassThrough {
 		return &counts{}
 	}
-	of := tallies.Of(tally.Kind{Dialect: s.Dialect.Name(), Class: string(p.Class), Reason: p.Reason, Scope: p.DrainScope(), Tables: p.Tables})
+	of := tallies.Of(tally.Kind{Dialect: s.Dialect.Name(), Class: string(p.Reported()), Reason: p.Reason, Scope: p.DrainScope(), Tables: p.Tables})
 	if of.verdict.Load() == nil {
 		verdict := p.Verdict(catalog.WhyUnslotted(c.Schema, query)).String()
 		of.verdict.CompareAndSwap(nil, &verdict)

@@ -61,7 +61,7 @@ func (w *Shadower) plan(ctx context.Context, dry *session.Conn, t *tracked) (*ve
 		}
 		p.tables = tables
 		p.tally = tallies.Of(tally.Kind{
-			Dialect: w.on.Dialect.Name(), Tables: tables, Class: string(made.Class), Reason: made.Reason, Scope: made.DrainScope(),
+			Dialect: w.on.Dialect.Name(), Tables: tables, Class: string(made.Reported()), Reason: made.Reason, Scope: made.DrainScope(),
 		})
 	}
 	if p.read {

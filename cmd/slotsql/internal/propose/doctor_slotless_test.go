@@ -106,5 +106,13 @@ func TestDoctorHeldByTransactions(t *testing.T) {
 		if got := why(p); strings.Contains(got, "slots: 64") || !strings.HasSuffix(got, "a CHECK constraint uses the column's base value: for slots replace it by min: 0 and a condition in WHERE") {
 			t.Error(got)
 		}
+		// The reason is the same where the configuration asks for slots.
+		if config, err = slotsql.Parse([]byte("version: 1\ntables: {posts: {counters: {views: {}}}}\n"), "slotsql.yaml"); err != nil {
+			t.Fatal(err)
+		}
+		const reason = "the waiting statements do not go to slots: counter posts.views is not slotted: a CHECK constraint"
+		if s := seen(t, p, 1, doctor.Options{Config: config}).Spots[0]; !strings.HasPrefix(s.Why, reason) {
+			t.Errorf("%+v", s)
+		}
 	})
 }

@@ -45,8 +45,9 @@ func (s *Statement) weight() int64 { return max(1, s.Runs) }
 // Use is a statement that concerns a table, and what becomes of it.
 type Use struct {
 	Statement
-	Class  string `json:"class"`
-	Reason string `json:"reason,omitempty"`
+	Class   string `json:"class"`
+	Verdict string `json:"verdict,omitempty"` // of slotsql explain, with what is proposed
+	Reason  string `json:"reason,omitempty"`
 	// Kind is what a drained statement is taken for, where that is plain from
 	// its form: a full-row save, an optimistic lock, a ticket number, a bound.
 	Kind string `json:"kind,omitempty"`
@@ -113,17 +114,16 @@ func (p *Proposal) offs() string {
 
 // Judge notes what becomes of a statement that concerns the table with what is proposed. It is known only
 // once all is proposed, and is what explain and check say.
-func (p *Proposal) Judge(s *Statement, class rewrite.Class, reason string) {
-	u := Use{Statement: *s, Class: string(class), Reason: reason}
+func (p *Proposal) Judge(u Use, fast bool) {
 	same := func(o Use) bool {
-		if o.Shape == s.Shape {
+		if o.Shape == u.Shape && !fast {
 			u.Kind = o.Kind
 		}
-		return o.Shape == s.Shape
+		return o.Shape == u.Shape
 	}
 	adds, slow := slices.IndexFunc(p.Adds, same), slices.IndexFunc(p.Slow, same)
-	switch {
-	case class == rewrite.Drain || class == rewrite.Refused:
+	switch class := rewrite.Class(u.Class); {
+	case !fast && (class == rewrite.Drain || class == rewrite.Refused):
 		if p.Adds = slices.DeleteFunc(p.Adds, same); slow >= 0 {
 			p.Slow[slow] = u
 		} else {
@@ -131,7 +131,7 @@ func (p *Proposal) Judge(s *Statement, class rewrite.Class, reason string) {
 		}
 	case adds >= 0:
 		p.Adds[adds] = u
-	case class == rewrite.AdditiveBase || class == rewrite.Additive || class == rewrite.Upsert:
+	case fast || class == rewrite.AdditiveBase || class == rewrite.Additive || class == rewrite.Upsert:
 		p.Slow = slices.DeleteFunc(p.Slow, same)
 		p.Adds = append(p.Adds, u)
 	}

@@ -293,8 +293,8 @@ func (w *writer) uses(indent string, p *Proposal, uses []Use, adds bool) {
 			w.comment(indent, "    not drained inside the database, where it works on base values: name the routine in routines: of the table")
 		case u.Kind != "":
 			w.comment(indent, "    "+u.Kind)
-		case u.Reason != "" && adds && p.Slotless != "":
-			w.comment(indent, "    runs one by one: "+u.Reason)
+		case u.Reason != "" && u.Verdict != "":
+			w.comment(indent, "    "+u.Verdict)
 		case u.Reason != "" && adds:
 			w.comment(indent, "    runs on the base row: "+u.Reason)
 		case u.Reason != "":
