@@ -59,6 +59,9 @@ func report(t *testing.T) (r status.Report) {
 	if w.Code != http.StatusOK || w.Header().Get("Content-Type") != "application/json" {
 		t.Fatalf("%d %s", w.Code, w.Header())
 	}
+	if strings.Contains(w.Body.String(), "0001-01-01") { // a time that there is not
+		t.Error(w.Body.String())
+	}
 	if err := json.Unmarshal(w.Body.Bytes(), &r); err != nil {
 		t.Fatal(err)
 	}

@@ -125,7 +125,7 @@ func (o *options) printDoctor(w io.Writer, r *doctor.Report, configured bool) er
 		return blind
 	}
 	if r.Looks > 0 && len(r.Spots) == 0 {
-		fmt.Fprintf(w, "no session waited for a lock (%d looks in %s)\n", r.Looks, r.Took.Round(100*time.Millisecond))
+		fmt.Fprintf(w, "no session waited for a lock (%s in %s)\n", number(r.Looks, "look"), r.Took.Round(100*time.Millisecond))
 	}
 	if len(r.Spots) > 0 {
 		fmt.Fprintf(w, "seen in %s (%s):\n", r.Took.Round(100*time.Millisecond), number(r.Looks, "look"))

@@ -19,6 +19,9 @@ func command(t testing.TB, stdin string, args ...string) (stdout, stderr string,
 	t.Helper()
 	var out, errs bytes.Buffer
 	code = run(t.Context(), args, strings.NewReader(stdin), &out, &errs)
+	if strings.Contains(out.String(), "0001-01-01") { // a time that there is not
+		t.Errorf("%v: %s", args, &out)
+	}
 	return out.String(), errs.String(), code
 }
 
