@@ -20,10 +20,14 @@ func TestQuickstart(t *testing.T) {
 		"": pageviews.SQLite, server.MariaDB(t): pageviews.MySQL, server.Postgres(t): pageviews.Postgres,
 	} {
 		t.Run(engine.Title, func(t *testing.T) {
-			var out bytes.Buffer
+			var out timedOutput
+			begun := time.Now()
 			o := pageviews.Options{DSN: dsn, Connections: 8, Duration: 200 * time.Millisecond, Out: &out}
 			if err := pageviews.Run(t.Context(), engine, o); err != nil {
 				t.Fatalf("%v\n%s", err, &out)
+			}
+			if first, all := out.firstNumber.Sub(begun), time.Since(begun); out.firstNumber.IsZero() || first > all/4 {
+				t.Errorf("the first number comes after %s of %s, and not after one step of twelve\n%s", first, all, &out)
 			}
 			var last string
 			for line := range strings.Lines(out.String()) {
@@ -41,6 +45,19 @@ func TestQuickstart(t *testing.T) {
 			}
 		})
 	}
+}
+
+// timedOutput notes when the first number is printed.
+type timedOutput struct {
+	bytes.Buffer
+	firstNumber time.Time
+}
+
+func (o *timedOutput) Write(b []byte) (int, error) {
+	if o.firstNumber.IsZero() && bytes.Contains(b, []byte("increments of one row a second")) {
+		o.firstNumber = time.Now()
+	}
+	return o.Buffer.Write(b)
 }
 
 // What is there before stays there.
