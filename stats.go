@@ -20,8 +20,9 @@ import (
 //     exist, its counter was NULL or close to the end of its range, or an argument did not
 //     fit.
 //   - Coalesced is how many executions were part of another execution's statement.
-//   - Cold is how many increments ran alone on base rows, as written, Grouped how many
-//     shared a statement on the base row, and Slotted how many went to a slot.
+//   - Cold is how many ran alone on base rows, as written, also because there was nothing
+//     to fold, Grouped how many shared a statement on the base row, and Slotted how many
+//     went to a slot.
 //   - Heated is how often a row became hot.
 //   - Tickets is how many numbers were drawn from leased blocks.
 //   - Observed is how many queries ran as written because there were no slots, FoldedFirst

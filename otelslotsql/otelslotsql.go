@@ -41,7 +41,7 @@ var statements = []counter[slotsql.StatementStats]{
 		func(s *slotsql.StatementStats) uint64 { return s.Fallbacks }},
 	{"coalesced", "{statement}", "Executions that were part of another one's statement.",
 		func(s *slotsql.StatementStats) uint64 { return s.Coalesced }},
-	{"cold", "{statement}", "Increments that ran alone on the base row, as written, because nothing has waited for it.",
+	{"cold", "{statement}", "Statements that ran alone on the base row, as written: nothing has waited for it, or there was nothing to fold.",
 		func(s *slotsql.StatementStats) uint64 { return s.Cold }},
 	{"grouped", "{statement}", "Increments that shared a statement on the base row.",
 		func(s *slotsql.StatementStats) uint64 { return s.Grouped }},

@@ -54,7 +54,7 @@ var statements = []metric[slotsql.StatementStats]{
 		func(s *slotsql.StatementStats) uint64 { return s.Fallbacks }),
 	counter("coalesced", "Executions that were part of another one's statement.", kindLabels,
 		func(s *slotsql.StatementStats) uint64 { return s.Coalesced }),
-	counter("cold", "Increments that ran alone on the base row, as written, because nothing has waited for it.", kindLabels,
+	counter("cold", "Statements that ran alone on the base row, as written: nothing has waited for it, or there was nothing to fold.", kindLabels,
 		func(s *slotsql.StatementStats) uint64 { return s.Cold }),
 	counter("grouped", "Increments that shared a statement on the base row.", kindLabels,
 		func(s *slotsql.StatementStats) uint64 { return s.Grouped }),

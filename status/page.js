@@ -77,14 +77,14 @@ const tables = (r) => r.connectors.flatMap((c) => c.tables.map((t) => ({ ...t, c
 const tiles = (r, rate) => {
   const total = (field) => (r.statements.length && rate(r.statements[0], field) === null ? null : r.statements.reduce((n, s) => n + rate(s, field), 0));
   const s = shares(r.statements);
-  const increments = s.cold + s.grouped + s.slotted;
+  const ran = s.cold + s.grouped + s.slotted;
   const lags = r.rollups.map((x) => x.lag_ns).filter(Boolean);
   const differences = sum(r.shadows, "differences");
   return el("section", { class: "tiles", "aria-label": "Summary" },
     tile(perSecond(total("statements")), "statements on counter tables"),
-    tile(percent(s.cold, increments), "of increments alone, as written"),
-    tile(percent(s.grouped, increments), "grouped"),
-    tile(percent(s.slotted, increments), "slotted"),
+    tile(percent(s.cold, ran), "alone, as written"),
+    tile(percent(s.grouped, ran), "grouped"),
+    tile(percent(s.slotted, ran), "slotted"),
     tile(perSecond(total("drains")), "drains"),
     tile(number(sum(r.connectors.flatMap((c) => c.tables), "hot")), "hot rows now"),
     tile(number(r.connectors.flatMap((c) => c.tables).filter((t) => t.sleep.awake).length), "tables awake"),

@@ -58,7 +58,7 @@ func whileAsleep(ctx context.Context, r *Run) (answer, bool, error) {
 	if err == errAwake && !r.conn.Rare.Any(link.Broken) {
 		return answer{}, false, nil
 	}
-	r.Plan.tally.drains.Add(1)
+	r.Plan.tally.cold.Add(1)
 	return a, true, err
 }
 

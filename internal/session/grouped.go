@@ -245,7 +245,9 @@ func (g *group) plan(ctx context.Context) bool {
 		if err != nil || p.Class != rewrite.Drain && (p.Increment == nil || !p.Increment.Latest) {
 			return false
 		}
-		g.drained[b] = p
+		own := *p
+		own.tally = &counts{} // of its members' kind only drains are counted: see send
+		g.drained[b] = &own
 	}
 	return true
 }

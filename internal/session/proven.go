@@ -178,11 +178,7 @@ func (sl slotless) provenRows(ctx context.Context, proof *rewrite.Proof) (driver
 func (sl slotless) judgeProof(ran bool, err error) (done bool, _ error) {
 	switch {
 	case err == nil && ran:
-		if sl.run.Plan.Increment != nil {
-			sl.run.Plan.tally.cold.Add(1)
-		} else {
-			sl.run.Plan.tally.drains.Add(1)
-		}
+		sl.run.Plan.tally.cold.Add(1)
 		sl.run.Plan.proofs.note(true)
 		return true, nil
 	case err == nil, sl.form.Proof.Lock == nil && sl.conn.Engine.Refuted(err):

@@ -32,8 +32,8 @@ type StatementStats struct {
 	Fallbacks uint64 `json:"fallbacks"`
 	// Coalesced is how many executions were part of another execution's statement.
 	Coalesced uint64 `json:"coalesced"`
-	// Cold is how many increments ran alone on base rows, as written; Grouped, how many shared a statement on the base row; Slotted, how
-	// many went to a slot.
+	// Cold is how many ran alone on base rows, as written, also because there was nothing to fold; Grouped, how many shared a
+	// statement on the base row; Slotted, how many went to a slot.
 	Cold    uint64 `json:"cold"`
 	Grouped uint64 `json:"grouped"`
 	Slotted uint64 `json:"slotted"`
@@ -59,6 +59,9 @@ type StatementStats struct {
 func Stats() []StatementStats {
 	var out []StatementStats
 	tallies.All(func(k tally.Kind, c *counts) {
+		if c.statements.Load() == 0 && c.drains.Load() == 0 {
+			return // planned, and not run
+		}
 		out = append(out, StatementStats{
 			Dialect: k.Dialect, Tables: k.Tables, Class: k.Class, Reason: k.Reason, Verdict: c.said(), Scope: k.Scope,
 			Statements: c.statements.Load(), Drains: c.drains.Load(), Fallbacks: c.fallbacks.Load(), Coalesced: c.coalesced.Load(),
