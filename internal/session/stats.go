@@ -92,7 +92,9 @@ func countsOf(c *Conn, p *rewrite.Plan, query string) *counts {
 	if s.Role.Dry || p.Class == rewrite.PassThrough {
 		return &counts{}
 	}
-	of := tallies.Of(tally.Kind{Dialect: s.Dialect.Name(), Class: string(p.Reported()), Reason: p.Reason, Scope: p.DrainScope(), Tables: p.Tables})
+	of := tallies.Of(tally.Kind{
+		Dialect: s.Dialect.Name(), Class: string(p.Reported()), Reason: p.Reason, Scope: p.DrainScope(), Tables: p.Tables,
+	})
 	if of.verdict.Load() == nil {
 		verdict := p.Verdict(catalog.WhyUnslotted(c.Schema, query)).String()
 		of.verdict.CompareAndSwap(nil, &verdict)
