@@ -98,7 +98,8 @@ func judged(e *slotsql.Explanation) []verdict {
 		}
 		return out
 	}
-	v := verdict{rewrite.Class(e.Class), e.Speed == string(rewrite.SpeedFast), e.Verdict, e.Statement, e.Reason, e.Scope, e.Tables, e.NotGrouped}
+	fast := e.Speed == string(rewrite.SpeedFast)
+	v := verdict{rewrite.Class(e.Class), fast, e.Verdict, e.Statement, e.Reason, e.Scope, e.Tables, e.NotGrouped}
 	if strings.HasPrefix(v.reason, rewrite.Rejected) { // the parser's words may hold values
 		v.reason = rewrite.Rejected + "; slotsql explain shows where"
 		v.says = strings.Replace(e.Verdict, e.Because, v.reason, 1)

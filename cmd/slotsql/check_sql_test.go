@@ -216,9 +216,11 @@ on the base row:
     As plain: it runs as written, because WHERE does not fix one row by a unique key; instead: name the row by a unique key.
 drained while the table is awake:
   2 times, line 4: UPDATE posts SET views = ?
-    Slower: while posts is awake, all slots of posts are folded first, because the statement sets counter views; instead: add the difference.
+    Slower: while posts is awake, all slots of posts are folded first, because ` +
+		`the statement sets counter views; instead: add the difference.
   1 time, line 7: SELECT ?)) FROM
-    Slower: while posts is awake, all slots of posts are folded first, because the parser rejects the statement; slotsql explain shows where.
+    Slower: while posts is awake, all slots of posts are folded first, because ` +
+		`the parser rejects the statement; slotsql explain shows where.
 refused:
   1 time, line 6: PREPARE s FROM ?
     Refused: SQL-level PREPARE hides its statement from slotsql; prepare it through database/sql (db.Prepare).
