@@ -225,12 +225,19 @@ func (sh sharing) leadGroup(ctx context.Context, m *slots.Member, b *slots.Batch
 		m.Group.Next()
 		return g.verdict
 	}
-	return sh.leadShared(ctx, m, b, func(ctx context.Context, r *Run) { g.run = r; g.lead(ctx) })
+	return sh.leadShared(ctx, m, b, func(ctx context.Context, r *Run) { g.run = r; g.lead(ctx); g.noteDrains() })
 }
 
 // drainsGroups reports whether a group's statement needs a row without slots, as its members' do.
 func (sh sharing) drainsGroups() bool {
 	return sh.run.Plan.Class == rewrite.Drain || sh.run.Plan.Increment != nil && sh.run.Plan.Increment.Latest
+}
+
+// noteDrains counts the drains of the group's statements for its members', which have been counted themselves.
+func (g *group) noteDrains() {
+	for _, p := range g.drained {
+		g.run.Plan.tally.drains.Add(p.tally.drains.Swap(0))
+	}
 }
 
 // plan has the group's statements planned: they drain as its members would.
@@ -246,7 +253,7 @@ func (g *group) plan(ctx context.Context) bool {
 			return false
 		}
 		own := *p
-		own.tally = &counts{} // of its members' kind only drains are counted: see send
+		own.tally = &counts{} // see noteDrains
 		g.drained[b] = &own
 	}
 	return true

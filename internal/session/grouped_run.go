@@ -213,9 +213,7 @@ func (g *group) send(ctx context.Context, bound *rewrite.Bound, sql string, args
 			return a, err
 		}
 	}
-	a, err = g.read(r.conn.newRun(drained, direct{r.conn}, callWith(r, args)).exactly(ctx, &drainWays))
-	r.Plan.tally.drains.Add(drained.tally.drains.Swap(0))
-	return a, err
+	return g.read(r.conn.newRun(drained, direct{r.conn}, callWith(r, args)).exactly(ctx, &drainWays))
 }
 
 // read reads the database's answer.
