@@ -131,3 +131,6 @@ func See(v *View, news int64) {
 func (v *View) AsConnected() bool {
 	return !v.Rare.Any(link.FactsOld|ownFacts|link.ChangedSettings|link.RowsOpen|link.TxOpen) && v.DB.Sharing && v.InAutocommit()
 }
+
+// Number tells the facts from those of other namespaces, and from earlier ones of the same.
+func (sc *Schema) Number() int64 { return sc.fresh.number }

@@ -46,8 +46,14 @@ func settingsOf(d rewrite.Dialect) (s settings) {
 // ReadsDirty reports whether queries of the session may read uncommitted data.
 func (v *View) ReadsDirty() bool { return v.Schema != nil && v.Schema.settings.dirty }
 
-// Serializable reports whether transactions of the session are SERIALIZABLE if they are begun without a level.
-func (v *View) Serializable() bool { return v.Schema != nil && v.Schema.settings.serializable }
+// Levels reports whether transactions of the session that are begun without a level may read uncommitted data, and whether they are
+// SERIALIZABLE.
+func (v *View) Levels() (dirty, serializable bool) {
+	if v.Schema == nil {
+		return false, false
+	}
+	return v.Schema.settings.dirty, v.Schema.settings.serializable
+}
 
 // Dialect returns the dialect of the session, as far as it is known.
 func (v *View) Dialect() rewrite.Dialect {

@@ -75,9 +75,6 @@ func (sc *Schema) Settled() bool {
 	return !sc.Stale() && !sc.fresh.partial && len(sc.awaited) == 0 && !sc.settings.foreign
 }
 
-// Number tells the facts from those of other namespaces, and from earlier ones of the same.
-func (sc *Schema) Number() int64 { return sc.fresh.number }
-
 // CheckTables checks the configured tables against the facts that look finds. A table that is not
 // strict has no problems. Tables that have neither slots nor a slot table have Slots 0.
 func (c *Catalog) CheckTables(

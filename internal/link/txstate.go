@@ -71,10 +71,17 @@ type TxRules struct {
 // enter notes which transaction may be open.
 func (t *Tx) enter(p TxPhase) {
 	t.phase = p
-	t.rare.Put(TxOpen, p == TxBegun || p == TxBySQL || p == TxImplicit)
-	if t.rare.Put(TxDangling, p == TxLeftOpen); p != TxNone {
-		t.rare.Set(TxNoted)
+	bits := TxNoted
+	switch p {
+	case TxNone:
+		bits = 0
+	case TxLeftOpen:
+		bits |= TxDangling
+	default:
+		bits |= TxOpen
 	}
+	t.rare.Set(bits)
+	t.rare.Clear((TxOpen | TxDangling) &^ bits)
 }
 
 // Begin notes that BeginTx has begun a transaction.

@@ -15,41 +15,8 @@ import (
 
 // Placement adaptive: an increment of a cold row is the application's own statement on the base
 // row, alone or in a group; one of a hot row goes to a slot. slots.Heat says which rows are hot,
-// and onColdRow makes the choice. Both are exact at any time, whatever other increments do.
-
-// onColdRow runs an increment of a cold row on its base row. In a transaction the row is then locked until the transaction ends.
-func onColdRow(ctx context.Context, r *Run) (a answer, done bool, err error) {
-	in, hot := incrementOf(r), false
-	if !r.Plan.adapts || !in.fitsBase() && !(in.of.Latest && slotlessOf(r).provable()) {
-		return answer{}, false, nil
-	}
-	row, keyed := r.rowOf(in.of.Table, in.of.Which)
-	if !keyed || in.of.ByOther != "" && !in.namedByOther(&row) {
-		return answer{}, false, nil
-	}
-	row.Node = 0 // nodes of a cluster have the row in common
-	if in.conn.Rare.Any(link.TxOpen) {
-		hot = r.holdsHot(row)
-	} else if r.standing = in.conn.Shared.heat.Look(row); !r.standing.Hot {
-		r.row = row
-	} else {
-		hot = true
-	}
-	if r.standing.Became {
-		r.Plan.tally.heated.Add(1)
-		in.conn.renewLease(ctx) // the process's first slots may be others', too, until it has one
-	}
-	switch {
-	case hot:
-		return answer{}, false, nil
-	case r.standing.Left && in.foldsCooled():
-		return in.onCooledRow(ctx)
-	}
-	if r.standing.Ask {
-		r.askHolder(ctx, &in.of.Row)
-	}
-	return in.onBaseRow(ctx)
-}
+// and onColdRow (increment.go) makes the choice. Both are exact at any time, whatever other increments do. This file has what an increment
+// of a cold row rarely does: it asks who holds the row, folds the slots of a row that has cooled, or sets a companion.
 
 // askPatience is how long an increment waits for the answer to its question, which takes no lock that it could wait for.
 const askPatience = 250 * time.Millisecond
@@ -78,27 +45,6 @@ func (r *Run) askHolder(ctx context.Context, row *rewrite.DrainTable) {
 		return err
 	})
 	s.heat.NoteHeld(r.row, held, took, err)
-}
-
-// onBaseRow runs an increment on its base row, outside transactions together with others that overlap with it.
-func (in increment) onBaseRow(ctx context.Context) (a answer, done bool, err error) {
-	if !in.conn.Rare.Any(link.TxOpen) {
-		a, err = sharingOf(in.run).runGrouped(ctx, in.aloneOnBase)
-		return a, true, err
-	}
-	if !in.of.Latest {
-		// The next increment of the row goes to a slot, perhaps before this one has the base row.
-		if err := in.awaitTrial(ctx, changedOnBase); err != nil {
-			return answer{}, false, err
-		}
-		if first, err := rowChangesOf(in.run).locksFirst(ctx, &in.of.Row); err != nil {
-			return answer{}, false, err
-		} else if first == heldToSnapshot {
-			return in.lockFirst(ctx, first)
-		}
-	}
-	a, err = in.execCold(ctx)
-	return a, in.run.cause == byPlan, err
 }
 
 // foldsCooled reports whether the increment is to fold the slots of its row, which is no longer hot in this process. So the
@@ -137,41 +83,6 @@ func (in increment) foldBehind(ctx context.Context) error {
 	return in.conn.Lost(err)
 }
 
-// aloneOnBase runs an increment on its base row for this execution only, or, if the base value may not take it, in an exact way: others
-// of its group wait until the row is ready for them.
-func (in increment) aloneOnBase(ctx context.Context) (answer, error) {
-	a, err := in.execCold(ctx)
-	if err == nil && in.run.cause != byPlan {
-		return in.run.exactly(ctx, &incrementWays)
-	}
-	return a, err
-}
-
-// execCold runs the increment on the base row as the application wrote it. If the base value may not take it where the total does, it
-// has a cause to drain.
-func (in increment) execCold(ctx context.Context) (answer, error) {
-	if in.of.Latest {
-		return in.execColdLatest(ctx)
-	}
-	start := time.Now()
-	a, n, err := in.run.sendCounted(ctx)
-	in.run.noteDuration(start, err)
-	if err != nil {
-		if in.retriesInSlot(ctx, err) {
-			return in.runHot(ctx)
-		}
-		if in.conn.InAutocommit() && in.conn.Engine.SlotFull(err) {
-			in.run.cause, err = outOfRange, nil // the base value is, and the total may not be
-		}
-		return answer{}, err
-	}
-	in.run.Plan.tally.cold.Add(1)
-	if !in.conn.InAutocommit() {
-		err = in.addedToRow(ctx, n)
-	}
-	return a, err
-}
-
 // execColdLatest runs an increment that sets a companion of which the latest value counts. What slots hold of it is taken to be
 // newer than the base row's. So the statement runs on the base row if that has no slots, in the form of a drain's statement that
 // proves it. If it has some, because another process counts it, the row is hot here as well.
@@ -190,7 +101,10 @@ func (in increment) execColdLatest(ctx context.Context) (answer, error) {
 		}
 	case in.noteSlots():
 		in.conn.Shared.woke(in.of.Table, slots.WokenByOther)
-		a, _, err = inSlot(ctx, in.run)
+		var counted bool
+		if a, counted, err = inSlot(ctx, in.run); !counted && err == nil {
+			a, err = in.run.exactly(ctx, &incrementWays)
+		}
 		return a, err
 	default:
 		a, err = in.run.exactly(ctx, &drainWays)
@@ -272,22 +186,6 @@ func (in increment) noteSlots() (hot bool) {
 func (in increment) retriesInSlot(ctx context.Context, err error) bool {
 	retries := in.run.row != (slots.RowKey{}) && in.conn.InAutocommit() && ctx.Err() == nil
 	return retries && in.conn.Deadlocked(err) && in.conn.Engine.NotApplied(err)
-}
-
-// noteDuration notes the outcome of an update of a base row that began at the given time.
-func (r *Run) noteDuration(began time.Time, err error) {
-	h, e := r.conn.Shared.heat, &r.conn.Engine
-	var became bool
-	switch {
-	case r.row.Table == "":
-	case err == nil:
-		became = h.NoteDuration(r.row, began)
-	case e.Retryable(err), e.LockTimeout(err), e.Conflict(err):
-		became = h.NoteWait(r.row)
-	}
-	if became {
-		r.Plan.tally.heated.Add(1)
-	}
 }
 
 // noteConflict notes that the transaction has met a conflict, perhaps about a row that it has

@@ -15,10 +15,10 @@ import (
 // not exist.
 
 // belongsOnBase reports whether an increment of an open transaction is to run on the
-// base row.
+// base row, where a miss locks.
 func (in increment) belongsOnBase() bool {
 	c := in.conn
-	if !c.Shared.Traits.MissLocks || !in.fitsBase() {
+	if !in.fitsBase() {
 		return false
 	}
 	t := in.of.Table
@@ -68,7 +68,10 @@ func maybeSame(a, b []string) bool { return a == nil || b == nil || slices.Equal
 
 // drainsCounted notes that a transaction drains rows that it may have counted in slots.
 func (c *Conn) drainsCounted(t *schema.Table, key []string) {
-	for _, ch := range c.changes {
+	if !c.addedToSlots(t) {
+		return
+	}
+	for _, ch := range c.changed() {
 		if ch.how == changedInSlot && !ch.drained && ch.of(t) && maybeSame(ch.key, key) {
 			ch.plan.habit.NoteDrain()
 		}
@@ -81,13 +84,13 @@ func (c *Conn) drainsCounted(t *schema.Table, key []string) {
 // other, as with a drain. It is noted before the change, which may be chosen as deadlock victim.
 func (rc rowChanges) changesCounted(changes []rewrite.DrainTable) {
 	c := rc.conn
-	if rc.run.Plan.Base.Fresh || len(c.changes) == 0 {
+	if rc.run.Plan.Base.Fresh || !c.addedToSlots(nil) {
 		return
 	}
 	for i := range changes {
 		d := rc.run.rowsToDrain(changes[i])
 		key := rc.run.args().KeyNumbers(&d)
-		for _, ch := range c.changes {
+		for _, ch := range c.changed() {
 			if inc := ch.plan.Increment; inc == nil || inc.Holding != nil && !ch.firm && !c.Shared.Traits.ChangeExcludes {
 				continue
 			}
@@ -125,7 +128,10 @@ func (in increment) addedToRow(ctx context.Context, n int64) error {
 		return nil
 	}
 	rowChangesOf(in.run).noteRowLocked(inc.Table)
-	rowChangesOf(in.run).note(&inc.Row, changedOnBase)
+	noteChange(in.run, &inc.Row, changedOnBase)
+	if len(in.conn.readTables) == 0 {
+		return nil
+	}
 	return rowChangesOf(in.run).holdIncrement(ctx)
 }
 

@@ -48,7 +48,7 @@ func onGuardedBase(ctx context.Context, r *Run) (a answer, done bool, err error)
 		return answer{}, false, nil
 	}
 	r.Plan.tally.cold.Add(1)
-	rowChangesOf(r).note(&r.Plan.Bounded.Row, changedOnBase)
+	noteChange(r, &r.Plan.Bounded.Row, changedOnBase)
 	return a, true, nil
 }
 

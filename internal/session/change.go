@@ -81,7 +81,7 @@ func (rc rowChanges) queryChanging(ctx context.Context, changes []rewrite.DrainT
 		how = changedNew
 	}
 	for i := range changes {
-		rc.note(&changes[i], how)
+		noteChange(rc.run, &changes[i], how)
 	}
 	if held {
 		err = rc.hold(ctx, changes)
@@ -123,8 +123,5 @@ func (rc rowChanges) hold(ctx context.Context, changes []rewrite.DrainTable) err
 
 // holdIncrement is hold for the row of an increment.
 func (rc rowChanges) holdIncrement(ctx context.Context) error {
-	if len(rc.conn.readTables) == 0 {
-		return nil
-	}
 	return rc.hold(ctx, []rewrite.DrainTable{rc.run.Plan.Increment.Row})
 }

@@ -171,7 +171,7 @@ func (dr *drain) drainAndRun(ctx context.Context) (a answer, err error) {
 		return answer{}, err
 	}
 	if unlocked { // a row inserted since the drain is only changed
-		rowChangesOf(dr.run).note(&dr.run.Plan.Increment.Row, changedOnBase)
+		noteChange(dr.run, &dr.run.Plan.Increment.Row, changedOnBase)
 	}
 	return a, nil
 }

@@ -23,17 +23,22 @@ type sharing struct {
 func sharingOf(r *Run) sharing { return sharing{r, r.conn} }
 
 // runGrouped runs an execution in a group, or else by alone.
-func (sh sharing) runGrouped(ctx context.Context, alone func(context.Context) (answer, error)) (answer, error) {
-	g, co := sh.run.Plan.Group, sh.conn.Shared.coalescer
-	if g == nil || !sh.mayShare() || sh.run.call.wantsRows && len(g.Returns) == 0 { // no rows would tell how many it has affected
+func runGrouped(ctx context.Context, r *Run, alone func(context.Context) (answer, error)) (answer, error) {
+	sh, g, co := sharing{r, r.conn}, r.Plan.Group, r.conn.Shared.coalescer
+	if g == nil || !sh.mayShare() || r.call.wantsRows && len(g.Returns) == 0 { // no rows would tell how many it has affected
 		return alone(ctx)
 	}
 	var buf [128]byte
-	args, ok := sh.groupArgs(buf[:0])
+	var args []byte // not before it meets others, if its table or its row is enough to tell whether it does
+	key, ok := sh.tableKey()
 	if !ok {
-		return alone(ctx)
+		if r.row.Table == "" {
+			if args, ok = sh.groupArgs(buf[:0]); !ok {
+				return alone(ctx)
+			}
+		}
+		key = sh.rowKey(args)
 	}
-	key := sh.groupKey(args)
 	if turn, ok := co.Enter(key.hash); ok {
 		defer turn.End()
 		return alone(ctx)
@@ -80,17 +85,24 @@ func (sh sharing) runBehind(ctx context.Context, alone func(context.Context) (an
 func (sh sharing) inGroup(ctx context.Context, args []byte, key groupKey) (slots.Verdict, slots.Turn) {
 	alone, co := slots.Verdict{Outcome: slots.OutcomeAlone}, sh.conn.Shared.coalescer
 	var many [16]byte
+	var buf [128]byte
+	if args == nil {
+		var ok bool
+		if args, ok = sh.groupArgs(buf[:0]); !ok {
+			return alone, slots.Turn{}
+		}
+	}
 	m, signs, ok := sh.member(ctx, args)
 	if !ok {
 		return alone, slots.Turn{}
 	}
 	for range maxJoins {
-		form := slots.Form{SQL: key.sql, Peers: sh.conn.peers(), Shares: sh.run.Plan.Group.Shares, Hash: key.hash}
-		form.Single = sh.run.Plan.Group.CompareAndSet != nil
-		common := signs
+		g, common := sh.run.Plan.Group, signs
+		form := slots.Form{Peers: sh.conn.peers(), Shares: g.Shares, Hash: key.hash, Single: g.CompareAndSet != nil || key.numbers != nil}
 		if m.Key, m.Row = key.numbers, key.row; key.numbers != nil {
-			form.Single = true
-			common = manyArgs(many[:0], m)
+			form.SQL, common = sh.run.sql(&g.Many.Bound), manyArgs(many[:0], m)
+		} else {
+			form.SQL = g.SameSQL.Of(sh.run.Plan.Values)
 		}
 		v, turn := sh.leadOrWait(ctx, m, co.Join(form, common, m))
 		switch v.Outcome {

@@ -17,32 +17,34 @@ import (
 
 // A groupKey says which executions may share a statement with this one.
 type groupKey struct {
-	sql     string
 	hash    uint64
 	numbers []int64      // the row's key, where they may be of any row of the table; else nil
 	row     slots.RowKey // the same
 }
 
-// groupKey returns the execution's: the table's if the plan has a statement for many rows, the row's key consists of numbers, and what
-// is added is signed.
-func (sh sharing) groupKey(args []byte) groupKey {
+// tableKey is the groupKey of executions for any row of the table; false if the plan has no statement for many rows, the row's key does
+// not consist of numbers, or what is added is unsigned.
+func (sh sharing) tableKey() (k groupKey, ok bool) {
 	g := sh.run.Plan.Group
 	if g.Many == nil || sh.run.Plan.Class == rewrite.Drain || sh.run.args().UnsignedShares(g.Shares) != nil {
-		return sh.rowKey(args)
+		return k, false
 	}
-	k := groupKey{numbers: make([]int64, len(g.Many.Key))}
+	k.numbers = make([]int64, len(g.Many.Key))
 	if !sh.run.args().NumberKey(g.Many.Key, k.numbers) {
-		return sh.rowKey(args)
+		return k, false
 	}
-	k.sql, k.row = sh.run.sql(&g.Many.Bound), slots.RowKey{Table: g.Table.Counter.Slotted(), Values: argument.WriteNumbers(k.numbers)}
-	k.hash = sh.conn.Shared.coalescer.Hash(k.sql, nil, sh.conn.peers())
-	return k
+	k.row = slots.RowKey{Table: g.Table.Counter.Slotted(), Values: argument.WriteNumbers(k.numbers)}
+	k.hash = slots.Hash(sh.run.sql(&g.Many.Bound), nil, sh.conn.peers())
+	return k, true
 }
 
-// rowKey is the groupKey of executions for the same row.
+// rowKey is the groupKey of executions for the same row: that of the increment, or else the one that the arguments tell.
 func (sh sharing) rowKey(args []byte) groupKey {
-	sql := sh.run.Plan.Group.SameSQL.Of(sh.run.Plan.Values)
-	return groupKey{sql: sql, hash: sh.conn.Shared.coalescer.Hash(sql, args, sh.conn.peers())}
+	p := sh.run.Plan
+	if sh.run.row.Table == "" {
+		return groupKey{hash: slots.Hash(p.Group.SameSQL.Of(p.Values), args, sh.conn.peers())}
+	}
+	return groupKey{hash: slots.RowHash(p.alike, sh.run.row.Values, sh.conn.peers())}
 }
 
 // manyArgs appends what members of different rows have in common besides the statement: the sign
@@ -68,7 +70,7 @@ func (g *group) leadMany(ctx context.Context, b *slots.Batch) {
 	for i, a := range form.Many.Args {
 		args[i] = driver.NamedValue{Ordinal: i + 1, Value: b.Value(a, form.Shares)}
 	}
-	res, err := direct{r.conn}.execKept(ctx, r.sql(&form.Many.Bound), args)
+	res, err := direct{r.conn}.execBound(ctx, nil, r.sql(&form.Many.Bound), args)
 	var n int64
 	if err == nil {
 		n, err = res.RowsAffected()

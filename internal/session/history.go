@@ -8,7 +8,7 @@ import (
 )
 
 // history is what is remembered of the open transaction: how it was begun, and what it has done to
-// counter tables. It is cleared when the transaction ends; see txend.go. If only the server knows
+// counter tables. It is cleared when the transaction ends; see tx.go. If only the server knows
 // whether the transaction has ended, what it has read and changed stays remembered, but nothing
 // counts as locked.
 type history struct {
@@ -17,7 +17,7 @@ type history struct {
 	level    level                 // whether its changes are checked against its snapshot, see conflicts.go
 
 	changes    map[slots.RowKey]rowChange // rows that it has changed; call Conn.changed, which adds those of late
-	late       []lateChange               // in their order; none is in a slot
+	late       []lateChange               // in their order
 	lastChange int                        // the number of the last change
 	marks      []mark                     // its savepoints, see savepoint.go
 	// slotlessRows are the rows that have no slots until the transaction ends, each with the number of
@@ -27,9 +27,9 @@ type history struct {
 	untied       map[string]bool // slot tables of whose base rows it has deleted some
 	folded       map[string]bool // slot tables of whose base rows it has drained some
 
-	counting map[slots.RowKey]bool // rows that it has counted, and whether they were hot; see adaptive.go
+	counting map[slots.RowKey]bool // rows that it has counted, and whether they were hot; see Run.holdsHot
 
-	held   map[slots.RowKey]int // slots that it holds, see slotincrement.go
+	held   map[slots.RowKey]int // slots that it holds, see Conn.holdSlot
 	trials slots.Trials         // see slots.Habit
 	made   journalRows
 

@@ -4,8 +4,10 @@ import (
 	"database/sql/driver"
 	"testing"
 
+	"github.com/slotsql/slotsql/dialect/postgres"
 	"github.com/slotsql/slotsql/internal/slots"
 	"github.com/slotsql/slotsql/rewrite/lex"
+	"github.com/slotsql/slotsql/rewrite/schema"
 )
 
 // What is remembered of a transaction: events in, state out.
@@ -79,5 +81,32 @@ func TestHistory(t *testing.T) {
 		if given != c.given || journaled != c.journaled {
 			t.Errorf("%s: %d slots given back, %d times journaled", c.name, given, journaled)
 		}
+	}
+}
+
+// Increments in slots count as changes before they have been worked out.
+func TestLateChanges(t *testing.T) {
+	t.Parallel()
+	s, _ := benchShared(t, postgres.New(), "connection")
+	c, err := NewConn(t.Context(), s, idleConn{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := c.Plan(t.Context(), "UPDATE posts SET views = views + 1 WHERE id = 1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	posts, pages := p.Increment.Table, *p.Increment.Table
+	pages.Counter = &schema.Counter{SlotTable: schema.SlotTable{Name: "pages_slots"}}
+	c.late = []lateChange{{plan: p, rows: &p.Increment.Row, how: changedOnBase}}
+	if c.addedToSlots(nil) {
+		t.Error("an increment on the base row counts as one in a slot")
+	}
+	c.late = append(c.late, lateChange{plan: p, rows: &p.Increment.Row, how: changedInSlot, slot: 3})
+	if !c.addedToSlots(posts) || !c.addedToSlots(nil) || c.addedToSlots(&pages) {
+		t.Error("an increment in a slot is not known, or of another table")
+	}
+	if _, known := c.slotsAddedTo(posts, [][]any{{"1"}}); !known || len(c.late) > 0 || len(c.changes) != 2 {
+		t.Errorf("worked out %v, and %d are left", c.changes, len(c.late))
 	}
 }

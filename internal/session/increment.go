@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"time"
 
 	"github.com/slotsql/slotsql/internal/argument"
 	"github.com/slotsql/slotsql/internal/link"
@@ -38,12 +39,13 @@ func returningRows(ctx context.Context, r *Run) (a answer, done bool, err error)
 // may run in one of the ways that follow.
 func asWritten(ctx context.Context, r *Run) (a answer, done bool, err error) {
 	inc := r.Plan.Increment
+	r.fits = r.Plan.fits && len(r.call.args) == r.Plan.Inputs
 	switch {
-	case r.Plan.fits && len(r.call.args) == r.Plan.Inputs:
+	case r.fits:
 	case !r.args().FormsMatch(inc.Forms) && inc.BaseExact() && len(r.call.args) == r.Plan.Inputs:
 		if a, err = r.send(ctx); err == nil {
 			r.Plan.tally.cold.Add(1)
-			rowChangesOf(r).note(&inc.Row, changedOnBase)
+			noteChange(r, &inc.Row, changedOnBase)
 		}
 		return a, true, err
 	case len(r.call.args) > r.Plan.Inputs || !r.args().FitSlot(inc): // too many are for the parent to refuse
@@ -54,6 +56,109 @@ func asWritten(ctx context.Context, r *Run) (a answer, done bool, err error) {
 		r.cause = roleUnknown
 	}
 	return answer{}, false, nil
+}
+
+// onColdRow runs an increment of a cold row on its base row. In a transaction the row is then locked until the transaction ends.
+func onColdRow(ctx context.Context, r *Run) (a answer, done bool, err error) {
+	in, hot := incrementOf(r), false
+	if !r.Plan.adapts || !r.fits && !in.fitsBase() && !(in.of.Latest && slotlessOf(r).provable()) {
+		return answer{}, false, nil
+	}
+	row, keyed := r.Plan.row.of(r)
+	if !keyed || in.of.ByOther != "" && !in.namedByOther(&row) {
+		return answer{}, false, nil
+	}
+	row.Node = 0 // nodes of a cluster have the row in common
+	if in.conn.Rare.Any(link.TxOpen) {
+		hot = r.holdsHot(row)
+	} else if r.standing = in.conn.Shared.heat.Look(row); !r.standing.Hot {
+		r.row = row
+	} else {
+		hot = true
+	}
+	if r.standing.Became {
+		r.Plan.tally.heated.Add(1)
+		in.conn.renewLease(ctx) // the process's first slots may be others', too, until it has one
+	}
+	switch {
+	case hot:
+		return answer{}, false, nil
+	case r.standing.Left && in.foldsCooled():
+		return in.onCooledRow(ctx)
+	}
+	if r.standing.Ask {
+		r.askHolder(ctx, &in.of.Row)
+	}
+	return in.onBaseRow(ctx)
+}
+
+// onBaseRow runs an increment on its base row, outside transactions together with others that overlap with it.
+func (in increment) onBaseRow(ctx context.Context) (a answer, done bool, err error) {
+	if !in.conn.Rare.Any(link.TxOpen) {
+		a, err = runGrouped(ctx, in.run, in.execCold)
+		return a, true, err
+	}
+	if !in.of.Latest {
+		// The next increment of the row goes to a slot, perhaps before this one has the base row.
+		if err := in.awaitTrial(ctx, changedOnBase); err != nil {
+			return answer{}, false, err
+		}
+		if first, err := rowChangesOf(in.run).locksFirst(ctx, &in.of.Row); err != nil {
+			return answer{}, false, err
+		} else if first == heldToSnapshot {
+			return in.lockFirst(ctx, first)
+		}
+	}
+	a, err = in.execCold(ctx)
+	return a, true, err
+}
+
+// execCold runs the increment on the base row as the application wrote it, or, if the base value may not take it where the total does, in
+// an exact way: others of its group wait until the row is ready for them.
+func (in increment) execCold(ctx context.Context) (a answer, err error) {
+	if in.of.Latest {
+		return in.execColdLatest(ctx)
+	}
+	r, heat := in.run, in.conn.Shared.heat
+	began := time.Since(slots.Started)
+	a, err = r.send(ctx)
+	if err != nil || heat.Slow(began) {
+		r.noteDuration(slots.Started.Add(began), err)
+	}
+	if err != nil {
+		if in.retriesInSlot(ctx, err) {
+			return in.runHot(ctx)
+		}
+		if in.conn.InAutocommit() && in.conn.Engine.SlotFull(err) {
+			r.cause = outOfRange // the base value is, and the total may not be
+			return r.exactly(ctx, &incrementWays)
+		}
+		return answer{}, err
+	}
+	r.Plan.tally.cold.Add(1)
+	if !in.conn.InAutocommit() {
+		var n int64
+		if a, n, err = a.counted(); err == nil {
+			err = in.addedToRow(ctx, n)
+		}
+	}
+	return a, err
+}
+
+// noteDuration notes the outcome of an update of a base row that began at the given time.
+func (r *Run) noteDuration(began time.Time, err error) {
+	h, e := r.conn.Shared.heat, &r.conn.Engine
+	var became bool
+	switch {
+	case r.row.Table == "":
+	case err == nil:
+		became = h.NoteDuration(r.row, began)
+	case e.Retryable(err), e.LockTimeout(err), e.Conflict(err):
+		became = h.NoteWait(r.row)
+	}
+	if became {
+		r.Plan.tally.heated.Add(1)
+	}
 }
 
 // onOtherSide runs an increment on its base row that a slot cannot take.
@@ -76,15 +181,21 @@ func onOwnRow(ctx context.Context, r *Run) (a answer, done bool, err error) {
 		return answer{}, false, nil
 	}
 	in := incrementOf(r)
-	if in.belongsOnBase() {
+	if r.conn.Shared.Traits.MissLocks && in.belongsOnBase() {
 		a, err = in.execOnBase(ctx)
 		return a, true, err
+	}
+	if r.Plan.habit.Harmless() {
+		return answer{}, false, nil
 	}
 	return answer{}, false, in.awaitTrial(ctx, changedInSlot)
 }
 
 // onLockedRow drains the row before the increment, in a transaction that must not meet it later.
 func onLockedRow(ctx context.Context, r *Run) (a answer, done bool, err error) {
+	if len(r.conn.readTables) == 0 && r.Plan.habit.Harmless() {
+		return answer{}, false, nil
+	}
 	in := incrementOf(r)
 	first, err := in.drainsFirst(ctx)
 	if err != nil || first == byPlan {
@@ -103,9 +214,8 @@ func onAnyRow(ctx context.Context, r *Run) (a answer, done bool, err error) {
 		return answer{}, false, nil
 	}
 	if a, err = r.send(ctx); err == nil {
-		rc := rowChangesOf(r)
-		rc.note(&r.Plan.Increment.Row, changedOnBase)
-		err = rc.holdIncrement(ctx)
+		noteChange(r, &r.Plan.Increment.Row, changedOnBase)
+		err = rowChangesOf(r).holdIncrement(ctx)
 	}
 	return a, true, err
 }
@@ -113,37 +223,72 @@ func onAnyRow(ctx context.Context, r *Run) (a answer, done bool, err error) {
 // fitsBase reports whether the application's own statement, with its arguments, is exact
 // on the base row whatever the row's slots hold.
 func (in increment) fitsBase() bool {
-	if in.run.Plan.fits && len(in.run.call.args) == in.run.Plan.Inputs {
+	if in.run.fits {
 		return true
 	}
 	require, ok := in.of.OnBase()
 	return ok && in.run.args().Fit(require, true)
 }
 
-// rowOf names the row of a table by its key.
-func (r *Run) rowOf(t *schema.Table, key []rewrite.KeyValue) (slots.RowKey, bool) {
-	if len(t.Counter.Key) == 0 || len(key) == 0 {
-		return slots.RowKey{Table: t.Counter.Slotted(), Node: r.conn.node.Number}, len(t.Counter.Key) == 0
+// rowName is how the executions of a plan name the row that they count.
+type rowName struct {
+	table string // the slots of its table
+	known bool   // the key is given, or the table has one row
+	text  string // what comes before the first argument
+	args  []namedBy
+}
+
+// namedBy is an argument in the name of a row, and what follows it.
+type namedBy struct {
+	arg  rewrite.Arg
+	text string
+}
+
+func rowNameOf(t *schema.Table, key []rewrite.KeyValue, values *rewrite.FieldValues) rowName {
+	n := rowName{table: t.Counter.Slotted(), known: len(key) > 0 || len(t.Counter.Key) == 0}
+	if len(t.Counter.Key) == 0 {
+		return n
 	}
-	var buf [64]byte
-	b, args := buf[:0], r.args()
-	for _, k := range key {
-		b = append(b, ',')
-		for i := range k.Parts {
-			b = append(b, k.Parts[i].Of(r.Plan.Values)...)
-			if i == len(k.Args) {
-				break
-			}
-			v, ok := args.Value(k.Args[i])
-			if !ok {
-				return slots.RowKey{}, false
-			}
-			if b, ok = argument.AppendValue(b, v); !ok {
-				return slots.RowKey{}, false
-			}
+	add := func(text string) {
+		if last := len(n.args) - 1; last >= 0 {
+			n.args[last].text += text
+		} else {
+			n.text += text
 		}
 	}
-	return slots.RowKey{Table: t.Counter.Slotted(), Values: string(b), Node: r.conn.node.Number}, true
+	for i := range key {
+		add(",")
+		for j := range key[i].Parts {
+			add(key[i].Parts[j].Of(values))
+			if j == len(key[i].Args) {
+				break
+			}
+			n.args = append(n.args, namedBy{arg: key[i].Args[j]})
+		}
+	}
+	return n
+}
+
+// of names the row of an execution; false if that is not known, or named by a value of a type whose equality is not plain.
+func (n *rowName) of(r *Run) (slots.RowKey, bool) {
+	row := slots.RowKey{Table: n.table, Values: n.text, Node: r.conn.node.Number}
+	if len(n.args) == 0 {
+		return row, n.known
+	}
+	var buf [64]byte
+	b, given := append(buf[:0], n.text...), argument.List{Args: r.call.args}
+	for i := range n.args {
+		v, ok := given.Value(n.args[i].arg)
+		if !ok {
+			return slots.RowKey{}, false
+		}
+		if b, ok = argument.AppendValue(b, v); !ok {
+			return slots.RowKey{}, false
+		}
+		b = append(b, n.args[i].text...)
+	}
+	row.Values = string(b)
+	return row, true
 }
 
 // maxCounting is how many rows a transaction holds; further ones are cold for it.

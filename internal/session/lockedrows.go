@@ -133,10 +133,15 @@ func (c *Conn) isSlotlessRow(t *schema.Table, key []string) bool {
 
 // forgetSlotless notes that the transaction adds to slots of the rows.
 func (rc rowChanges) forgetSlotless(rows *rewrite.DrainTable) {
-	if key := rc.run.args().KeyNumbers(rows); key != nil {
-		delete(rc.conn.slotlessRows, slotlessRow{rows.Table.Counter.Slotted(), strings.Join(key, ",")})
+	c := rc.conn
+	if len(c.slotlessRows) == 0 {
+		return
+	}
+	d := rc.run.rowsToDrain(*rows)
+	if key := rc.run.args().KeyNumbers(&d); key != nil {
+		delete(c.slotlessRows, slotlessRow{d.Table.Counter.Slotted(), strings.Join(key, ",")})
 	} else {
-		clear(rc.conn.slotlessRows)
+		clear(c.slotlessRows)
 	}
 }
 

@@ -149,16 +149,6 @@ func (dr *drain) findSlots(ctx context.Context, search slotSearch, t *schema.Tab
 	return dr.slotsFound(ctx, q)
 }
 
-// addedToSlots reports whether the transaction has added to slots of a table.
-func (c *Conn) addedToSlots(t *schema.Table) bool {
-	for _, ch := range c.changes {
-		if ch.how == changedInSlot && ch.of(t) {
-			return true
-		}
-	}
-	return false
-}
-
 // values returns the values that arguments are bound to.
 func (r *Run) values(list []rewrite.Arg) ([]any, error) {
 	args, err := r.bind(list, nil)
@@ -265,7 +255,7 @@ func unnameable(t *schema.Table) error {
 // key, they may be those of every key, as long as there are few keys: naming a slot row that does
 // not exist locks its place.
 func (c *Conn) slotsAddedTo(t *schema.Table, keys [][]any) (rows [][]any, known bool) {
-	for _, ch := range c.changes {
+	for _, ch := range c.changed() {
 		if ch.how != changedInSlot || !ch.of(t) {
 			continue
 		}

@@ -102,7 +102,7 @@ func observedDrain(ctx context.Context, r *Run) (a answer, done bool, err error)
 // observeUndoable is observe for a query whose error would end the application's transaction, though it may be one of base values that
 // are no totals. Its rows are read under a savepoint.
 func (rd reading) observeUndoable(ctx context.Context) (rows driver.Rows, err error) {
-	if rd.conn.ReadsDirty() || rd.conn.readsCount() || !rd.asks() {
+	if !rd.conn.mayAsk() || !rd.asks() {
 		return nil, nil
 	}
 	if open, err := rd.conn.InTransaction(ctx); err != nil {
@@ -182,8 +182,7 @@ func isFalse(v driver.Value) bool {
 // mayObserve reports whether the query may run in that form.
 func (rd reading) mayObserve() bool {
 	c, o := rd.conn, rd.run.Plan.Read.Observed
-	return o != nil && !c.ReadsDirty() && !c.readsCount() &&
-		!(o.MayFail && c.Shared.Traits.ErrorAborts && !c.InAutocommit()) // the error would end the transaction
+	return o != nil && c.mayAsk() && !(o.MayFail && c.Shared.Traits.ErrorAborts && !c.InAutocommit()) // the error would end the transaction
 }
 
 // observes reports whether the execution is worth a try in that form.
@@ -214,13 +213,14 @@ func byColumn(option driver.NamedValue) bool {
 	return v.Kind() == reflect.Slice && v.Len() > 1
 }
 
-// readsCount reports whether what a transaction reads counts against others: the question would then be a lock on, or conflict with,
-// the first slot of any row.
-func (c *Conn) readsCount() bool {
+// mayAsk reports whether a query may ask for slots: not if it may read uncommitted data, nor if what its transaction reads counts
+// against others. The question would then be a lock on, or conflict with, the first slot of any row.
+func (c *Conn) mayAsk() bool {
+	dirty, serializable := c.Levels()
 	if sql.IsolationLevel(c.begun) == sql.LevelSerializable {
-		return !c.Shared.Traits.OneWriter
+		return !dirty && c.Shared.Traits.OneWriter
 	}
-	return c.Serializable() && !c.InAutocommit()
+	return !dirty && (!serializable || c.InAutocommit())
 }
 
 // noteObserved remembers what a query has observed.

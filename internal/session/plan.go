@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/slotsql/slotsql/internal/catalog"
+	"github.com/slotsql/slotsql/internal/link"
 	"github.com/slotsql/slotsql/internal/slots"
 	"github.com/slotsql/slotsql/rewrite"
 	"github.com/slotsql/slotsql/rewrite/schema"
@@ -43,8 +44,14 @@ type usual struct {
 	quiet    bool // once it has succeeded, there is nothing to note but that one has run
 	drain    bool // it drains as most do, and with as many arguments as it takes none of its drain's can be missing: see ways.rare
 	locks    bool // perhaps it reads only what it locks
+	mayLock  bool // it is neither an increment nor a plain read, so it may lock rows: see slots.MayLock
 	adapts   bool // it is an increment that runs on the base row while that is cold
+	sleeps   bool // it is an increment of a table that sleeps while no row is hot
+	keyed    bool // it finds its row by the key of the slots
 	fits     bool // it is an increment that may go to a slot, and to the base row, with any arguments of the right number
+
+	row   rowName // that it adds to
+	alike uint64  // the hash of Group.SameSQL, if that is known
 }
 
 // usualOf finds out what is usual about a statement.
@@ -59,12 +66,32 @@ func usualOf(p *rewrite.Plan) (u usual) {
 	u.passes = p.Class == rewrite.PassThrough && p.Group == nil && len(p.Base.Changes) == 0 && p.Effects&rewrite.TicketRecall == 0
 	u.quiet = p.Effects == 0 && len(p.Base.DeletesFrom) == 0
 	u.drain = drainsAsMost(p)
+	u.mayLock = p.Class != rewrite.Additive && p.Class != rewrite.Read && p.Effects != rewrite.TxControl
 	u.locks = p.Base.LocksOnly || p.Class == rewrite.Drain
 	if inc := p.Increment; inc != nil {
 		u.fits = inc.FitsAny(p.Inputs)
-		u.adapts = inc.Table.Counter.Options.Placement == schema.PlacementAdaptive && inc.Table.Counter.Layout != schema.LayoutJournal
+		u.row = rowNameOf(inc.Table, inc.Which, p.Values)
+		u.keyed = len(inc.Table.Counter.Key) == 0 || len(inc.Key) > 0 && inc.ByOther == ""
+		u.sleeps = !schema.AlwaysAwake(inc.Table.Counter.Options.Placement, inc.Table.Counter.Layout)
+		u.adapts = adapts(inc.Table.Counter)
+	}
+	if b := p.Bounded; b != nil && b.Portion != nil {
+		u.row = rowNameOf(b.Portion.Table, b.Key, p.Values)
+	}
+	if u.row.known && p.Group != nil {
+		u.alike = slots.StatementHash(p.Group.SameSQL.Of(p.Values))
 	}
 	return u
+}
+
+// adapts reports whether increments run on the base row while that is cold.
+func adapts(c *schema.Counter) bool {
+	return c.Options.Placement == schema.PlacementAdaptive && c.Layout != schema.LayoutJournal
+}
+
+// slotted reports whether an increment goes to a slot, whatever its row and what it adds.
+func slotted(inc *rewrite.Increment) bool {
+	return !adapts(inc.Table.Counter) && !slices.ContainsFunc(inc.Deltas, func(d rewrite.DeltaArg) bool { return d.Side != schema.AnySide })
 }
 
 // drainsAsMost reports whether none of ways.rare concerns a statement that is given all its arguments.
@@ -131,4 +158,29 @@ func (p *plan) TouchedTables() []*schema.Table {
 		}
 	}
 	return all
+}
+
+// refusal returns the error of a statement that the plan or the configuration refuses.
+func refusal(plan *rewrite.Plan) error {
+	if plan.Class == rewrite.Refused {
+		return unsupported(plan, plan.Reason)
+	}
+	if plan.Class != rewrite.Drain {
+		return nil
+	}
+	for _, d := range plan.Drain.Tables {
+		if d.Table.Counter.Options.OnDrain == schema.OnDrainError {
+			return &link.DrainError{Reason: plan.Reason, Table: d.Table.Name}
+		}
+	}
+	return nil
+}
+
+// unsupported returns the error of a statement that cannot be run exactly.
+func unsupported(plan *rewrite.Plan, reason string) error {
+	e := &link.UnsupportedError{Reason: reason}
+	if len(plan.Tables) > 0 {
+		e.Table = plan.Tables[0]
+	}
+	return e
 }

@@ -134,8 +134,9 @@ func (c *Conn) notePassed(p *plan, err error) {
 // noteRan notes what a statement that has run may have done to the session.
 func (c *Conn) noteRan(plan *plan, err error) {
 	// Where a miss locks, increments in a transaction lock the base row whatever it goes on to.
-	if len(c.changes) > 0 && !c.Shared.Traits.MissLocks && err != driver.ErrSkip && slots.MayLock(c.Dialect().LexRules(), plan.Plan) {
-		goesOn(c.changes, nil)
+	if plan.mayLock && c.lastChange > 0 && !c.Shared.Traits.MissLocks && err != driver.ErrSkip &&
+		slots.MayLock(c.Dialect().LexRules(), plan.SQL) {
+		goesOn(c, nil)
 	}
 	switch {
 	case err == nil && plan.quiet && c.detached.done == nil:
@@ -176,24 +177,6 @@ func (c *Conn) noteRan(plan *plan, err error) {
 	}
 	if err != nil && len(plan.Tables) > 0 {
 		c.LearnFrom(err)
-	}
-}
-
-// noteQueried notes that a query has been sent: an error may still come with its rows.
-func (c *Conn) noteQueried(plan *rewrite.Plan) {
-	if c.Rare.Any(link.Detached) && c.detached.putOff(func() { c.noteQueried(plan) }) {
-		return
-	}
-	if c.Engine.Watcher == nil {
-		c.Tx.Doubt()
-	}
-	c.Rare.Set(link.RowsOpen)
-	if plan.Effects&rewrite.TxControl != 0 && !single(plan.SQL) {
-		// Of several statements the later ones may run with their rows, or fail.
-		if !c.Idle() {
-			c.Tx.Fail()
-			c.noteTxDoubt()
-		}
 	}
 }
 

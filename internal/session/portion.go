@@ -88,7 +88,7 @@ func execPortion(ctx context.Context, r *Run) (driver.Result, error) {
 	if pt.take, ok = takingOf(r, pt.form); !ok {
 		return nil, nil
 	}
-	row, keyed := r.rowOf(pt.form.Table, r.Plan.Bounded.Key)
+	row, keyed := r.Plan.row.of(r)
 	if !keyed {
 		return nil, nil
 	}
@@ -165,7 +165,7 @@ func (pt *portion) noteShort() {
 	if pt.conn.Shared.Traits.MissLocks {
 		portions.Pause(pt.at.Row)
 	}
-	rowChangesOf(pt.run).note(&pt.run.Plan.Bounded.Row, changedInSlot)
+	noteChange(pt.run, &pt.run.Plan.Bounded.Row, changedInSlot)
 }
 
 // foldsPortions notes that a drain is about to fold what slots of its rows hold.
@@ -178,8 +178,9 @@ func foldsPortions(r *Run, d *rewrite.DrainTable) {
 		c.folded[d.Table.Counter.Slotted()] = true
 	}
 	if s := c.Shared; s.portions.Any() {
-		row, known := r.rowOf(d.Table, d.Key)
-		row.Table = d.Table.Counter.Slotted()
+		n := rowNameOf(d.Table, d.Key, r.Plan.Values)
+		row, known := n.of(r)
+		row.Table = n.table
 		s.portions.Forget(row, known)
 	}
 }
@@ -214,15 +215,11 @@ func (pt *portion) hasCounted() bool {
 // transactions hold all of them.
 func (pt *portion) hold(row slots.RowKey) bool {
 	c, n := pt.conn, pt.form.Table.Counter.Slots
-	picker := pt.run.pickerOf(pt.form.Table.Counter)
-	i, held := c.held[row]
-	if !held {
-		if i = picker.Placement.Take(row, n); i < 0 {
-			return false
-		}
-		c.hold(row, i)
+	i := c.holdSlot(row, n)
+	if i < 0 {
+		return false
 	}
-	pt.at = slots.SlotRow{Row: row, Slot: picker.Range.Slot(i, n)}
+	pt.at = slots.SlotRow{Row: row, Slot: c.node.Range.Slot(i, n)}
 	pt.take.slot = pt.at.Slot
 	pt.run.added.slot = pt.at.Slot // for the change that is remembered
 	return true
@@ -257,7 +254,7 @@ func (pt *portion) took(ctx context.Context, q *question, res driver.Result) (dr
 	for i, need := range pt.take.needs {
 		portions.NoteTaken(pt.at, pt.form.Shares[i].Column, need)
 	}
-	rowChangesOf(pt.run).note(&pt.run.Plan.Bounded.Row, changedInSlot)
+	noteChange(pt.run, &pt.run.Plan.Bounded.Row, changedInSlot)
 	if q != nil && !pt.baseHolds(ctx, q) {
 		portions.Pause(pt.at.Row)
 		return nil, cmp.Or(pt.putBack(context.WithoutCancel(ctx)), ctx.Err())

@@ -45,7 +45,9 @@ func (p *proofs) due() bool { return p.skip.Load() <= 0 || p.skip.Add(-1) < 0 }
 // note notes the outcome of a try.
 func (p *proofs) note(held bool) {
 	if held {
-		p.refuted.Store(0)
+		if p.refuted.Load() != 0 {
+			p.refuted.Store(0)
+		}
 		return
 	}
 	p.skip.Store(min(int32(1)<<min(p.refuted.Add(1)-1, 30), maxSkipped))

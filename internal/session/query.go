@@ -18,7 +18,9 @@ func readingOf(r *Run) reading { return reading{r, r.conn} }
 // ownChanges is for a transaction that has changed rows. It either reads them itself, or drains those of the statement's tables.
 func ownChanges(ctx context.Context, r *Run) (a answer, done bool, err error) {
 	if c := r.conn; len(c.changes)+len(c.late) == 0 || readingOf(r).ofAnotherRow() {
-		noteRead(c, r.Plan.Touched)
+		if !c.InAutocommit() {
+			noteRead(c, r.Plan.Touched)
+		}
 		return answer{}, false, nil
 	}
 	if r.call.wantsRows {
@@ -56,7 +58,11 @@ func (rd reading) ofAnotherRow() bool {
 
 // observed runs the query as the application wrote it, if its tables have no slots.
 func observed(ctx context.Context, r *Run) (a answer, done bool, err error) {
-	if a.rows, err = readingOf(r).observe(ctx); a.rows == nil {
+	rd := readingOf(r)
+	if !rd.observes() {
+		return answer{}, false, nil
+	}
+	if a.rows, err = rd.queryObserved(ctx); a.rows == nil {
 		return answer{}, false, err
 	}
 	r.Plan.tally.observed.Add(1)

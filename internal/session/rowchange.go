@@ -1,7 +1,6 @@
 package session
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"slices"
@@ -88,6 +87,55 @@ const (
 // drains whole tables.
 const maxChanges = 256
 
+// lateChange is a change of rows that has not been worked out: most transactions end before anything asks.
+type lateChange struct {
+	plan   *plan
+	call   call
+	rows   *rewrite.DrainTable
+	how    changeKind // changedInSlot or changedOnBase
+	at     int
+	slot   int64 // as in addition
+	firm   bool  // as in Run
+	locked bool  // Run.rowLocked
+}
+
+// maxLate bounds the changes of a transaction that have not been worked out.
+const maxLate = 16
+
+// noteChange remembers a change of rows. Where one connection writes at a time no other
+// changes any before the transaction ends.
+func noteChange(r *Run, rows *rewrite.DrainTable, how changeKind) {
+	c := r.conn
+	if c.Shared.Traits.OneWriter || c.InAutocommit() {
+		return
+	}
+	if how > changedOnBase || len(c.late) == maxLate {
+		c.changed() // in order
+	}
+	if how == changedInSlot && c.lastChange > 0 {
+		rowChangesOf(r).forgetSlotless(rows)
+		goesOn(c, rows.Table)
+	}
+	c.lastChange++
+	if how > changedOnBase {
+		rowChangesOf(r).remember(*rows, how, c.lastChange)
+		return
+	}
+	c.late = append(c.late, lateChange{r.Plan, r.call, rows, how, c.lastChange, r.added.slot, r.firm, r.rowLocked})
+}
+
+// changed returns the rows that the transaction has changed.
+func (c *Conn) changed() map[slots.RowKey]rowChange {
+	for _, l := range c.late {
+		r := c.newRun(l.plan, direct{c}, l.call)
+		r.added.slot, r.firm, r.rowLocked = l.slot, l.firm, l.locked
+		rowChangesOf(r).remember(*l.rows, l.how, l.at)
+	}
+	clear(c.late)
+	c.late = c.late[:0]
+	return c.changes
+}
+
 // remember works out a change, which has the number at.
 func (rc rowChanges) remember(rows rewrite.DrainTable, how changeKind, at int) {
 	c := rc.conn
@@ -95,10 +143,6 @@ func (rc rowChanges) remember(rows rewrite.DrainTable, how changeKind, at int) {
 		return
 	}
 	rows.New = nil
-	if how == changedInSlot {
-		rc.forgetSlotless(&rows)
-		goesOn(c.changes, rows.Table)
-	}
 	ch := rowChange{plan: rc.run.Plan, call: rc.run.call, rows: rows, how: how, key: rc.run.args().KeyNumbers(&rows)}
 	ch.locked = rc.run.rowLocked && how == changedOnBase && ch.key != nil
 	ch.firm = rc.run.firm
@@ -126,10 +170,40 @@ func (rc rowChanges) remember(rows rewrite.DrainTable, how changeKind, at int) {
 	c.changes[k] = ch
 }
 
-// goesOn notes that a transaction with changes goes on to count in slots of t, or, if that is nil, to a statement that may lock any row.
-func goesOn(changes map[slots.RowKey]rowChange, t *schema.Table) {
-	for _, ch := range changes {
-		if ch.how == changedInSlot && (t == nil || ch.of(t)) {
+// inSlotOf reports whether the change was made in slots of a table; nil: of any.
+func (ch *rowChange) inSlotOf(t *schema.Table) bool {
+	return ch.how == changedInSlot && (t == nil || ch.of(t))
+}
+
+// inSlotOf is rowChange.inSlotOf.
+func (l *lateChange) inSlotOf(t *schema.Table) bool {
+	return l.how == changedInSlot && (t == nil || l.rows.Table.Counter.Slotted() == t.Counter.Slotted())
+}
+
+// addedToSlots reports whether the transaction has added to slots of a table; nil: of any.
+func (c *Conn) addedToSlots(t *schema.Table) bool {
+	for i := range c.late {
+		if c.late[i].inSlotOf(t) {
+			return true
+		}
+	}
+	for _, ch := range c.changes {
+		if ch.inSlotOf(t) {
+			return true
+		}
+	}
+	return false
+}
+
+// goesOn notes that a transaction goes on to count in slots of t, or, if that is nil, to a statement that may lock any row.
+func goesOn(c *Conn, t *schema.Table) {
+	for i := range c.late {
+		if l := &c.late[i]; l.inSlotOf(t) {
+			l.plan.habit.NoteGoesOn()
+		}
+	}
+	for _, ch := range c.changes {
+		if ch.inSlotOf(t) {
 			ch.plan.habit.NoteGoesOn()
 		}
 	}
@@ -150,9 +224,6 @@ func (rc rowChanges) changeKey(rows *rewrite.DrainTable, how changeKind) (k slot
 	return slots.RowKey{Table: rc.run.sql(&rows.Rows), Values: string(b)}, ok
 }
 
-// noteIncrement remembers an increment in a slot.
-func (in increment) noteIncrement() { rowChangesOf(in.run).note(&in.of.Row, changedInSlot) }
-
 // noteChanges remembers what a statement has changed on the base rows.
 func (rc rowChanges) noteChanges(affected int64) {
 	base := &rc.run.Plan.Base
@@ -171,7 +242,7 @@ func (rc rowChanges) noteChanges(affected int64) {
 		if base.Counted && affected > 0 {
 			rc.noteRowLocked(d.Table)
 		}
-		rc.note(d, how)
+		noteChange(rc.run, d, how)
 	}
 }
 
@@ -180,150 +251,15 @@ func (rc rowChanges) noteChanges(affected int64) {
 func (rc rowChanges) noteUnchanged(rows *rewrite.DrainTable) {
 	c := rc.conn
 	if c.Shared.Traits.LocksUnchanged && (rows.Certain() || sql.IsolationLevel(c.begun) != sql.LevelReadCommitted) {
-		rc.note(rows, changedNone)
+		noteChange(rc.run, rows, changedNone)
 	}
 }
 
 // noteDrained remembers the rows of a drain.
 func (rc rowChanges) noteDrained(tables []rewrite.DrainTable) {
 	for i := range tables {
-		rc.note(&tables[i], changedAfterDrain)
+		noteChange(rc.run, &tables[i], changedAfterDrain)
 	}
-}
-
-// drainChanges drains the rows that the transaction has changed of tables that the
-// statement reads.
-func (rc rowChanges) drainChanges(ctx context.Context, tables []*schema.Table) error {
-	c := rc.conn
-	noteRead(c, tables)
-	if len(c.changed()) == 0 {
-		return nil
-	}
-	open, err := c.InTransaction(ctx)
-	if err != nil {
-		return err
-	}
-	if !open { // they are committed, or gone
-		c.forget()
-		return nil
-	}
-	return c.drainChangesOf(ctx, tables)
-}
-
-// drainChangesOf drains the rows of tables that the transaction has changed.
-func (c *Conn) drainChangesOf(ctx context.Context, tables []*schema.Table) error {
-	defer c.Drain.End()
-	var keys []slots.RowKey
-	for k, ch := range c.changed() {
-		if !ch.drained && slices.ContainsFunc(tables, func(t *schema.Table) bool {
-			return ch.of(t)
-		}) {
-			keys = append(keys, k)
-		}
-	}
-	slices.SortFunc(keys, func(a, b slots.RowKey) int {
-		return cmp.Or(cmp.Compare(a.Table, b.Table), cmp.Compare(a.Values, b.Values))
-	})
-	// First all of them are locked: with the plain driver the locks come before
-	// the read's snapshot, and so a transaction that commits while this waits for one of
-	// them is in it with everything else that it has done.
-	seen := make([]bool, len(keys))
-	for i, k := range keys {
-		ch := c.changes[k]
-		var err error
-		if seen[i], err = c.keepRows(ctx, &ch); err != nil {
-			return c.Lost(err)
-		}
-	}
-	for i, k := range keys {
-		ch := c.changes[k]
-		if v := ch.rows.Versions; v != nil && !c.sameBefore(keys[:i], seen, &ch) && !(seen[i] && c.unread()) {
-			if err := rowChangesOf(c.newRun(ch.plan, direct{c}, ch.call)).oneVersion(ctx, v, seen[i]); err != nil {
-				return c.Lost(err)
-			}
-		}
-		ch.drained = true
-		c.changes[k] = ch
-	}
-	return nil
-}
-
-// unread reports whether the snapshot that the transaction reads next is still to come. It then shows
-// none of the slots that rows had before the transaction locked and drained them.
-func (c *Conn) unread() bool {
-	level := sql.IsolationLevel(c.begun)
-	each := c.Tx.Phase() == link.TxBegun && (level == sql.LevelReadCommitted || level == sql.LevelReadUncommitted)
-	return each || c.Tx.Unread() && !c.Rare.Any(link.ChangedSettings)
-}
-
-// sameBefore reports whether the one row of a change is that of another one, of which the
-// transaction sees its own version.
-func (c *Conn) sameBefore(keys []slots.RowKey, seen []bool, ch *rowChange) bool {
-	for i, k := range keys {
-		before := c.changes[k]
-		if seen[i] && before.sameRow(ch) {
-			return true
-		}
-	}
-	return false
-}
-
-// keepRows drains rows that the transaction has changed, and has them for itself
-// then; it takes no snapshot. Seen is for oneVersion.
-func (c *Conn) keepRows(ctx context.Context, ch *rowChange) (seen bool, err error) {
-	d := ch.rows
-	if ch.how == changedOnBase || ch.how == changedNone {
-		if slotless, err := slotlessOf(c.newRun(ch.plan, direct{c}, ch.call)).asleepFor(ctx, &d); slotless || err != nil {
-			return slotless, err
-		}
-	}
-	// The transaction has rows that it has changed for itself; on PostgreSQL, where it may have locked
-	// them in a way that lets others make slots, those of which that is known.
-	alone := ch.how >= changedNone || ch.how == changedOnBase && (c.Shared.Traits.ChangeExcludes || ch.locked)
-	if alone {
-		ch.readAlone()
-	} else {
-		ch.plan.habit.NoteDrain()
-	}
-	if ch.how >= changedAfterDrain || ch.how != changedInSlot && c.drained(ch) {
-		return true, nil
-	}
-	// Where the lock is there already its statement still keeps the columns of
-	// the slot table as they are.
-	dr := c.newRun(ch.plan, direct{c}, ch.call).drainOf(&rewrite.DrainPlan{Tables: []rewrite.DrainTable{d}})
-	dr.reason, dr.ofChanges = "a transaction reads a counter of a row that it has changed", true
-	if _, err := dr.drain(ctx); err != nil {
-		return false, err
-	}
-	if ch.how == changedOnBase {
-		ch.plan.proofs.note(!dr.folded)
-	}
-	return ch.how != changedInSlot || dr.addedToBase, nil
-}
-
-// readAlone notes that the transaction, which has the rows of a change for itself, goes on to read them. A change
-// that is not an increment never counts in a slot, and need not lock first because of that.
-func (ch *rowChange) readAlone() {
-	if ch.how == changedOnBase && ch.plan.Increment != nil {
-		ch.plan.habit.NoteWouldDrain()
-	}
-}
-
-// drained reports whether the transaction has drained the one row of a change, so that no other session
-// has added to it since.
-func (c *Conn) drained(ch *rowChange) bool {
-	for _, other := range c.changed() {
-		if (other.how == changedAfterDrain || other.drained) && other.sameRow(ch) {
-			return true
-		}
-	}
-	return false
-}
-
-// hasDrained reports whether the transaction has drained the increment's row before: nothing there is newer.
-func (in increment) hasDrained() bool {
-	rows := in.of.Row
-	return in.conn.drained(&rowChange{rows: rows, key: in.run.args().KeyNumbers(&rows)})
 }
 
 // locksFirst returns why a change of rows is to lock them before it is made: it
@@ -390,7 +326,7 @@ func (in increment) lockFirst(ctx context.Context, first drainCause) (a answer, 
 	dr := in.run.drainOf(&rewrite.DrainPlan{Tables: []rewrite.DrainTable{in.of.Row}})
 	dr.reason, dr.adds = first.String(), true
 	if a, err = dr.orRead(ctx); err == nil {
-		rowChangesOf(in.run).note(&in.of.Row, changedOnBase)
+		noteChange(in.run, &in.of.Row, changedOnBase)
 	}
 	return a, true, err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/slotsql/slotsql/internal/argument"
@@ -35,6 +36,48 @@ func (r *Run) clone() *Run {
 	return &cp
 }
 
+// args returns the arguments of the execution.
+func (r *Run) args() argument.List {
+	return argument.List{Args: r.call.args, Values: r.Plan.Values, SendsUnsigned: r.conn.Shared.Traits.UnsignedByProtocol}
+}
+
+// binding gives values to those arguments of a statement that are not the application's: the number of a slot, what a group adds.
+type binding interface {
+	// bound returns what an argument is bound to; false for one of the application's.
+	bound(a rewrite.Arg) (any, bool)
+}
+
+// bind makes the argument list of one of the plan's own statements. Own is nil if all of its arguments are the application's.
+func (r *Run) bind(list []rewrite.Arg, own binding) ([]driver.NamedValue, error) {
+	out, args := make([]driver.NamedValue, len(list)), r.args()
+	for i, a := range list {
+		out[i].Ordinal = i + 1
+		if own != nil {
+			if v, ok := own.bound(a); ok {
+				out[i].Value = v
+				continue
+			}
+		}
+		v, ok := args.Value(a)
+		if !ok {
+			return nil, fmt.Errorf("%w: %s", errNoArgument, placeholderName(a))
+		}
+		if out[i].Value = v.Value; a.Negate || a.Plus != nil {
+			out[i].Value = args.Changed(a, v.Value)
+		}
+	}
+	return out, nil
+}
+
+var errNoArgument = errors.New("slotsql: an argument of the statement is missing")
+
+func placeholderName(a rewrite.Arg) string {
+	if a.Name != "" {
+		return a.Name
+	}
+	return fmt.Sprint(a.Index + 1)
+}
+
 // sender sends the SQL of a plan to the parent: as it is, or through statements prepared for it.
 type sender interface {
 	execSQL(ctx context.Context, p *rewrite.Plan, c call) (driver.Result, error)
@@ -57,7 +100,7 @@ func (t direct) execSQL(ctx context.Context, p *rewrite.Plan, c call) (driver.Re
 	slow := t.conn.Shared.Traits.SlowParse
 	if (slow || t.conn.PreparesArgs) && ((p.Increment != nil || p.Group != nil) && (slow || len(c.args) > 0) ||
 		(p.Drain.Proof != nil || len(p.Base.Changes) > 0) && t.keeps(c.args)) {
-		return t.execKept(ctx, p.SQL, c.args)
+		return t.execBound(ctx, nil, p.SQL, c.args)
 	}
 	return t.conn.ParentExec(ctx, p.SQL, c.args)
 }
@@ -84,10 +127,6 @@ func (t direct) keeps(args []driver.NamedValue) bool {
 	return len(args) > 0 && t.conn.PreparesArgs && !t.conn.Cluster
 }
 
-func (t direct) execBound(ctx context.Context, _ *rewrite.Bound, sql string, args []driver.NamedValue) (driver.Result, error) {
-	return t.execKept(ctx, sql, args)
-}
-
 func (t direct) queryBound(ctx context.Context, _ *rewrite.Bound, sql string, args []driver.NamedValue) (driver.Rows, error) {
 	if t.keeps(args) {
 		return t.queryUnpreparedOrKept(ctx, sql, args)
@@ -110,14 +149,13 @@ func (t direct) sendKept(ctx context.Context, sql string, c call) (a answer, err
 	if c.wantsRows {
 		a.rows, err = t.queryKept(ctx, sql, c.args)
 	} else {
-		a.result, err = t.execKept(ctx, sql, c.args)
+		a.result, err = t.execBound(ctx, nil, sql, c.args)
 	}
 	return a, err
 }
 
-// execKept runs one of slotsql's statements, or one of the application's that is kept prepared
-// like those.
-func (t direct) execKept(ctx context.Context, sql string, args []driver.NamedValue) (driver.Result, error) {
+// execBound implements sender. It also runs those of the application's statements that are kept prepared.
+func (t direct) execBound(ctx context.Context, _ *rewrite.Bound, sql string, args []driver.NamedValue) (driver.Result, error) {
 	if t.conn.PreparesArgs || t.conn.Shared.Traits.SlowParse {
 		st, err := t.conn.Kept.Get(ctx, &t.conn.Conn, sql, sql)
 		if err != nil {
@@ -133,7 +171,7 @@ func (t direct) execKept(ctx context.Context, sql string, args []driver.NamedVal
 	return t.conn.ParentExec(ctx, sql, args)
 }
 
-// queryKept is execKept for a statement that returns rows.
+// queryKept is execBound for a statement that returns rows.
 func (t direct) queryKept(ctx context.Context, sql string, args []driver.NamedValue) (driver.Rows, error) {
 	if t.conn.PreparesArgs || t.conn.Shared.Traits.SlowParse {
 		if rows, err := t.conn.Kept.Query(ctx, &t.conn.Conn, sql, sql, args); rows != nil || err != nil {
@@ -192,12 +230,15 @@ func (r *Run) execBound(ctx context.Context, b *rewrite.Bound, own binding) (dri
 	if err != nil {
 		return nil, 0, err
 	}
-	res, err := r.sender.execBound(ctx, b, r.sql(b), args)
+	res, err := r.sender.execBound(ctx, b, b.SQL.Of(r.Plan.Values), args)
 	if err != nil {
 		return nil, 0, err
 	}
 	n, err := res.RowsAffected()
-	return res, n, link.Settled(err)
+	if err != nil {
+		err = link.Settled(err)
+	}
+	return res, n, err
 }
 
 // sqlCall returns the call with the arguments of the plan's SQL.

@@ -15,8 +15,10 @@ import (
 // no row, the row may be missing, or its counter NULL or close to the end of its range: the
 // increment falls back.
 func inSlot(ctx context.Context, r *Run) (a answer, done bool, err error) {
-	in := incrementOf(r)
-	v := sharingOf(r).share(ctx)
+	in, v := incrementOf(r), slots.Verdict{Outcome: slots.OutcomeAlone}
+	if !r.conn.Rare.Any(link.TxOpen) {
+		v = sharingOf(r).share(ctx)
+	}
 	if v.Outcome == slots.OutcomeAlone {
 		var n int64
 		v.Result, n, v.Err = in.addToSlot(ctx, in.place(), nil)
@@ -36,9 +38,11 @@ func inSlot(ctx context.Context, r *Run) (a answer, done bool, err error) {
 		return answer{}, false, v.Err
 	}
 	r.Plan.tally.slotted.Add(1)
-	in.noteIncrement()
-	if err := rowChangesOf(r).holdIncrement(ctx); err != nil {
-		return answer{}, false, err
+	noteChange(r, &in.of.Row, changedInSlot)
+	if len(r.conn.readTables) > 0 {
+		if err := rowChangesOf(r).holdIncrement(ctx); err != nil {
+			return answer{}, false, err
+		}
 	}
 	var n int64 = 1
 	if r.Plan.Increment.Upsert && r.conn.Shared.Traits.UpsertCounts {
@@ -68,8 +72,9 @@ func (a *addition) bound(arg rewrite.Arg) (any, bool) {
 // addToSlot adds to a slot what the execution adds, or its batch. Outside transactions it retries after a conflict: on a cluster a process
 // on another node may use the same slot. From the second retry on it takes any other slot.
 func (in increment) addToSlot(ctx context.Context, p slots.Place, b *slots.Batch) (res driver.Result, n int64, err error) {
-	picker := in.picker()
-	defer picker.Release(p)
+	if p.Ordinal >= 0 {
+		defer in.conn.Shared.placement.Give(p.Row, p.Ordinal)
+	}
 	auto := b != nil || in.conn.InAutocommit()
 	for tries := 1; ; tries++ {
 		res, n, err = in.addOnce(ctx, p, b)
@@ -98,7 +103,7 @@ func (in increment) anotherSlot() int64 {
 // only has the upsert.
 func (in increment) addOnce(ctx context.Context, p slots.Place, b *slots.Batch) (res driver.Result, n int64, err error) {
 	defer func() {
-		if n > 0 {
+		if n > 0 && in.run.Plan.sleeps {
 			in.conn.Shared.woke(in.of.Table, slots.WokenByIncrement)
 		}
 	}()
@@ -170,48 +175,44 @@ func (in increment) upsertSlot(ctx context.Context, st slotStatements, own *addi
 
 // place chooses the slot for an increment on this connection.
 func (in increment) place() slots.Place {
-	c, n := in.conn, in.of.Table.Counter.Slots
-	if in.of.Table.Counter.Layout == schema.LayoutJournal {
-		return slots.Place{SlotRow: slots.SlotRow{Slot: c.Shared.placement.Journal.Next()}, Ordinal: -1}
+	c, counter, places := in.conn, in.of.Table.Counter, in.conn.Shared.placement
+	if counter.Layout == schema.LayoutJournal {
+		return slots.Place{SlotRow: slots.SlotRow{Slot: places.Journal.Next()}, Ordinal: -1}
 	}
-	picker := in.picker()
 	row, keyed := in.rowKey()
 	p := slots.Place{SlotRow: slots.SlotRow{Row: row}, Keyed: keyed, Ordinal: -1}
-	switch {
-	case !keyed && !picker.Shares():
+	var i int
+	n := counter.Slots
+	switch placement, tr := counter.Options.Placement, &c.Shared.Traits; {
+	case tr.OneWriter:
+		return p // all increments use the first slot
+	case placement == schema.PlacementRandom, placement == schema.PlacementSkipLocked && !tr.MissLocks:
+		p.Slot = int64(rand.IntN(n))
+		return p
+	case !keyed:
 		// The row is not known: take a slot of this connection's own, counting down from the last
 		// one.
-		p.Slot = picker.Range.Slot(n-1-c.slot%n, n)
-	case c.Rare.Any(link.TxOpen) && keyed && !picker.Shares():
-		i, held := c.held[row]
-		if !held {
-			if i = picker.Placement.Take(row, n); i < 0 {
-				i = rand.IntN(n)
-			} else {
-				c.hold(row, i)
-			}
-		}
-		p.Slot = picker.Range.Slot(i, n)
+		i = n - 1 - c.slot%n
+	case c.Rare.Any(link.TxOpen):
+		i = c.holdSlot(row, n)
 	default:
-		p.Slot, p.Ordinal = picker.Pick(row)
+		i = places.Take(row, n)
+		p.Ordinal = i
 	}
+	if i < 0 {
+		i = rand.IntN(n)
+	}
+	p.Slot = c.node.Range.Slot(i, n)
 	return p
-}
-
-func (in increment) picker() slots.Picker {
-	return in.run.pickerOf(in.of.Table.Counter)
-}
-
-func (r *Run) pickerOf(c *schema.Counter) slots.Picker {
-	s := r.conn.Shared
-	random := c.Options.Placement == schema.PlacementRandom || c.Options.Placement == schema.PlacementSkipLocked && !s.Traits.MissLocks
-	return slots.Picker{Placement: s.placement, Range: r.conn.node.Range, Slots: c.Slots, One: s.Traits.OneWriter, Random: random}
 }
 
 // rowKey names the row of this execution; false if the increment does not find it by the key of
 // the slots, or by a value of a type whose equality is not plain.
 func (in increment) rowKey() (slots.RowKey, bool) {
-	return in.run.rowOf(in.of.Table, in.of.Key)
+	if !in.run.Plan.keyed {
+		return slots.RowKey{}, false
+	}
+	return in.run.Plan.row.of(in.run)
 }
 
 // namedByOther marks the key of a row as one that is not the key of the slots. In a transaction that has counted in slots of the table,
@@ -222,19 +223,19 @@ func (in increment) namedByOther(row *slots.RowKey) bool {
 	return !in.conn.Rare.Any(link.TxOpen) || !in.conn.addedToSlots(in.of.Table)
 }
 
-// hold keeps a slot until the transaction ends.
-func (c *Conn) hold(k slots.RowKey, i int) {
-	if c.held == nil {
-		c.held = map[slots.RowKey]int{}
+// holdSlot returns the ordinal of the slot of a row that the transaction holds until it ends; -1 if others hold all n.
+func (c *Conn) holdSlot(row slots.RowKey, n int) int {
+	i, held := c.held[row]
+	if held {
+		return i
 	}
-	c.held[k] = i
-}
-
-// release gives back what the transaction held, which has ended.
-func (c *Conn) release() {
-	if c.end(c.Shared.placement.Give, c.Shared.heat.Release) {
-		c.Shared.Made.WakeJournal()
+	if i = c.Shared.placement.Take(row, n); i >= 0 {
+		if c.held == nil {
+			c.held = map[slots.RowKey]int{}
+		}
+		c.held[row] = i
 	}
+	return i
 }
 
 // noteSlotRow notes that the increment has made a slot row, for the roll-up to come early if there

@@ -29,7 +29,7 @@ type ways struct {
 }
 
 // The ways of each class. They are set by init, since ways themselves make plans, which have ways.
-var incrementWays, baseWays, guardedWays, drainWays, readWays, severalWays ways
+var incrementWays, slottedWays, baseWays, guardedWays, drainWays, readWays, severalWays ways
 
 func init() {
 	// What is neither an addition nor a query: as it is while there is nothing to fold, else behind a fold.
@@ -63,6 +63,10 @@ func init() {
 		exact: slices.Concat([]way{onAnyRow}, drainWays.rare, drainWays.exact),
 	}
 
+	// One that goes to a slot, whatever its row and what it adds.
+	slottedWays = incrementWays
+	slottedWays.fast = []way{asWritten, onOwnRow, onLockedRow, inSlot}
+
 	// Any other addition, and a statement that concerns no counter: as it is.
 	baseWays = ways{fast: []way{onBase}, rare: drainWays.rare, exact: drainWays.exact}
 
@@ -89,6 +93,9 @@ func init() {
 func waysOf(p *rewrite.Plan) *ways {
 	switch p.Class {
 	case rewrite.Additive, rewrite.Upsert:
+		if slotted(p.Increment) {
+			return &slottedWays
+		}
 		return &incrementWays
 	case rewrite.Read:
 		return &readWays
@@ -186,7 +193,7 @@ func (r *Run) runOnce(ctx context.Context) (a answer, err error) {
 		}
 	}
 	if r.Plan.groups && (r.Plan.Class != rewrite.AdditiveBase || r.args().FitBase(&r.Plan.Base)) {
-		return sharingOf(r).runGrouped(ctx, r.runBesideGroups)
+		return runGrouped(ctx, r, r.runBesideGroups)
 	}
 	if r.Plan.ordinary {
 		return r.try(ctx, r.Plan.ways)

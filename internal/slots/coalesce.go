@@ -29,7 +29,6 @@ type Coalescer struct {
 	RoundTrip func() time.Duration
 	Pace      pace // of statements on slots
 	onBase    pace // on base rows, if the server is far away
-	seed      maphash.Seed
 	shards    [coalescerShards]coalescerShard
 }
 
@@ -138,7 +137,7 @@ func (p *pace) Note(d time.Duration) {
 
 // NewCoalescer returns a coalescer without groups.
 func NewCoalescer() *Coalescer {
-	return &Coalescer{seed: maphash.MakeSeed(), Pace: pace{Most: maxLeaders}, RoundTrip: func() time.Duration { return 0 }}
+	return &Coalescer{Pace: pace{Most: maxLeaders}, RoundTrip: func() time.Duration { return 0 }}
 }
 
 // Join adds a member to the group of its form and of these common arguments. If it returns a batch
@@ -150,7 +149,7 @@ func NewCoalescer() *Coalescer {
 func (co *Coalescer) Join(f Form, args []byte, m *Member) *Batch {
 	s, e := co.turn(f.Hash)
 	if f.Hash == 0 {
-		s = &co.shards[maphash.Bytes(co.seed, args)%coalescerShards]
+		s = &co.shards[maphash.Bytes(seed, args)%coalescerShards]
 	}
 	s.mu.Lock()
 	g := s.group(e, &f, args)

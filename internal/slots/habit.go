@@ -116,6 +116,9 @@ func (h *Habit) NoteGoesOn() {
 	}
 }
 
+// Harmless reports whether increments of the form neither wait for a trial nor lock their base row first.
+func (h *Habit) Harmless() bool { return h == nil || h.harmless.Load() && !h.locksFirst.Load() }
+
 // LeavesRow reports whether increments of the form may leave the base row unlocked, because its transactions lock nothing after
 // them. One that did could deadlock: it would hold a slot and wait for the row, while another held the row and waited for the slot.
 func (h *Habit) LeavesRow() bool { return h != nil && h.harmless.Load() && !h.goesOn.Load() }
@@ -200,12 +203,9 @@ func Commits(lx *lex.Rules, sql string) bool {
 }
 
 // MayLock reports whether a statement that is not an increment may lock rows.
-func MayLock(lx *lex.Rules, p *rewrite.Plan) bool {
-	if p.Class == rewrite.Additive || p.Class == rewrite.Read || p.Effects == rewrite.TxControl {
-		return false
-	}
-	t := lex.NewScanner(lx, p.SQL).Next()
-	return !strings.EqualFold(p.SQL[t.Start:t.End], "SELECT") || lex.HasWord(lx, p.SQL, "for")
+func MayLock(lx *lex.Rules, sql string) bool {
+	t := lex.NewScanner(lx, sql).Next()
+	return !strings.EqualFold(sql[t.Start:t.End], "SELECT") || lex.HasWord(lx, sql, "for")
 }
 
 // None reports whether the transaction has no trial.

@@ -12,7 +12,6 @@ import (
 // processes count it, and for which slots pay (see payoff). Increments of a hot row go to slots, and those of any other row to the base
 // row. Nothing but speed depends on it: an increment on the base row and one in a slot commute. See warmth for the rules.
 type Heat struct {
-	seed     maphash.Seed
 	shards   [heatShards]heatShard
 	known    atomic.Int64 // number of rows in all shards: while it is 0 all rows are cold
 	payoffs  sync.Map     // by table: *payoff
@@ -49,11 +48,11 @@ const (
 
 // NewHeat returns a Heat for which all rows are cold.
 func NewHeat() *Heat {
-	return &Heat{seed: maphash.MakeSeed(), Queues: func() {}}
+	return &Heat{Queues: func() {}}
 }
 
 func (h *Heat) shard(row RowKey) *heatShard {
-	return &h.shards[maphash.String(h.seed, row.Values)%heatShards]
+	return &h.shards[maphash.String(seed, row.Values)%heatShards]
 }
 
 // Standing is how hot a row is for an increment.
@@ -99,13 +98,14 @@ func (h *Heat) Look(row RowKey) Standing {
 	s := h.shard(row)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	w, now := s.rows[row], time.Now()
+	w := s.rows[row]
 	if w == nil {
 		if h.counting.Load() > 0 {
-			h.payoffOf(row.Table).note(now)
+			h.payoffOf(row.Table).note(time.Now())
 		}
 		return Standing{}
 	}
+	now := time.Now()
 	st := w.come(now)
 	if st.Ask = w.doubtful(now) && h.mayAsk(now); w.forgettable(now) {
 		h.drop(s, row)
@@ -176,6 +176,9 @@ func (h *Heat) NoteWait(row RowKey) (became bool) {
 	defer s.mu.Unlock()
 	return h.of(s, row, now).heat(now)
 }
+
+// Slow reports whether an update of a cold row has taken so long, from a time since Started until now, that NoteDuration is to know.
+func (h *Heat) Slow(began time.Duration) bool { return time.Since(Started)-began > slowSpare }
 
 // NoteDuration notes that an update of a cold row has taken from began until now, and reports whether the row became hot by that.
 func (h *Heat) NoteDuration(row RowKey, began time.Time) (became bool) {

@@ -3,7 +3,7 @@ package slots
 import (
 	"hash/maphash"
 	"maps"
-	"math/rand/v2"
+	"math/bits"
 	"sync"
 	"sync/atomic"
 )
@@ -20,7 +20,6 @@ type Placement struct {
 	nodes map[string]*Node
 	// leasing is set when there is a table of leases.
 	leasing bool
-	seed    maphash.Seed
 	shards  [placementShards]placementShard
 	missed  sync.Map // by table: *atomic.Int32, slot rows in a row that have gone
 	Journal journalNumbers
@@ -56,13 +55,13 @@ type ordinals struct {
 
 // NewPlacement returns a placement that begins at a random slot.
 func NewPlacement() *Placement {
-	p := &Placement{Home: Node{Range: newSlotRange()}, seed: maphash.MakeSeed()}
+	p := &Placement{Home: Node{Range: newSlotRange()}}
 	p.Journal.begin()
 	return p
 }
 
 func (p *Placement) shard(k RowKey) *placementShard {
-	return &p.shards[maphash.String(p.seed, k.Values)%placementShards]
+	return &p.shards[maphash.String(seed, k.Values)%placementShards]
 }
 
 // Take returns the lowest free ordinal below n, and holds it; -1 if all are held.
@@ -71,18 +70,15 @@ func (p *Placement) Take(k RowKey, n int) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	o := s.taken[k]
-	for i := range n {
-		if o.has(i) {
-			continue
-		}
-		o.add(i)
-		if s.taken == nil {
-			s.taken = map[RowKey]ordinals{}
-		}
-		s.taken[k] = o
-		return i
+	i := o.take(n)
+	if i < 0 {
+		return -1
 	}
-	return -1
+	if s.taken == nil {
+		s.taken = map[RowKey]ordinals{}
+	}
+	s.taken[k] = o
+	return i
 }
 
 // Give frees an ordinal that Take has returned.
@@ -91,7 +87,7 @@ func (p *Placement) Give(k RowKey, i int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	o := s.taken[k]
-	if o.remove(i); o.empty() {
+	if o.give(i) {
 		delete(s.taken, k)
 		return
 	}
@@ -165,75 +161,40 @@ func (p *Placement) NoteFound(table string) {
 	}
 }
 
-func (o *ordinals) has(i int) bool {
-	if i < 64 {
-		return o.low&(1<<i) != 0
-	}
-	_, ok := o.more[i]
-	return ok
-}
-
-func (o *ordinals) add(i int) {
-	if i < 64 {
+// take takes the lowest ordinal below n that is free; -1 if none is.
+func (o *ordinals) take(n int) int {
+	if i := bits.TrailingZeros64(^o.low); i < min(n, 64) {
 		o.low |= 1 << i
-		return
+		return i
 	}
-	if o.more == nil {
-		o.more = map[int]struct{}{}
+	for i := 64; i < n; i++ {
+		if _, taken := o.more[i]; taken {
+			continue
+		}
+		if o.more == nil {
+			o.more = map[int]struct{}{}
+		}
+		o.more[i] = struct{}{}
+		return i
 	}
-	o.more[i] = struct{}{}
+	return -1
 }
 
-func (o *ordinals) remove(i int) {
+// give frees an ordinal, and reports whether none is in use any more.
+func (o *ordinals) give(i int) (unused bool) {
 	if i < 64 {
 		o.low &^= 1 << i
-		return
+	} else {
+		delete(o.more, i)
 	}
-	delete(o.more, i)
+	return o.low == 0 && len(o.more) == 0
 }
-
-func (o *ordinals) empty() bool { return o.low == 0 && len(o.more) == 0 }
 
 // Place is the slot of one execution of an increment.
 type Place struct {
 	SlotRow
 	Keyed   bool // row says which row it is
 	Ordinal int  // to be given back after the statement; -1: none
-}
-
-// Picker picks slots for rows of one table.
-type Picker struct {
-	Placement *Placement
-	Range     *slotRange
-	Slots     int
-	One       bool // all increments use the first slot
-	Random    bool // increments use random slots
-}
-
-// Shares reports whether increments may share a slot, so that none is held.
-func (s *Picker) Shares() bool { return s.One || s.Random }
-
-// Pick returns the slot for one statement, and its ordinal, which is to be given back.
-func (s *Picker) Pick(row RowKey) (slot int64, ordinal int) {
-	switch {
-	case s.One:
-		return 0, -1
-	case s.Random:
-		return int64(rand.IntN(s.Slots)), -1
-	}
-	ordinal = s.Placement.Take(row, s.Slots)
-	i := ordinal
-	if i < 0 {
-		i = rand.IntN(s.Slots)
-	}
-	return s.Range.Slot(i, s.Slots), ordinal
-}
-
-// Release gives back a slot that was picked for one statement.
-func (s *Picker) Release(p Place) {
-	if p.Ordinal >= 0 {
-		s.Placement.Give(p.Row, p.Ordinal)
-	}
 }
 
 // Held returns the number of rows of which slots are held.

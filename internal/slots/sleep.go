@@ -32,7 +32,7 @@ type tableKey struct{ schema, slotted string }
 type Waking string
 
 // WokenByIncrement: an increment of this process has gone to a slot. WokenByOther: slots were found that another process has
-// made, or this one before it was started again.
+// made, or this one before it was Started again.
 const (
 	WokenByIncrement Waking = "an increment here"
 	WokenByOther     Waking = "another process"
@@ -62,15 +62,16 @@ type Sleeper struct {
 	folds  bool // the worker folds its slots
 
 	stirred atomic.Bool  // it has been woken since the worker last looked at it
-	until   atomic.Int64 // when a query is to ask for slots again, in nanoseconds since started; 0: asleep
+	until   atomic.Int64 // when a query is to ask for slots again, in nanoseconds since Started; 0: asleep
 
 	mu     sync.Mutex
 	state  TableSleep
 	folded time.Time // when the worker was last asked to fold at once
-	found  time.Time // when it was last started for slots of another process
+	found  time.Time // when it was last Started for slots of another process
 }
 
-var started = time.Now()
+// Started is what Heat.Slow counts time from: the time since then takes one reading of the clock, and time.Now two.
+var Started = time.Now()
 
 // AskAgain is how long a table that has slots is taken to have some. It is a variable for tests, which set it before anything runs.
 var AskAgain = time.Second
@@ -94,7 +95,7 @@ func (t *Sleeper) Woke(why Waking) {
 	if t.always {
 		return
 	}
-	until := int64(time.Since(started) + AskAgain)
+	until := int64(time.Since(Started) + AskAgain)
 	woken := false
 	if was := t.until.Load(); was == 0 || !t.until.CompareAndSwap(was, until) {
 		woken = t.change(until, TableSleep{true, time.Now(), why})
@@ -149,7 +150,7 @@ func (t *Sleeper) Asks() bool {
 	if until == 0 {
 		return true
 	}
-	now := int64(time.Since(started))
+	now := int64(time.Since(Started))
 	return now >= until && t.until.CompareAndSwap(until, now+int64(AskAgain))
 }
 

@@ -28,13 +28,25 @@ const (
 	groupBit    = 1
 )
 
+var seed = maphash.MakeSeed()
+
 // Hash returns the hash of a key: what executions have in common, that is their statement,
 // arguments and peers.
-func (co *Coalescer) Hash(statement string, args []byte, peers int64) uint64 {
-	h := maphash.String(co.seed, statement)*31 + maphash.Bytes(co.seed, args)
-	h = h*31 + uint64(peers)
-	return max(h&^groupBit, 2)
+func Hash(statement string, args []byte, peers int64) uint64 {
+	return mix(maphash.String(seed, statement), maphash.Bytes(seed, args), peers)
 }
+
+// RowHash returns the hash of a key by that of its statement, and the row that tells its executions from others.
+func RowHash(statement uint64, row string, peers int64) uint64 {
+	return mix(statement, maphash.String(seed, row), peers)
+}
+
+func mix(statement, args uint64, peers int64) uint64 {
+	return max(((statement*31+args)*31+uint64(peers))&^groupBit, 2)
+}
+
+// StatementHash returns the hash of a statement for RowHash.
+func StatementHash(sql string) uint64 { return maphash.String(seed, sql) }
 
 func (co *Coalescer) turn(hash uint64) (*coalescerShard, *turnEntry) {
 	s := &co.shards[hash>>1%coalescerShards]

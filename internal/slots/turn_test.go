@@ -23,7 +23,7 @@ func TestTurns(t *testing.T) {
 		}
 	}
 	execute := func() {
-		form := Form{SQL: key, Shares: []rewrite.Share{{Max: 1 << 40}}, Hash: co.Hash(key, nil, 0)}
+		form := Form{SQL: key, Shares: []rewrite.Share{{Max: 1 << 40}}, Hash: Hash(key, nil, 0)}
 		if turn, ok := co.Enter(form.Hash); ok {
 			begin()
 			counted.Add(1)
@@ -76,7 +76,7 @@ func TestTurns(t *testing.T) {
 func TestTwoInFlight(t *testing.T) {
 	co := NewCoalescer()
 	join := func() (*Member, *Batch) {
-		form := Form{SQL: "UPDATE pages", Shares: []rewrite.Share{{Max: 1 << 40}}, Hash: co.Hash("UPDATE pages", nil, 0)}
+		form := Form{SQL: "UPDATE pages", Shares: []rewrite.Share{{Max: 1 << 40}}, Hash: Hash("UPDATE pages", nil, 0)}
 		m := NewMember()
 		m.Begin(1, 0)
 		m.Adds[0] = 1
@@ -159,7 +159,7 @@ func TestInFlightOverDistance(t *testing.T) {
 		}
 		n := 0
 		for range 2 * maxLeaders {
-			form := Form{SQL: "UPDATE pages", Shares: []rewrite.Share{{Max: 1 << 40}}, Hash: co.Hash("UPDATE pages", nil, 0)}
+			form := Form{SQL: "UPDATE pages", Shares: []rewrite.Share{{Max: 1 << 40}}, Hash: Hash("UPDATE pages", nil, 0)}
 			m := NewMember()
 			m.Begin(1, 0)
 			m.Adds[0] = 1
