@@ -228,6 +228,9 @@ func (sw slotWriter) proofOfUpsert(d ProvingDialect) *Proof {
 			return nil
 		}
 	}
+	if where := sw.m.st.Conflict.Where; where != nil { // by base values it may be false: then nothing is computed of SET
+		return sw.proofWithin(where, holds)
+	}
 	set := map[string]int{} // how often a column is assigned: SQLite does so once
 	for _, a := range sw.m.st.Conflict.Set {
 		set[sw.p.names.TargetColumn(sw.m.sc, sw.m.target, a.Column)]++
@@ -237,10 +240,15 @@ func (sw slotWriter) proofOfUpsert(d ProvingDialect) *Proof {
 		if a.Value == nil || !slices.Contains(sw.m.table.Counter.Counters, name) || set[name] > 1 {
 			continue
 		}
-		var tp template
-		before, after := sw.p.src.cut(ast.Span{Start: 0, End: a.Value.Start}), sw.p.src.cut(ast.Span{Start: a.Value.End, End: len(sw.p.src.sql)})
-		value := "CASE WHEN " + holds + " THEN " + tp.mark(sw.p.src.cut(a.Value.Span)) + " END"
-		return &Proof{Bound: tp.expand(sw.p.d, tp.mark(before)+value+tp.mark(after))}
+		return sw.proofWithin(a.Value, holds)
 	}
 	return nil
+}
+
+// proofWithin is a proof that fails where an expression of the upsert is evaluated.
+func (sw slotWriter) proofWithin(e *ast.Expr, holds string) *Proof {
+	var tp template
+	before, after := sw.p.src.cut(ast.Span{Start: 0, End: e.Start}), sw.p.src.cut(ast.Span{Start: e.End, End: len(sw.p.src.sql)})
+	value := "CASE WHEN " + holds + " THEN " + tp.mark(sw.p.src.cut(e.Span)) + " END"
+	return &Proof{Bound: tp.expand(sw.p.d, tp.mark(before)+value+tp.mark(after))}
 }

@@ -86,3 +86,23 @@ func TestUpsertDrainsConcurrently(t *testing.T) {
 		})
 	}
 }
+
+// An upsert's condition is about totals: by the base value of a row with slots it may be true where it is false of the total, or the
+// other way round.
+func TestUpsertConditionOfTotals(t *testing.T) {
+	for _, dialect := range []string{"postgres", "sqlite"} { // MySQL's upserts have no condition
+		t.Run(dialect, func(t *testing.T) {
+			t.Parallel()
+			p := twin.New(t, twin.Options{
+				Dialect: dialect,
+				Schema:  []string{"CREATE TABLE hits (page INT NOT NULL PRIMARY KEY, n INT NOT NULL)", "INSERT INTO hits VALUES (1, 50)"},
+				Config:  "version: 1\nauto_migrate: true\ndefaults: {placement: random}\ntables: {hits: {counters: {n: {}}}}\n",
+			})
+			for _, condition := range []string{"hits.n > 100", "hits.n < 100"} {
+				p.Same(t, twin.Statement{SQL: "UPDATE hits SET n = n + 100 WHERE page = 1"})
+				p.Same(t, twin.Statement{SQL: "INSERT INTO hits VALUES (1, 0) ON CONFLICT (page) DO UPDATE SET n = 10 WHERE " + condition})
+				p.Same(t, twin.Statement{SQL: "SELECT n FROM hits"})
+			}
+		})
+	}
+}
