@@ -47,9 +47,8 @@ func (t *translator) statement(n tree.StmtNode) *ast.Statement {
 		st.Tables = t.tablesOf(n)
 		return st
 	case *tree.DropTableStmt:
-		st.Kind = ast.KindDrop
-		if n.IsView {
-			st.Kind = ast.KindDDL
+		if st.Kind = ast.KindDrop; n.IsView || n.TemporaryKeyword != tree.TemporaryNone {
+			st.Kind = ast.KindDDL // it drops none but views, or temporary tables
 		}
 		st.Tables = t.tablesOf(n)
 		return st

@@ -3,6 +3,8 @@ package catalog
 import (
 	"fmt"
 	"testing"
+
+	"github.com/slotsql/slotsql/integration/twin"
 )
 
 // What a session's DDL makes old is read again once, not for each statement that follows: DDL whose text only has
@@ -66,4 +68,31 @@ func TestMigrationsReadNothing(t *testing.T) {
 			})
 		}
 	})
+}
+
+// DROP TEMPORARY TABLE leaves a counter table of the name, its slots and the transaction alone.
+func TestDropTemporaryWithoutOne(t *testing.T) {
+	t.Parallel()
+	p := twin.New(t, twin.Options{
+		Dialect: "mysql",
+		Schema:  []string{"CREATE TABLE posts (id INT PRIMARY KEY, title VARCHAR(20), views INT NOT NULL)", "INSERT INTO posts VALUES (1, 'a', 0)"},
+		Config:  "version: 1\nauto_migrate: true\ndefaults: {placement: random}\ntables: {posts: {counters: {views: {}}}}\n",
+	})
+	const count, drop = "UPDATE posts SET views = views + 1 WHERE id = 1", "DROP TEMPORARY TABLE IF EXISTS posts"
+	p.Same(t, twin.Statement{SQL: count})
+	p.Same(t, twin.Statement{SQL: drop})
+	if _, err := p.Under.ExecContext(t.Context(), "SELECT 1 FROM posts_slots"); err != nil {
+		t.Error(err)
+	}
+	on, end := p.Inside(t)
+	for _, query := range []string{"UPDATE posts SET title = 'b' WHERE id = 1", count, drop, "SELECT * FROM posts"} {
+		plain, wrapped := on.Run(t.Context(), twin.Statement{SQL: query})
+		if ds := twin.Compare(plain, wrapped); len(ds) > 0 {
+			t.Errorf("%s: %v", query, ds)
+		}
+	}
+	if ds := end(false); len(ds) > 0 {
+		t.Error(ds)
+	}
+	p.Same(t, twin.Statement{SQL: "SELECT * FROM posts"})
 }
