@@ -1,6 +1,7 @@
 package session
 
 import (
+	"database/sql"
 	"testing"
 
 	"github.com/slotsql/slotsql/integration/twin"
@@ -59,5 +60,52 @@ func TestIncrementLeavesRow(t *testing.T) {
 				t.Errorf("the increment leaves the row unlocked: %v, want %v", free, c.leaves)
 			}
 		})
+	}
+}
+
+// A transaction held to a snapshot that increments a row fails if another has changed the row since, be it another column: it may have
+// read that.
+func TestIncrementOfRowChangedSinceSnapshot(t *testing.T) {
+	for _, layout := range []string{"dedicated", "journal"} {
+		for begin, snapshot := range map[string]bool{
+			"BEGIN ISOLATION LEVEL READ COMMITTED": false, "BEGIN ISOLATION LEVEL REPEATABLE READ": true, "BEGIN ISOLATION LEVEL SERIALIZABLE": true,
+		} {
+			t.Run(layout+" "+begin, func(t *testing.T) {
+				t.Parallel()
+				p := twin.New(t, twin.Options{
+					Dialect: "postgres",
+					Schema:  []string{"CREATE TABLE posts (id INT PRIMARY KEY, closed BOOLEAN NOT NULL, views INT NOT NULL)", "INSERT INTO posts VALUES (1, false, 0)"},
+					Config:  "version: 1\nauto_migrate: true\ndefaults: {slots: 8, layout: " + layout + ", placement: connection}\ntables: {posts: {counters: {views: {}}}}\n",
+				})
+				for side, dsn := range map[*sql.DB]string{p.Plain: p.PlainDSN, p.Wrapped: p.WrappedDSN} {
+					c, err := side.Conn(t.Context())
+					if err != nil {
+						t.Fatal(err)
+					}
+					defer c.Close()
+					other, err := sql.Open("pgx", dsn)
+					if err != nil {
+						t.Fatal(err)
+					}
+					defer other.Close()
+					for round := range 4 { // in the last one another transaction closes the post
+						for _, query := range []string{begin, "SELECT closed FROM posts WHERE id = 1", "UPDATE posts SET views = views + 1 WHERE id = 1"} {
+							if round == 3 && query[0] == 'U' {
+								if _, err := other.ExecContext(t.Context(), "UPDATE posts SET closed = true WHERE id = 1"); err != nil {
+									t.Fatal(err)
+								}
+							}
+							_, err = c.ExecContext(t.Context(), query)
+						}
+						if _, err := c.ExecContext(t.Context(), "COMMIT"); err != nil {
+							t.Fatal(err)
+						}
+					}
+					if twin.Conflict(err) != snapshot {
+						t.Errorf("wrapped: %v; an increment of a row that has been changed: %v", side == p.Wrapped, err)
+					}
+				}
+			})
+		}
 	}
 }

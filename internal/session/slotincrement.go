@@ -107,7 +107,11 @@ func (in increment) addOnce(ctx context.Context, p slots.Place, b *slots.Batch) 
 			in.conn.Shared.woke(in.of.Table, slots.WokenByIncrement)
 		}
 	}()
-	places, st, own := in.conn.Shared.placement, in.slotStatements(b != nil), &in.run.added
+	st, err := in.slotStatements(ctx, b != nil)
+	if err != nil {
+		return nil, 0, err
+	}
+	places, own := in.conn.Shared.placement, &in.run.added
 	*own = addition{slot: p.Slot, batch: b}
 	if b != nil {
 		own.shares = in.of.Coalesced.Shares
@@ -144,18 +148,26 @@ type slotStatements struct {
 	firm   *rewrite.Bound // the upsert that certainly locks the base row
 }
 
-// slotStatements returns the statements for this execution, or for the batch that it leads.
-func (in increment) slotStatements(batch bool) slotStatements {
+// slotStatements returns the statements for this execution, or for the batch that it leads. A transaction held to a snapshot may have
+// read other columns of the row. So it has the upsert, whose lock fails if another has changed these since, as the plain statement does.
+func (in increment) slotStatements(ctx context.Context, batch bool) (st slotStatements, err error) {
 	inc := in.of
-	st := slotStatements{inc.Add, &inc.Bound, inc.Holding}
-	if batch {
+	st = slotStatements{inc.Add, &inc.Bound, inc.Holding}
+	switch {
+	case batch:
 		st = slotStatements{inc.Coalesced.Add, &inc.Coalesced.Upsert, inc.Coalesced.Holding}
-	}
-	alone := batch || !in.conn.Rare.Any(link.TxOpen) || in.conn.Shared.Traits.OneWriter
-	if !alone && (inc.AddLocked == nil || !in.run.Plan.habit.LeavesRow()) {
+	case !in.conn.Rare.Any(link.TxOpen) || in.conn.Shared.Traits.OneWriter:
+	case inc.AddLocked == nil || !in.run.Plan.habit.LeavesRow():
 		st.update = inc.AddLocked
 	}
-	return st
+	if st.update == nil || !in.conn.Rare.Any(link.TxOpen) || in.conn.Tx.Unread() {
+		return st, nil
+	}
+	held, err := in.conn.heldToSnapshot(ctx)
+	if held {
+		st.update = nil
+	}
+	return st, err
 }
 
 // upsertSlot adds to a slot by the upsert.
