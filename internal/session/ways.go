@@ -180,6 +180,9 @@ func (r *Run) runOnce(ctx context.Context) (a answer, err error) {
 		}
 	}
 	defer func() {
+		if err == nil && r.Plan.Class == rewrite.Multi && !r.call.wantsRows {
+			return // each part has been noted: a BEGIN again would end what the transaction has begun with
+		}
 		if err != nil || !r.Plan.quiet || r.conn.Rare.Any(mayNote) {
 			r.conn.noteRan(r.Plan, err)
 		}
