@@ -1,6 +1,7 @@
 package rewrite
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
@@ -226,7 +227,7 @@ func (g *grouper) excluded() string {
 	case t.Triggers.Ruled || t.Triggers.UpdateRule:
 		return "row-level security or a rewrite rule decides what an UPDATE of the table does"
 	case t.Triggers.Update && (!t.Counter.Options.DeferTriggers || g.group.CompareAndSet != nil): // it may change the version
-		return "a trigger fires on UPDATE of the table"
+		return cmp.Or(t.Triggers.Unseen, "a trigger fires on UPDATE of the table")
 	case t.Storage.Versioned:
 		return "the table keeps every version of its rows"
 	case t.IsView || t.Temporary:

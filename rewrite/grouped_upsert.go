@@ -1,6 +1,7 @@
 package rewrite
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -101,7 +102,7 @@ func (ug upsertGrouper) planUpsert() string {
 		return why
 	}
 	if t := ug.g.real; t.Triggers.Insert || t.Triggers.Update {
-		return "a trigger fires on INSERT or UPDATE of the table"
+		return cmp.Or(t.Triggers.Unseen, "a trigger fires on INSERT or UPDATE of the table")
 	}
 	if ug.g.m.st.Conflict.Where != nil {
 		return "a new row may not satisfy the WHERE of the conflict clause"

@@ -1,6 +1,7 @@
 package rewrite
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
@@ -203,7 +204,7 @@ func (m *dml) notSlotted(a assigned) string {
 	st := m.st
 	for _, inc := range a.increments {
 		if m.table.Counter.Unslotted.IsPassive(inc.column.Name) {
-			return "counter " + inc.column.Name + " is passive in this process: its totals include what other processes count in slots"
+			return cmp.Or(m.table.Doubt(), "counter "+inc.column.Name+" is passive in this process: its totals include what other processes count in slots")
 		}
 	}
 	if why := m.forbidden(a); why != "" {

@@ -1,6 +1,7 @@
 package rewrite
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/slotsql/slotsql/rewrite/ast"
@@ -70,7 +71,7 @@ func (ins insertion) notSlottedUpsert() string {
 func (ins insertion) rowMayFail(key *schema.Unique) string {
 	t := ins.m.table
 	if t.Triggers.Insert {
-		return "a trigger fires on INSERT"
+		return cmp.Or(t.Triggers.Unseen, "a trigger fires on INSERT")
 	}
 	if len(t.Checked) > 0 {
 		return "a CHECK constraint applies to the row of the INSERT"

@@ -1,6 +1,7 @@
 package mysql
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -29,7 +30,7 @@ func (s stored) NoCountingFunction(t *schema.Table) string {
 	case s.d.MariaDB && !s.d.NoWait:
 		return "MariaDB skips locked rows from 10.6 on"
 	case t.Triggers.Update:
-		return "UPDATE triggers of the table might keep a base row from taking what its slots hold, and a function cannot compare the two"
+		return cmp.Or(t.Triggers.Unseen, "UPDATE triggers of the table might keep a base row from taking what its slots hold, and a function cannot compare the two")
 	}
 	return ""
 }

@@ -54,7 +54,7 @@ func (d *Dialect) Describe(
 			}
 		}
 	}
-	return out, nil
+	return out, assumeTriggers(ctx, s, srv, out)
 }
 
 // found are the tables of one database that are described.

@@ -21,8 +21,7 @@ import (
 //     many of them as CHECK_CONSTRAINTS.
 //
 // Else SHOW CREATE TABLE tells all, to who has any right on the table as a whole. For the
-// rest the table is unseen (schema.Table.Unseen). Triggers are listed for who has the right TRIGGER, and nothing tells others
-// that there are any.
+// rest the table is unseen (schema.Table.Unseen). Triggers: see assumeTriggers.
 
 // unseen reads what information_schema has left out.
 func (f *found) unseen(ctx context.Context, s dialect.Session) error {

@@ -59,7 +59,7 @@ func TestDrainWithoutLockTables(t *testing.T) {
 	}
 	user := "drains_" + strconv.FormatUint(rand.Uint64(), 36)
 	execAll(t, plain, "CREATE USER "+user+" IDENTIFIED BY 'secret'",
-		"GRANT SELECT, INSERT, UPDATE, DELETE, REFERENCES, CREATE, ALTER ON `"+c.DBName+"`.* TO "+user)
+		"GRANT SELECT, INSERT, UPDATE, DELETE, TRIGGER, REFERENCES, CREATE, ALTER ON `"+c.DBName+"`.* TO "+user)
 	t.Cleanup(func() { _, _ = p.Under.Exec("DROP USER " + user) })
 	execAll(t, p.Wrapped, "UPDATE posts SET views = views + 1 WHERE id = 1")
 	c.User, c.Passwd = user, "secret"

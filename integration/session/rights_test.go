@@ -101,7 +101,7 @@ func TestRightsOfUser(t *testing.T) {
 			if name == "SELECT of the needed" {
 				continue // an account that does not see a configured column gets an error at connect
 			}
-			users.grant(t, append(grants, "GRANT SELECT, INSERT, UPDATE, DELETE ON posts_slots TO app"))
+			users.grant(t, append(grants, "GRANT TRIGGER ON posts TO app", "GRANT SELECT, INSERT, UPDATE, DELETE ON posts_slots TO app"))
 			s := s(t)
 			for round := range 2 {
 				for _, query := range rightsStatements {

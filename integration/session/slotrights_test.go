@@ -117,7 +117,7 @@ var rightsAtConnect = map[string]struct {
 	statements []string
 }{
 	"counts": {
-		[]string{"GRANT SELECT, INSERT, UPDATE, DELETE ON posts TO app"},
+		[]string{"GRANT SELECT, INSERT, UPDATE, DELETE, TRIGGER ON posts TO app"},
 		[]string{"SELECT", "INSERT", "UPDATE", "DELETE"},
 		[]string{"UPDATE posts SET views = views + 1 WHERE id = 1", "UPDATE posts SET views = 7 WHERE id = 2", totals},
 	},
@@ -188,7 +188,7 @@ func TestSlotRightsOfUnslotted(t *testing.T) {
 // A program whose connections were refused goes on when the rights have been granted.
 func TestSlotRightsAfterGrant(t *testing.T) {
 	twoServers(t, func(t *testing.T, p *twin.Pair, a *accounts) {
-		a.run(t, "GRANT SELECT, UPDATE ON posts TO app")
+		a.run(t, "GRANT SELECT, UPDATE, TRIGGER ON posts TO app")
 		s := a.pair(t)
 		err := s.wrapped.(*sql.DB).Ping()
 		if err == nil {
@@ -217,7 +217,7 @@ func TestSlotRightsByRole(t *testing.T) {
 	a.run(
 		t,
 		"GRANT SELECT ON log TO app",
-		"GRANT SELECT, INSERT, UPDATE, DELETE ON posts TO "+role,
+		"GRANT SELECT, INSERT, UPDATE, DELETE, TRIGGER ON posts TO "+role,
 		"CREATE VIEW tops AS SELECT id, views FROM posts",
 		"GRANT SELECT ON tops TO "+role,
 	)

@@ -98,7 +98,7 @@ func checkSharedTable(t, slot *schema.Table, traits rewrite.Traits) (problems []
 	if slot.Numbers && t.Counter.Shared.Numbered == "" {
 		k.report("has rowids, so that an increment would change last_insert_rowid(): create it WITHOUT ROWID")
 	}
-	if slot.Triggers.Insert || slot.Triggers.Update || slot.Triggers.Delete || slot.Triggers.Ruled {
+	if tr := slot.Triggers; tr.Unseen == "" && (tr.Insert || tr.Update || tr.Delete || tr.Ruled) {
 		k.report("has triggers or rules: choose another table with slot_table")
 	}
 	return k.problems

@@ -17,6 +17,8 @@ import (
 //
 // With mode: passive all counters of a table are passive. While processes change the mode one
 // after another, the passive ones see what those with mode on count, and set counters as they do.
+// So are those of a table of which the session's user cannot see whether they may be slotted: a
+// process of another user may see that, and count them in slots.
 
 // learnPassive adds the passive counters of t, a table with its Counter set. A nullable column
 // belongs to a companion, whose values do not add up.
@@ -42,16 +44,16 @@ func learnPassive(t, slots *schema.Table) {
 }
 
 // makePassive makes all counters of a table passive that would be slotted, if its mode
-// says so.
+// says so or the session's user cannot see enough of the table.
 func makePassive(cfg *config.TableConfig, t *schema.Table) {
-	if cfg.Mode == config.ModePassive {
+	if t.Counter.Slots > 0 && (cfg.Mode == config.ModePassive || t.Doubt() != "") {
 		allPassive(t)
 	}
 }
 
 func allPassive(t *schema.Table) {
 	for _, c := range t.Counter.Counters {
-		if ok, _ := t.Slottable(c); ok {
+		if _, why := t.Slottable(c); why == t.Doubt() {
 			t.Counter.Unslotted.Passive = append(t.Counter.Unslotted.Passive, c)
 		}
 	}
@@ -84,13 +86,17 @@ func Lacking(t, slot *schema.Table) []string {
 }
 
 // PassiveReason returns why increments of a passive counter run on the base row.
-func PassiveReason(cfg *config.TableConfig, slotTable string) string {
+func PassiveReason(cfg *config.TableConfig, t *schema.Table) string {
+	slotTable := t.Counter.SlotTable.Name
 	if cfg.Mode == config.ModePassive {
 		return "the table has mode passive: its totals include what other processes count in slots, and its increments run on the base row"
 	}
 	if cfg.Slots == 0 {
 		return "slots is 0, and slot table " + config.Clip(slotTable) +
 			" is there: its totals include what that holds, and its increments run on the base row"
+	}
+	if why := t.Doubt(); why != "" {
+		return why
 	}
 	return "slot table " + config.Clip(
 		slotTable,

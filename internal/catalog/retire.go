@@ -1,7 +1,6 @@
 package catalog
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -33,6 +32,11 @@ type retirements struct {
 // retire sorts the counters of t that cannot be slotted: those that slots hold
 // something of, or may, are retired. The others are plain once adopt takes them off.
 func (sc *Schema) retire(ctx context.Context, v *View, t *schema.Table) error {
+	for _, column := range t.Counter.Unslotted.Passive {
+		if why := t.Doubt(); why != "" {
+			sc.Catalog.warnOnce(ctx, t, "slotsql: counter "+column+" is not slotted", why)
+		}
+	}
 	plain := unslotted(t)
 	sc.Catalog.slotting(t, plain)
 	if len(plain) == 0 || sc.Catalog.Role.Dry {
@@ -48,7 +52,7 @@ func (sc *Schema) retire(ctx context.Context, v *View, t *schema.Table) error {
 	}
 	for i, column := range plain {
 		young, slotted := sc.Catalog.notSlotted(t, column)
-		if why := cmp.Or(t.Counter.Unslotted.Faults[column], t.Unseen); why != "" {
+		if why := t.Counter.Unslotted.Faults[column]; why != "" {
 			sc.Catalog.warnOnce(ctx, t, "slotsql: counter "+column+" is not slotted", why)
 		}
 		if held[i] || young && slotted {

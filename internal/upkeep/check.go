@@ -163,7 +163,7 @@ func StatusOf(t catalog.CheckedTable, missing bool) TableStatus {
 	for _, column := range c.Counters {
 		ok, why := t.Table.Slottable(column)
 		if c.Unslotted.IsPassive(column) {
-			ok, why = false, catalog.PassiveReason(t.Config, c.SlotTable.Name)
+			ok, why = false, catalog.PassiveReason(t.Config, t.Table)
 		}
 		out.Counters = append(out.Counters, CounterStatus{column, ok, why})
 	}

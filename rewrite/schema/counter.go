@@ -78,8 +78,9 @@ type SlotTable struct {
 
 // Unslotted are the counters of a table whose increments do not go to slots.
 type Unslotted struct {
-	// Passive are those of Counters that the configuration does not name but the
-	// slot table has: other processes may count them in slots. They are summed
+	// Passive are those of Counters that other processes may count in slots, and this one
+	// does not: the slot table has them, but the configuration does not name them, has mode
+	// passive, or the session's user cannot tell (Table.Doubt). They are summed
 	// and folded like the others, and their increments run on the base row.
 	Passive []string
 	// Retired are those of Counters that may not be slotted any more, while slots

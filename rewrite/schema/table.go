@@ -55,6 +55,9 @@ type Triggers struct {
 	Update, Delete, Insert bool
 	// Own are the names of slotsql's triggers on the table.
 	Own []string
+	// Unseen is why the session's user cannot see the table's triggers, of which all kinds are
+	// then assumed; "" if it can.
+	Unseen string
 	// Ruled reports whether row security or a rewrite rule may change which rows an
 	// UPDATE touches; it counts as Update, and cannot be deferred.
 	Ruled bool
@@ -259,6 +262,18 @@ func (t *Table) Unrestricted() {
 	for i := range t.Columns {
 		t.Columns[i].Denied = Denied{}
 	}
+	if tr := &t.Triggers; tr.Unseen != "" {
+		tr.Insert, tr.Update, tr.Delete = false, false, false
+	}
+}
+
+// Doubt returns what keeps the table's counters from slots because the session's user
+// cannot see it; "" for nothing. Another user may see more, and count in slots.
+func (t *Table) Doubt() string {
+	if t.Triggers.Unseen != "" && (t.Counter == nil || !t.Counter.Options.DeferTriggers) {
+		return t.Triggers.Unseen
+	}
+	return t.Unseen
 }
 
 // AddPartialUnique adds a key to PartialUniques, of all columns that it mentions.

@@ -89,6 +89,8 @@ func tableNotes(t Table) []string {
 	switch {
 	case t.Triggers.Ruled:
 		out = append(out, "row-level security or a rewrite rule decides what an UPDATE does: no counter of the table is slotted")
+	case t.Triggers.Unseen != "":
+		out = append(out, t.Triggers.Unseen)
 	case t.Triggers.Update:
 		out = append(
 			out,
