@@ -32,11 +32,7 @@ type retirements struct {
 // retire sorts the counters of t that cannot be slotted: those that slots hold
 // something of, or may, are retired. The others are plain once adopt takes them off.
 func (sc *Schema) retire(ctx context.Context, v *View, t *schema.Table) error {
-	for _, column := range t.Counter.Unslotted.Passive {
-		if why := t.Doubt(); why != "" {
-			sc.Catalog.warnOnce(ctx, t, "slotsql: counter "+column+" is not slotted", why)
-		}
-	}
+	sc.Catalog.tellDoubt(ctx, t)
 	plain := unslotted(t)
 	sc.Catalog.slotting(t, plain)
 	if len(plain) == 0 || sc.Catalog.Role.Dry {
@@ -110,6 +106,15 @@ func (c *Catalog) TellUnslotted(ctx context.Context, t *schema.Table) {
 	for _, column := range unslotted(t) {
 		_, why := t.Slottable(column)
 		c.warnOnce(ctx, t, "slotsql: counter "+column+" is not slotted", why)
+	}
+}
+
+// tellDoubt warns of the counters of t that another user might slot.
+func (c *Catalog) tellDoubt(ctx context.Context, t *schema.Table) {
+	for _, column := range t.Counter.Counters {
+		if _, why := t.Slottable(column); why != "" && why == t.Doubt() {
+			c.warnOnce(ctx, t, "slotsql: counter "+column+" is not slotted", why)
+		}
 	}
 }
 

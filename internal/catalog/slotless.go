@@ -102,6 +102,7 @@ func (sc *Schema) withoutSlots(
 			}
 			problems = append(problems, more...)
 		}
+		sc.Catalog.tellDoubt(ctx, c.Table)
 		sc.adopt(c.Table)
 		sc.know(c)
 	}
