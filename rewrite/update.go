@@ -204,7 +204,7 @@ func (m *dml) notSlotted(a assigned) string {
 	st := m.st
 	for _, inc := range a.increments {
 		if m.table.Counter.Unslotted.IsPassive(inc.column.Name) {
-			return cmp.Or(m.table.Doubt(), "counter "+inc.column.Name+" is passive in this process: its totals include what other processes count in slots")
+			return cmp.Or(schema.Doubt(m.table), "counter "+inc.column.Name+" is passive in this process: its totals include what other processes count in slots")
 		}
 	}
 	if why := m.forbidden(a); why != "" {

@@ -46,14 +46,14 @@ func learnPassive(t, slots *schema.Table) {
 // makePassive makes all counters of a table passive that would be slotted, if its mode
 // says so or the session's user cannot see enough of the table.
 func makePassive(cfg *config.TableConfig, t *schema.Table) {
-	if t.Counter.Slots > 0 && (cfg.Mode == config.ModePassive || t.Doubt() != "") {
+	if t.Counter.Slots > 0 && (cfg.Mode == config.ModePassive || schema.Doubt(t) != "") {
 		allPassive(t)
 	}
 }
 
 func allPassive(t *schema.Table) {
 	for _, c := range t.Counter.Counters {
-		if _, why := t.Slottable(c); why == t.Doubt() {
+		if _, why := t.Slottable(c); why == schema.Doubt(t) {
 			t.Counter.Unslotted.Passive = append(t.Counter.Unslotted.Passive, c)
 		}
 	}
@@ -95,7 +95,7 @@ func PassiveReason(cfg *config.TableConfig, t *schema.Table) string {
 		return "slots is 0, and slot table " + config.Clip(slotTable) +
 			" is there: its totals include what that holds, and its increments run on the base row"
 	}
-	if why := t.Doubt(); why != "" {
+	if why := schema.Doubt(t); why != "" {
 		return why
 	}
 	return "slot table " + config.Clip(

@@ -32,7 +32,7 @@ type retirements struct {
 // retire sorts the counters of t that cannot be slotted: those that slots hold
 // something of, or may, are retired. The others are plain once adopt takes them off.
 func (sc *Schema) retire(ctx context.Context, v *View, t *schema.Table) error {
-	sc.Catalog.tellDoubt(ctx, t)
+	tellDoubt(ctx, sc.Catalog, t)
 	plain := unslotted(t)
 	sc.Catalog.slotting(t, plain)
 	if len(plain) == 0 || sc.Catalog.Role.Dry {
@@ -110,9 +110,9 @@ func (c *Catalog) TellUnslotted(ctx context.Context, t *schema.Table) {
 }
 
 // tellDoubt warns of the counters of t that another user might slot.
-func (c *Catalog) tellDoubt(ctx context.Context, t *schema.Table) {
+func tellDoubt(ctx context.Context, c *Catalog, t *schema.Table) {
 	for _, column := range t.Counter.Counters {
-		if _, why := t.Slottable(column); why != "" && why == t.Doubt() {
+		if _, why := t.Slottable(column); why != "" && why == schema.Doubt(t) {
 			c.warnOnce(ctx, t, "slotsql: counter "+column+" is not slotted", why)
 		}
 	}

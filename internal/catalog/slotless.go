@@ -102,7 +102,7 @@ func (sc *Schema) withoutSlots(
 			}
 			problems = append(problems, more...)
 		}
-		sc.Catalog.tellDoubt(ctx, c.Table)
+		tellDoubt(ctx, sc.Catalog, c.Table)
 		sc.adopt(c.Table)
 		sc.know(c)
 	}

@@ -80,7 +80,7 @@ type SlotTable struct {
 type Unslotted struct {
 	// Passive are those of Counters that other processes may count in slots, and this one
 	// does not: the slot table has them, but the configuration does not name them, has mode
-	// passive, or the session's user cannot tell (Table.Doubt). They are summed
+	// passive, or the session's user cannot tell (Doubt). They are summed
 	// and folded like the others, and their increments run on the base row.
 	Passive []string
 	// Retired are those of Counters that may not be slotted any more, while slots

@@ -87,8 +87,8 @@ func (t *Table) slotless() string {
 	switch {
 	case t.Temporary:
 		return "the table is temporary"
-	case t.Doubt() != "":
-		return t.Doubt()
+	case Doubt(t) != "":
+		return Doubt(t)
 	case t.Triggers.Ruled:
 		return "row-level security or a rewrite rule decides what an UPDATE of the table does"
 	case t.Triggers.Update && (t.Counter == nil || !t.Counter.Options.DeferTriggers):

@@ -269,7 +269,7 @@ func (t *Table) Unrestricted() {
 
 // Doubt returns what keeps the table's counters from slots because the session's user
 // cannot see it; "" for nothing. Another user may see more, and count in slots.
-func (t *Table) Doubt() string {
+func Doubt(t *Table) string {
 	if t.Triggers.Unseen != "" && (t.Counter == nil || !t.Counter.Options.DeferTriggers) {
 		return t.Triggers.Unseen
 	}
