@@ -20,7 +20,7 @@ func flavored() (layout, error) {
 	return mariadbLayout()
 }
 
-var errNoMySQL = errors.New(EnvFlavor + "=mysql, and no mysqld of MySQL is installed: apt-get install mysql-server-core-8.0 " +
+var errNoMySQL = errors.New(EnvFlavor + "=mysql, and no mysqld of MySQL is installed: apt-get install mysql-server-core-8.0, or scripts/mysql " +
 	"(or name a running server in " + EnvMySQL + ")")
 
 // findMySQL returns the path of a mysqld that is MySQL's: MariaDB installs one under that name, too.

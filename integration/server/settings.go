@@ -25,6 +25,7 @@ var mariadbSettings = append([]setting{
 var mysqlSettings = append([]setting{
 	{text: "--innodb-redo-log-capacity=32M", why: sizes, volatile: true},
 	{text: "--skip-log-bin", why: "MySQL writes a binary log by default; MariaDB, and PostgreSQL in its way, do not"},
+	{text: "--loose-restrict-fk-on-non-standard-key=OFF", why: "foreign keys to a key that is not unique, which MySQL takes since 8.4 only with this"},
 }, innodbSettings...)
 
 var innodbSettings = []setting{
