@@ -59,11 +59,11 @@ func (b *built) runTests(ctx context.Context, placement string, some ...string) 
 		cmd.Env = append(cmd.Env, wrap.EnvConfig+"="+file, wrap.EnvCounts+"="+counted)
 	}
 	text, _ := cmd.CombinedOutput() // tests that fail are no error
+	name := strings.NewReplacer("/", "-", " ", "-", ",", "").Replace(b.name) + "-" + cmp.Or(placement, "plain")
 	if len(some) > 0 {
-		placement += "-again"
+		name += "-again"
 	}
-	name := strings.NewReplacer("/", "-", " ", "-", ",", "").Replace(b.name) + "-" + cmp.Or(placement, "plain") + ".log"
-	if err := os.WriteFile(filepath.Join(b.logs, name), text, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(b.logs, name+".log"), text, 0o600); err != nil {
 		return nil, counts, err
 	}
 	all, err := readOutcomes(text)
