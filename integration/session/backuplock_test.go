@@ -89,6 +89,9 @@ var readLocks = map[string]string{
 	"failover": "SET GLOBAL read_only = 1; SET GLOBAL read_only = 0",
 }
 
+// backupsWaiting is how many sessions wait for such a lock: a backup lock of MariaDB, and a global read lock of MySQL.
+const backupsWaiting = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE STATE IN ('Waiting for backup lock', 'Waiting for global read lock')"
+
 // Between two statements of a drain another session increments the row, and waits for it, and a third one asks for the lock with
 // which a backup begins: neither waits for the drain longer than for a plain statement.
 func TestBackupBetweenStatements(t *testing.T) {
@@ -155,8 +158,7 @@ func pausedAt(t *testing.T, p *twin.Pair, at *pauses, n int, s twin.Statement, l
 			locked <- err
 			ends <- err
 		}()
-		waiting := "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE STATE LIKE 'Waiting for backup lock'"
-		for len(locked) == 0 && twin.Rows(t, p.Under, waiting) == "0" {
+		for len(locked) == 0 && twin.Rows(t, p.Under, backupsWaiting) == "0" {
 			time.Sleep(time.Millisecond)
 		}
 	}

@@ -33,10 +33,14 @@ func TestBackupInTransaction(t *testing.T) {
 		blocked := p.UntilBlocked(t, counted)
 		go func() {
 			_, err := locks.ExecContext(context.Background(), readLocks["backup"])
+			if err != nil && strings.Contains(twin.Class(err), "1213") {
+				// MySQL chose it as deadlock victim of the transaction's next statement. It keeps the lock nevertheless.
+				err = nil
+				_, _ = locks.ExecContext(context.Background(), "UNLOCK TABLES")
+			}
 			locked <- err
 		}()
-		waiting := "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE STATE LIKE 'Waiting for backup lock'"
-		for blocked && len(locked) == 0 && twin.Rows(t, p.Under, waiting) == "0" {
+		for blocked && len(locked) == 0 && twin.Rows(t, p.Under, backupsWaiting) == "0" {
 			time.Sleep(time.Millisecond)
 		}
 	}
