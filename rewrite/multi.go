@@ -82,6 +82,21 @@ func renumbered(d Dialect, part string) (string, []int) {
 	return src.apply(edits), numbers
 }
 
+// InCall gives the placeholders of what is sent for a statement the numbers again that they have in the call.
+func (p *Part) InCall(d Dialect, sql string) string {
+	if p.Numbers == nil {
+		return sql
+	}
+	src := newSource(d.LexRules(), sql)
+	var edits []edit
+	for _, q := range src.params {
+		if !q.invalid {
+			edits = append(edits, edit{Span: q.Span, sql: d.Placeholder(p.Numbers[q.arg.Index])})
+		}
+	}
+	return src.apply(edits)
+}
+
 // changesReading reports whether a part may change the rules by which the parts
 // after it are read, so that they have to be planned when it has run.
 func changesReading(plan *Plan, part string) bool {

@@ -13,6 +13,9 @@ import (
 // one more result column, which reports whether there are slots. Where there are none, the base values that the statement has read
 // are the totals, whatever its shape. See docs/design/observed.md.
 
+// SlotsColumn is the name of the column that an observed query has behind its own.
+const SlotsColumn = "slotsql_slots"
+
 // Observed is a query with one more column behind its own. It takes the arguments of the original.
 type Observed struct {
 	SQL SQL
@@ -199,7 +202,7 @@ func (p *planning) withColumn(blocks []*ast.Select, column string) (string, bool
 		at := b.Items[len(b.Items)-1].End
 		add := ", " + column
 		if i == 0 {
-			add += " AS slotsql_slots"
+			add += " AS " + SlotsColumn
 		}
 		next := p.src.tokenAt(at)
 		if !p.src.endsList(next) {

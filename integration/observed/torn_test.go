@@ -41,6 +41,7 @@ func pair(t *testing.T, dialect string) (*twin.Pair, *sql.DB) {
 	t.Helper()
 	p := twin.New(t, twin.Options{
 		Dialect: dialect,
+		Params:  map[string]string{"mysql": "multiStatements=true", "postgres": "default_query_exec_mode=simple_protocol"}[dialect],
 		Schema: []string{
 			"CREATE TABLE posts (id INT PRIMARY KEY, views INT NOT NULL)",
 			"INSERT INTO posts VALUES (1, 100), (2, 100), (3, 100), (4, 100), (5, 100), (6, 100)",
@@ -111,11 +112,31 @@ type querier interface {
 }
 
 func answer(ctx context.Context, db querier, query string) (string, error) {
-	rows, err := db.QueryContext(ctx, query)
+	all, err := answers(ctx, db, query)
 	if err != nil {
 		return "", err
 	}
+	return all[0], nil
+}
+
+// answers returns each result of a call.
+func answers(ctx context.Context, db querier, query string) (sets []string, err error) {
+	rows, err := db.QueryContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
 	defer rows.Close()
+	for more := true; more; more = rows.NextResultSet() {
+		set, err := readSet(rows)
+		if err != nil {
+			return nil, err
+		}
+		sets = append(sets, set)
+	}
+	return sets, rows.Err()
+}
+
+func readSet(rows *sql.Rows) (string, error) {
 	columns, err := rows.Columns()
 	if err != nil {
 		return "", err
@@ -206,6 +227,43 @@ func observedReads() (n uint64) {
 		n += s.Observed
 	}
 	return n
+}
+
+// The same of each query of a call of several, whichever of them the application comes to when there are slots. SQLite's driver returns the
+// rows of the last one, pgx those of the first.
+func TestSeveralNotTorn(t *testing.T) {
+	twin.Each(t, func(t *testing.T, dialect string) {
+		p, plain := pair(t, dialect)
+		read := func(ctx context.Context, query string) (string, error) {
+			list := []string{query}
+			for other := range shapes {
+				if list = append(list, other); len(list) == 3 {
+					break
+				}
+			}
+			all, err := answers(ctx, p.Wrapped, strings.Join(list, "; "))
+			first := shapes[query]
+			switch dialect {
+			case "postgres":
+				list = list[:1]
+			case "sqlite":
+				list = list[2:]
+			}
+			for i, got := range all {
+				if i >= len(list) || got != shapes[list[i]] {
+					return fmt.Sprintf("%q of %q", all, list), err
+				}
+			}
+			return first, err
+		}
+		before := observedReads()
+		if wrong := readers(t, plain, dialect, 25, read); wrong > 0 {
+			t.Errorf("%d answers are of no state of the database", wrong)
+		}
+		if n := observedReads() - before; n < 50 {
+			t.Errorf("only %d reads were observed", n)
+		}
+	})
 }
 
 // The attack is one that finds torn totals: where the question is another statement, before the query or behind it,

@@ -23,8 +23,9 @@ type Conn struct {
 	slot    int         // its number among the live connections of the connector
 	history             // of the open transaction
 
-	insertID int64 // where one is owed: see insertid.go
-	led      int   // how many shared statements this connection has run
+	several  uint64 // bit n: the parent takes calls of several statements with n placeholders and arguments
+	insertID int64  // where one is owed: see insertid.go
+	led      int    // how many shared statements this connection has run
 	detached detached
 	spares   spares
 

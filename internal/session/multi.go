@@ -58,10 +58,24 @@ func oneByOne(ctx context.Context, r *Run) (a answer, done bool, err error) {
 }
 
 // probeMulti has the parent check what it checks of a call as a whole: it may refuse several statements, or the number of
-// their arguments. Two statements without any effect, with the placeholders and arguments of the call, stand in for it.
+// their arguments. Two statements without any effect, with the placeholders and arguments of the call, stand in for it, once on a
+// connection for each number of them.
 func (sv several) probeMulti(ctx context.Context) error {
 	traits := &sv.conn.Shared.Traits
-	probe := traits.MultiProbe
+	probe, inputs := traits.MultiProbe, 0
+	for _, part := range sv.run.Plan.Parts {
+		if inputs += part.Params; part.Numbers != nil {
+			inputs = -1
+			break
+		}
+	}
+	known := uint64(0) // bit of the number, where it is right
+	if inputs == len(sv.run.call.args) && len(sv.run.call.options) == 0 {
+		known = 1 << inputs // none from 64 on
+	}
+	if sv.conn.several&known != 0 {
+		return nil
+	}
 	if len(sv.run.call.args) > 0 {
 		probe = strings.Replace(traits.MultiProbeArg, "?", sv.placeholders(), 1)
 	}
@@ -69,6 +83,9 @@ func (sv several) probeMulti(ctx context.Context) error {
 		return nil
 	}
 	_, err := sv.conn.ParentExec(ctx, probe, link.JoinArgs(sv.run.call.options, sv.run.call.args))
+	if err == nil {
+		sv.conn.several |= known
+	}
 	return err
 }
 

@@ -28,23 +28,28 @@ func (rd reading) observe(ctx context.Context) (driver.Rows, error) {
 }
 
 func (rd reading) queryObserved(ctx context.Context) (driver.Rows, error) {
-	o := rd.run.Plan.Read.Observed
 	rows, err := rd.run.sender.queryObserved(ctx, rd.run.Plan, rd.run.call)
 	if err != nil {
 		return nil, rd.observedError(ctx, err)
 	}
+	return rd.judge(ctx, rows, rows.Close)
+}
+
+// judge reads the first row of an observed query. It returns no rows, and closes those, if the other way has to be taken.
+func (rd reading) judge(ctx context.Context, rows driver.Rows, close func() error) (driver.Rows, error) {
+	o := rd.run.Plan.Read.Observed
 	out := rd.readAhead(rows, 1)
 	switch {
 	case out.err == io.EOF && o.DecidesRows:
-		return nil, rows.Close()
+		return nil, close()
 	case out.err == io.EOF:
 	case out.err != nil && (o.MayFail || rd.conn.Engine.SchemaChanged(out.err)):
-		_ = rows.Close()
+		_ = close()
 		return nil, rd.observedError(ctx, out.err)
 	case out.err != nil: // comes with the rows, as from the parent
 	case !isFalse(out.row[len(out.columns)]):
 		rd.noteObserved(false)
-		return nil, rows.Close()
+		return nil, close()
 	default:
 		rd.noteObserved(true)
 	}

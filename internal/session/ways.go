@@ -83,8 +83,9 @@ func init() {
 
 	// Several statements in one call.
 	severalWays = ways{exact: []way{
-		readTogether, // queries only
+		sentTogether, // sent by Query, each statement exact as it is sent: in one call
 		oneByOne,     // sent by Exec
+		partByPart,   // sent by Query to MySQL
 		drainedWhole, // sent by Query: drained for all of them, and sent as a whole
 	}}
 }
