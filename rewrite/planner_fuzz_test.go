@@ -44,6 +44,7 @@ func fuzzPlanner(f *testing.F, dialect string) {
 	}
 	f.Add("0000000totAls 000000000;00$0")
 	f.Add("UPDATE posts SET views = 1 WHERE id = $2; UPDATE posts SET views = 1 WHERE id = $0 + $3 + $2")
+	f.Add("SELECT 0 FROM posts WHERE views=?8")
 	pl := fuzzPlannerOf(f, dialect)
 	f.Fuzz(func(t *testing.T, sql string) {
 		if len(sql) > 1<<13 {
@@ -98,6 +99,9 @@ func checkPlan(t *testing.T, dialect string, pl *rewrite.Planner, sql string) {
 	c.plan(plan, sql)
 }
 
+// numbered finds a placeholder that may leave arguments before its own without use.
+var numbered = regexp.MustCompile(`\?[0-9]`)
+
 type planCheck struct {
 	*testing.T
 	d       rewrite.Dialect
@@ -144,7 +148,7 @@ func (c *planCheck) plan(p *rewrite.Plan, sql string) {
 				}
 			}
 			for i := range inputs {
-				if !used[i] && strings.IndexByte(sql, '?') >= 0 {
+				if !used[i] && strings.IndexByte(sql, '?') >= 0 && !numbered.MatchString(sql) {
 					c.Errorf("argument %d is not used\n%s\n%s", i+1, p.SQL, c.sql)
 				}
 			}
