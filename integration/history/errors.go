@@ -17,7 +17,7 @@ func checkErrors(h *History) error {
 			}
 			if why := h.impossible(t); why != "" {
 				err := fmt.Errorf("client %d tx %d: %s: %s:\n%s", c, n, t.Class, why, h)
-				if h.Wrapped && !h.Apart {
+				if h.Wrapped && (!h.Apart || t.Class == "PostgreSQL 40P01" || t.Class == "MySQL 1213 (40001)") {
 					return &Unlearned{err}
 				}
 				return err
