@@ -30,7 +30,7 @@ func TestUpsertsWithOwnValuesShare(t *testing.T) {
 		upsert = twin.Placeholders(dialect, upsert)
 		shared := func() (n uint64) {
 			for _, s := range slotsql.Stats() {
-				if s.Dialect == dialect && slices.Contains(s.Tables, table) {
+				if s.Dialect == dialect && (slices.Contains(s.Tables, table) || s.Tables == nil) { // nil: beyond a thousand kinds
 					n += s.Coalesced
 				}
 			}
