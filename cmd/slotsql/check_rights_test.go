@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/go-sql-driver/mysql"
+	"github.com/slotsql/slotsql/integration/twin"
 )
 
 // account makes a user without rights, and returns its name in a GRANT, and its DSN.
@@ -58,22 +59,9 @@ func TestCheckRights(t *testing.T) {
 		}
 		t.Run(e.driver, func(t *testing.T) {
 			t.Parallel()
-			dsn := e.dsn(t)
-			db, err := sql.Open(e.parent, dsn)
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { _ = db.Close() })
-			exec := func(query string) {
-				t.Helper()
-				if _, err := db.ExecContext(t.Context(), query); err != nil {
-					t.Fatalf("%s: %v", query, err)
-				}
-			}
-			exec("CREATE TABLE posts (id INT NOT NULL PRIMARY KEY, views INT NOT NULL)")
-			exec("INSERT INTO posts VALUES (1, 0)")
+			dsn, db := e.database(t, "CREATE TABLE posts (id INT NOT NULL PRIMARY KEY, views INT NOT NULL)", "INSERT INTO posts VALUES (1, 0)")
 			name, as := account(t, e, db, dsn)
-			exec("GRANT SELECT ON posts TO " + name)
+			twin.ExecAll(t, db, "GRANT SELECT ON posts TO "+name)
 			config := write(t, "slotsql.yaml", "version: 1\nauto_migrate: true\ntables: {posts: {placement: connection, counters: {views: }}}\n")
 			run := func(code int, dsn string, args ...string) string {
 				t.Helper()
@@ -92,7 +80,7 @@ func TestCheckRights(t *testing.T) {
 					if i < 0 {
 						t.Fatalf("no %s in\n%s", want, report)
 					}
-					exec(all[i])
+					twin.ExecAll(t, db, all[i])
 				}
 			}
 
@@ -112,7 +100,7 @@ func TestCheckRights(t *testing.T) {
 
 			// Another user does not create it, and may not use it.
 			reader, readerDSN := account(t, e, db, dsn)
-			exec("GRANT SELECT ON posts TO " + reader)
+			twin.ExecAll(t, db, "GRANT SELECT ON posts TO "+reader)
 			unusable := run(1, readerDSN, "check")
 			if !strings.Contains(unusable, "missing right: reading totals") {
 				t.Error(unusable)
@@ -126,7 +114,7 @@ func TestCheckRights(t *testing.T) {
 					t.Errorf("drain names\n%v\nand check\n%s", got, warned)
 				}
 			}
-			exec("INSERT INTO posts_slots (id, slot, views) VALUES (1, 1, 5)")
+			twin.ExecAll(t, db, "INSERT INTO posts_slots (id, slot, views) VALUES (1, 1, 5)")
 			run(2, readerDSN, "drain")
 			grant(warned, "GRANT SELECT (", "GRANT INSERT, UPDATE, DELETE ON")
 			if e.driver == "mysql" { // who may write the table does not see that it has no triggers

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"database/sql"
 	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/slotsql/slotsql/integration/server"
+	"github.com/slotsql/slotsql/integration/twin"
 )
 
 // testedEngine is an engine with databases to test on.
@@ -19,6 +21,19 @@ var testedEngines = []testedEngine{
 	{"mysql", "mysql", server.MariaDB},
 	{"postgres", "pgx", server.Postgres},
 	{"sqlite", "sqlite", server.SQLite},
+}
+
+// database returns a database of its own for the test, after some queries.
+func (e testedEngine) database(t *testing.T, queries ...string) (dsn string, db *sql.DB) {
+	t.Helper()
+	dsn = e.dsn(t)
+	db, err := sql.Open(e.parent, dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	twin.ExecAll(t, db, queries...)
+	return dsn, db
 }
 
 // The statements of an application in the style of each driver and tool; what
@@ -160,7 +175,7 @@ func TestCheckFailsOn(t *testing.T) {
 	}
 }
 
-// A draw is none of the drains, nor of the increments, but where it may drain it fails the check as they do.
+// A draw is counted neither as a drain nor as an increment. Where it may drain, it fails the check as a drain does.
 func TestCheckDraws(t *testing.T) {
 	draws := map[string]string{
 		"mysql":    "UPDATE posts SET views = LAST_INSERT_ID(views + 1) WHERE id = 1;",

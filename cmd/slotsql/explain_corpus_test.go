@@ -1,7 +1,6 @@
 package main
 
 import (
-	"database/sql"
 	"errors"
 	"os"
 	"regexp"
@@ -45,17 +44,7 @@ func TestExplainCorpus(t *testing.T) {
 }
 
 func (a corpusApplication) explain(t *testing.T, e testedEngine) {
-	dsn := e.dsn(t)
-	db, err := sql.Open(e.parent, dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	for _, ddl := range a.DDL {
-		if _, err := db.ExecContext(t.Context(), ddl); err != nil {
-			t.Fatal(err)
-		}
-	}
+	dsn, _ := e.database(t, a.DDL...)
 	with := []string{"--driver", a.Dialect, "--config", write(t, "slotsql.yaml", a.config(t))}
 	schema := append([]string{"--schema", write(t, "schema.sql", strings.Join(a.DDL, ";\n"))}, with...)
 	live := append([]string{"--dsn", dsn}, with...)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"database/sql"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -58,17 +57,7 @@ type corpusApplication struct {
 type corpusCounter struct{ Table, Column string }
 
 func (a corpusApplication) propose(t *testing.T, e testedEngine, total *found, all bool) {
-	dsn := e.dsn(t)
-	db, err := sql.Open(e.parent, dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	for _, ddl := range a.DDL {
-		if _, err := db.ExecContext(t.Context(), ddl); err != nil {
-			t.Fatal(err)
-		}
-	}
+	dsn, _ := e.database(t, a.DDL...)
 	statements, output := a.file(t), filepath.Join(t.TempDir(), "slotsql.yaml")
 	base := []string{"--driver", e.driver, "--dsn", dsn}
 	stdout, stderr, code := command(t, "", append(base, "init", "--sql", statements, "--output", output, "--json")...)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"database/sql"
 	"strings"
 	"testing"
 
@@ -12,29 +11,22 @@ import (
 // A counter that only a trigger writes is proposed for that, and the proposal is enough for ddl to print the trigger with a call.
 func TestInitNamesTriggers(t *testing.T) {
 	for _, e := range []struct {
-		driver, parent string
-		dsn            func(testing.TB) string
-		trigger        []string
-		call           string
+		testedEngine
+		trigger []string
+		call    string
 	}{
-		{"mysql", "mysql", server.MariaDB, []string{
+		{testedEngine{"mysql", "mysql", server.MariaDB}, []string{
 			"CREATE TRIGGER commented AFTER INSERT ON comments FOR EACH ROW UPDATE posts SET comments = comments + 1 WHERE id = NEW.post_id",
 			"CREATE PROCEDURE reset(p INT) UPDATE posts SET comments = 0 WHERE id = p",
 		}, "`posts_count`(NEW.post_id, 1)"},
-		{"postgres", "pgx", server.Postgres, []string{
+		{testedEngine{"postgres", "pgx", server.Postgres}, []string{
 			"CREATE FUNCTION added() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN UPDATE posts SET comments = comments + 1 WHERE id = NEW.post_id; RETURN NEW; END'",
 			"CREATE TRIGGER commented AFTER INSERT ON comments FOR EACH ROW EXECUTE FUNCTION added()",
 			"CREATE PROCEDURE reset(p INT) LANGUAGE sql AS 'UPDATE posts SET comments = 0 WHERE id = p'",
 		}, `"posts_count"(NEW.post_id, "comments" => 1)`},
 	} {
 		t.Run(e.driver, func(t *testing.T) {
-			dsn := e.dsn(t)
-			db, err := sql.Open(e.parent, dsn)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer db.Close()
-			twin.ExecAll(t, db, "CREATE TABLE posts (id BIGINT PRIMARY KEY, comments INT NOT NULL)", "CREATE TABLE comments (post_id BIGINT NOT NULL)")
+			dsn, db := e.database(t, "CREATE TABLE posts (id BIGINT PRIMARY KEY, comments INT NOT NULL)", "CREATE TABLE comments (post_id BIGINT NOT NULL)")
 			twin.ExecAll(t, db, e.trigger...)
 			run := func(args ...string) string {
 				t.Helper()

@@ -44,17 +44,7 @@ func TestVerdicts(t *testing.T) {
 }
 
 func (a corpusApplication) compare(t *testing.T, e testedEngine, compared map[string]int) {
-	dsn := e.dsn(t)
-	db, err := sql.Open(e.parent, dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	for _, query := range slices.Concat(a.DDL, a.SeedRows) {
-		if _, err := db.ExecContext(t.Context(), query); err != nil {
-			t.Fatal(err)
-		}
-	}
+	dsn, db := e.database(t, slices.Concat(a.DDL, a.SeedRows)...)
 	rules := engines[e.driver].dialect.LexRules()
 	statements, config := a.file(t), filepath.Join(t.TempDir(), "slotsql.yaml")
 	base := []string{"--driver", e.driver, "--dsn", dsn}
