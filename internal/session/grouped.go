@@ -99,7 +99,8 @@ func (sh sharing) inGroup(ctx context.Context, args []byte, key groupKey) (slots
 	for range maxJoins {
 		g, common := sh.run.Plan.Group, signs
 		form := slots.Form{Peers: sh.conn.peers(), Shares: g.Shares, Hash: key.hash, Single: g.CompareAndSet != nil || key.numbers != nil}
-		if m.Key, m.Row = key.numbers, key.row; key.numbers != nil {
+		if m.Key, m.Row = key.numbers, (slots.RowKey{}); key.numbers != nil {
+			m.Row = slots.RowKey{Table: g.Table.Counter.Slotted(), Values: argument.WriteNumbers(key.numbers)}
 			form.SQL, common = sh.run.sql(&g.Many.Bound), manyArgs(many[:0], m)
 		} else {
 			form.SQL = g.SameSQL.Of(sh.run.Plan.Values)

@@ -18,8 +18,7 @@ import (
 // A groupKey says which executions may share a statement with this one.
 type groupKey struct {
 	hash    uint64
-	numbers []int64      // the row's key, where they may be of any row of the table; else nil
-	row     slots.RowKey // the same
+	numbers []int64 // the row's key, where they may be for any row of the table; else nil
 }
 
 // tableKey is the groupKey of executions for any row of the table; false if the plan has no statement for many rows, the row's key does
@@ -33,8 +32,7 @@ func (sh sharing) tableKey() (k groupKey, ok bool) {
 	if !sh.run.args().NumberKey(g.Many.Key, k.numbers) {
 		return k, false
 	}
-	k.row = slots.RowKey{Table: g.Table.Counter.Slotted(), Values: argument.WriteNumbers(k.numbers)}
-	k.hash = slots.Hash(sh.run.sql(&g.Many.Bound), nil, sh.conn.peers())
+	k.hash = slots.RowHash(sh.run.Plan.together, "", sh.conn.peers())
 	return k, true
 }
 

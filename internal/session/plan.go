@@ -50,8 +50,9 @@ type usual struct {
 	keyed    bool // it finds its row by the key of the slots
 	fits     bool // it is an increment that may go to a slot, and to the base row, with any arguments of the right number
 
-	row   rowName // that it adds to
-	alike uint64  // the hash of Group.SameSQL, if that is known
+	row      rowName // that it adds to
+	alike    uint64  // the hash of Group.SameSQL, if that is known
+	together uint64  // the hash of Group.Many, if there is one
 }
 
 // usualOf finds out what is usual about a statement.
@@ -80,6 +81,9 @@ func usualOf(p *rewrite.Plan) (u usual) {
 	}
 	if u.row.known && p.Group != nil {
 		u.alike = slots.StatementHash(p.Group.SameSQL.Of(p.Values))
+	}
+	if p.Group != nil && p.Group.Many != nil {
+		u.together = slots.StatementHash(p.Group.Many.SQL.Of(p.Values))
 	}
 	return u
 }
