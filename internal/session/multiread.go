@@ -193,11 +193,9 @@ func (sv several) newPart(p *rewrite.Part) *partRun {
 		given.args = argsOf(*p, given.args)
 	}
 	part := &partRun{Run: sv.conn.newRun(alone, sv.run.sender, given), of: p}
-	rules, first := sv.conn.Dialect().LexRules(), ""
-	if tokens := lex.Tokens(rules, p.SQL); len(tokens) > 0 {
-		first = strings.ToUpper(p.SQL[tokens[0].Start:tokens[0].End])
-	}
-	switch first {
+	rules := sv.conn.Dialect().LexRules()
+	first := lex.NewScanner(rules, p.SQL).Next()
+	switch strings.ToUpper(p.SQL[first.Start:first.End]) {
 	case "SELECT", "VALUES", "TABLE":
 		part.returns = p.Plan.Class == rewrite.Read || !lex.HasWord(rules, p.SQL, "into")
 	case "INSERT", "UPDATE", "DELETE", "REPLACE":
