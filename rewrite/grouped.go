@@ -61,8 +61,8 @@ type Group struct {
 	Inserted []InsertedArg
 }
 
-// ManyGroups does what the statements of several groups do to their rows, all of it or nothing, and never waits. Executions
-// of which it is the same may share it. Key says which row one is for.
+// ManyGroups does what the statements of several groups do to their rows, all of it or nothing. Executions with the same
+// ManyGroups may share it. Key says which row one is for.
 type ManyGroups struct {
 	Bound
 	Key []KeyNumber

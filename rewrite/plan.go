@@ -238,8 +238,9 @@ type Arg struct {
 	Free bool
 
 	// Many says what of the rows of a statement for many of them is bound;
-	// Index is then -1. Column, from 0, numbers the values of a row.
-	Many   Many
+	// Index is then -1.
+	Many Many
+	// Column, from 0, is the share of a PortionDelta or PortionNeed.
 	Column int
 
 	// Plus is added to the argument, for a LIMIT that covers an OFFSET and more;

@@ -25,8 +25,8 @@ type Dialect struct {
 	// it before the first use; Folds asks a server.
 	FoldTableNames bool
 
-	// NoWait reports whether the server knows JSON_TABLE, and SET STATEMENT with a
-	// lock wait timeout of 0 (MariaDB 10.6). Set it before the first use, too.
+	// NoWait reports whether the server knows SET STATEMENT with a lock wait timeout of 0, and
+	// SKIP LOCKED (MariaDB 10.6). Set it before the first use, too.
 	NoWait bool
 	// StatementLog reports whether the server writes statements to its binary log, and so
 	// lets InnoDB change nothing below REPEATABLE READ.

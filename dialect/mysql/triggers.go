@@ -48,7 +48,8 @@ func assumeTriggers(ctx context.Context, s dialect.Session, srv standing, tables
 			}
 		}
 		t.Triggers.Insert, t.Triggers.Update, t.Triggers.Delete = true, true, true
-		t.Triggers.Unseen = "the session's user may not see the table's triggers, of which one may fire on UPDATE: GRANT TRIGGER ON " + baseTable(t) + " TO " + account
+		t.Triggers.Unseen = "the session's user may not see the table's triggers, and one may fire on UPDATE: GRANT TRIGGER ON " + baseTable(t) +
+			" TO " + account
 	}
 	return nil
 }

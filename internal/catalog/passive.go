@@ -17,7 +17,7 @@ import (
 //
 // With mode: passive all counters of a table are passive. While processes change the mode one
 // after another, the passive ones see what those with mode on count, and set counters as they do.
-// So are those of a table of which the session's user cannot see whether they may be slotted: a
+// The same holds if the session's user cannot see whether a table's counters may be slotted: a
 // process of another user may see that, and count them in slots.
 
 // learnPassive adds the passive counters of t, a table with its Counter set. A nullable column

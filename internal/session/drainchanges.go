@@ -79,8 +79,8 @@ func (c *Conn) unread() bool {
 	return each || c.Tx.Unread() && !c.Rare.Any(link.ChangedSettings)
 }
 
-// sameBefore reports whether the one row of a change is that of another one, of which the
-// transaction sees its own version.
+// sameBefore reports whether the one row of a change is also that of an earlier change whose version
+// the transaction sees.
 func (c *Conn) sameBefore(keys []slots.RowKey, seen []bool, ch *rowChange) bool {
 	for i, k := range keys {
 		before := c.changes[k]
@@ -100,8 +100,8 @@ func (c *Conn) keepRows(ctx context.Context, ch *rowChange) (seen bool, err erro
 			return slotless, err
 		}
 	}
-	// The transaction has rows that it has changed for itself; on PostgreSQL, where it may have locked
-	// them in a way that lets others make slots, those of which that is known.
+	// The transaction has the rows that it has changed for itself. On PostgreSQL its lock may let others
+	// make slots, so there that has to be known of the row.
 	alone := ch.how >= changedNone || ch.how == changedOnBase && (c.Shared.Traits.ChangeExcludes || ch.locked)
 	if alone {
 		ch.readAlone()

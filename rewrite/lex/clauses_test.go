@@ -35,13 +35,13 @@ func TestClauses(t *testing.T) {
 		if got != c.want {
 			t.Errorf("%s:\n%s\nwant\n%s", c.sql, got, c.want)
 		}
-		if bare(got) != bare(c.sql) {
+		if withoutSpace(got) != withoutSpace(c.sql) {
 			t.Errorf("%s has become\n%s", c.sql, got)
 		}
 	}
 }
 
-func bare(s string) string {
+func withoutSpace(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) {
 			return -1

@@ -55,8 +55,8 @@ type Triggers struct {
 	Update, Delete, Insert bool
 	// Own are the names of slotsql's triggers on the table.
 	Own []string
-	// Unseen is why the session's user cannot see the table's triggers, of which all kinds are
-	// then assumed; "" if it can.
+	// Unseen is why the session's user cannot see the table's triggers: the table then counts as
+	// having triggers of all kinds. "" if the user can.
 	Unseen string
 	// Ruled reports whether row security or a rewrite rule may change which rows an
 	// UPDATE touches; it counts as Update, and cannot be deferred.

@@ -13,7 +13,8 @@ import (
 // arguments: of a Go program it shows next to nothing. The general log has them,
 // where it is kept as a table.
 
-// minPrepared is how many prepared executions are told of where the log has none. Those of a few runs of slotsql are fewer.
+// minPrepared is the least number of prepared executions that are reported if the log has none of them. A few runs of slotsql
+// execute fewer.
 const minPrepared = 100
 
 // maxLogged bounds how many rows of the general log are read.
